@@ -1,0 +1,116 @@
+"""A collection's kind, read from its TOML file: the one place where granularity, fields and weights are said."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mappings.errors import InvalidInput, NotFound
+
+FieldType = Literal["keyword", "number", "date"]
+Granularity = Literal["document", "section", "passage"]
+KINDS = Path(__file__).parent / "collections"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A document field that can be filtered by and, when `facet`, counted."""
+
+    name: str
+    type: FieldType
+    title: str
+    facet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How the legs become one ranking: `weighted` (normalised scores) or `rrf`; weights by leg."""
+
+    method: str
+    normalisation: str
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The cross-encoder of a collection. `weight` is its share of the final score, fusion has the rest."""
+
+    model: str
+    candidates: int
+    deadline_ms: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named collection of one kind."""
+
+    name: str
+    kind: str
+    title: str
+    granularity: Granularity
+    max_words: int
+    context: tuple[str, ...]
+    sections: str
+    group_by: str
+    default_labels: frozenset[str]
+    title_boost: float
+    heading_boost: float
+    fields: Mapping[str, Field]
+    vectors: Mapping[str, str]
+    fusion: Fusion
+    reranking: Reranking
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """The fields that the search page counts."""
+        return tuple(name for name, item in self.fields.items() if item.facet)
+
+
+def kinds(extra: Path | None = None) -> Mapping[str, Path]:
+    """Every known kind and its file; the files in `extra` add to the shipped ones and replace their namesakes."""
+    found = {path.stem: path for path in sorted(KINDS.glob("*.toml"))}
+    return found | ({path.stem: path for path in sorted(extra.glob("*.toml"))} if extra else {})
+
+
+def load(name: str, kind: str | None = None, extra: Path | None = None) -> Collection:
+    """The collection `name` of `kind` (its own name when none is given). Raises `NotFound`, `InvalidInput`."""
+    known = kinds(extra)
+    kind = kind or name
+    if kind not in known:
+        raise NotFound(f"there is no collection kind {kind!r}; known are {', '.join(sorted(known))}", field="collection")
+    try:
+        return _parse(name, kind, tomllib.loads(known[kind].read_text(encoding="utf-8")))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
+
+
+def tuned(collection: Collection, fusion: Mapping[str, float] | None = None, rerank: float | None = None) -> Collection:
+    """The collection with measured weights in the place of its kind's."""
+    fused = replace(collection.fusion, weights=dict(fusion)) if fusion else collection.fusion
+    reranking = replace(collection.reranking, weight=rerank) if rerank is not None else collection.reranking
+    return replace(collection, fusion=fused, reranking=reranking)
+
+
+def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
+    passages, bm25 = data["passages"], data["bm25"]
+    return Collection(
+        name=name,
+        kind=kind,
+        title=data["title"],
+        granularity=passages["granularity"],
+        max_words=passages["max_words"],
+        context=tuple(passages["context"]),
+        sections=passages["sections"],
+        group_by=data["group_by"],
+        default_labels=frozenset(data["default_labels"]),
+        title_boost=bm25["title_boost"],
+        heading_boost=bm25["heading_boost"],
+        fields={key: Field(name=key, **value) for key, value in data.get("fields", {}).items()},
+        vectors=dict(data["vectors"]),
+        fusion=Fusion(**data["fusion"]),
+        reranking=Reranking(**data["rerank"]),
+    )

@@ -1,0 +1,269 @@
+"""The contracts between the search path and its parts; `tests/contracts/` holds every engine to them.
+
+Laws: every ranking is sorted by score descending, then passage id; access and filters apply inside
+every leg, to totals and to facets; one answer never shows two versions of a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mappings.documents import Access, Document, FieldValue, Passage
+from search.query import Facets, Filter, Ranking, Total
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMeta:
+    """What one concrete index says of itself.
+
+    `encoders` maps a vector field to the fingerprint of the encoder that filled it; `commit` grows with
+    every commit that readers can see.
+    """
+
+    index: str
+    collection: str
+    generation: int
+    encoders: Mapping[str, str]
+    analysis: str
+    commit: int
+    passages: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """An analysed text query: index terms and phrases of index terms, each with its weight.
+
+    Analysis happens once, in Python, for every engine. A phrase is an abbreviation's long form.
+    """
+
+    terms: tuple[tuple[str, float], ...]
+    phrases: tuple[tuple[tuple[str, ...], float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LegsRequest:
+    """All legs of one search: the same filters and access in each, fetched in one round trip.
+
+    `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct
+    documents each leg should bring. The leg names are `bm25` and the names of the vector fields.
+    """
+
+    index: str
+    lexical: LexicalQuery
+    vectors: Mapping[str, Vectors]
+    access: Access
+    documents: int
+    filters: tuple[Filter, ...] = ()
+    facets: tuple[str, ...] = ()
+    sort: str = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class LegsAnswer:
+    """Rankings by leg; total and facets count documents that match lexically under the filters."""
+
+    rankings: Mapping[str, Ranking]
+    total: Total
+    facets: Facets
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One version of a document, ready to be indexed whole: `vectors[field]` has shape (passages, d), unit rows."""
+
+    document: str
+    version: int
+    labels: frozenset[str]
+    fields: Mapping[str, FieldValue]
+    passages: tuple[Passage, ...]
+    vectors: Mapping[str, Vectors]
+
+
+class SearchEngine(Protocol):
+    """Reads one concrete index at a time; raises `NotFound` for an unknown one, `Unavailable` when down."""
+
+    def resolve(self, collection: str) -> IndexMeta:
+        """The concrete index that answers for `collection` now."""
+        ...
+
+    def legs(self, request: LegsRequest) -> LegsAnswer:
+        """All rankings, the total and the facets, in one round trip."""
+        ...
+
+    def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
+        """The passages that exist and that the caller may see; the others are missing from the answer."""
+        ...
+
+    def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
+        """The fields of the documents that exist and that the caller may see."""
+        ...
+
+
+class IndexWriter(Protocol):
+    """Writes one index. Nothing is visible before `commit`, and then all of it is."""
+
+    def write(self, entries: Sequence[IndexEntry]) -> None:
+        """Put each entry in the place of every earlier version of its document."""
+        ...
+
+    def remove(self, documents: Sequence[str]) -> None:
+        """Remove every version of these documents."""
+        ...
+
+    def commit(self) -> None:
+        """Make all that was written durable and visible."""
+        ...
+
+
+class IndexAdmin(Protocol):
+    """Makes, publishes and removes the indexes of collections."""
+
+    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
+        """A new empty generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
+        ...
+
+    def writer(self, index: str) -> AbstractContextManager[IndexWriter]:
+        """The one writer of an index; raises `Conflict` while another process holds it."""
+        ...
+
+    def publish(self, index: str) -> None:
+        """Let the collection answer from this index from now on, in one step."""
+        ...
+
+    def drop(self, index: str) -> None:
+        """Remove an index; the published one is refused with `Conflict`."""
+        ...
+
+    def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
+        """Every index and whether it is the published one."""
+        ...
+
+
+class State(StrEnum):
+    """Where a document's newest version stands in one index."""
+
+    RECEIVED = "received"
+    INDEXED = "indexed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What the store says of one put or delete. `changed` is false when content and labels were the same already."""
+
+    id: str
+    version: int
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """The newest version of a document; `document` is None for a tombstone."""
+
+    id: str
+    version: int
+    document: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateRecord:
+    """The state of one document version in one index."""
+
+    id: str
+    version: int
+    state: State
+    passages: int = 0
+    attempts: int = 0
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCounts:
+    """Documents of a collection by state in one index, tombstones apart."""
+
+    documents: int
+    deleted: int
+    states: Mapping[State, int] = field(default_factory=dict)
+
+
+class DocumentStore(Protocol):
+    """The durable truth of one collection. When `put` returns, the documents survive a kill."""
+
+    def put(self, documents: Iterable[Document]) -> Sequence[Accepted]:
+        """Give each document its next version; the same content again changes nothing."""
+        ...
+
+    def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
+        """A versioned tombstone for each id; unknown ids are `changed=False`."""
+        ...
+
+    def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """The newest version of each id that is known, tombstones included."""
+        ...
+
+    def pending(self, index: str, limit: int) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, oldest first."""
+        ...
+
+    def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
+        """Compare-and-set: a record is taken only while its version is still the newest."""
+        ...
+
+    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
+        """The records in one state, such as the dead-letter list."""
+        ...
+
+    def retry(self, index: str) -> int:
+        """Put every failed document back to `received`; how many there were."""
+        ...
+
+    def counts(self, index: str) -> StoreCounts:
+        """How many documents stand where."""
+        ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Texts in, unit vectors out; queries and passages have their own verbs."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides the vectors: weights, tokenizer, pooling, templates."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), unit rows, in input order."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), unit rows, in input order."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores texts against a query; order and cutting belong to the caller."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides the scores."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str]) -> Vectors:
+        """Shape (n,), in input order; a logit, higher is better."""
+        ...

@@ -1,0 +1,187 @@
+"""What is asked and what is answered: the types that every floor above engines speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from mappings.documents import Access
+from mappings.errors import InvalidInput
+
+MAX_QUERY_CHARACTERS = 10_000
+MAX_PAGE_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Keep documents whose keyword field `name` holds one of `values`."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Keep documents whose number or date field `name` lies between the bounds, both included."""
+
+    name: str
+    low: float | date | None = None
+    high: float | date | None = None
+
+
+Filter = Terms | Range
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question of one caller, validated against its collection by the door that built it.
+
+    `text` is free text; `entity` + `aspect` are slots; `having` and `lacking` are findings.
+    There is no query without `access`.
+    """
+
+    collection: str
+    access: Access
+    text: str = ""
+    entity: str = ""
+    aspect: str = ""
+    having: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    facets: tuple[str, ...] = ()
+    size: int = 10
+    cursor: str | None = None
+    sort: str = "relevance"
+    explain: bool = False
+    rerank: bool = True
+    deadline_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.access, Access):
+            raise TypeError("a Query needs the Access of its caller")
+        if not self.words.strip():
+            raise InvalidInput("the query is empty: give a text, or an entity or aspect, or findings", field="text")
+        if len(self.words) > MAX_QUERY_CHARACTERS:
+            raise InvalidInput(
+                f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken", field="text"
+            )
+        if not 1 <= self.size <= MAX_PAGE_SIZE:
+            raise InvalidInput(f"size is {self.size}; it lies between 1 and {MAX_PAGE_SIZE}", field="size")
+
+    @property
+    def words(self) -> str:
+        """All that was asked, as one text: what a model reads."""
+        slots = " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
+        return f"{self.text} {slots}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A passage with its score in one ranking."""
+
+    passage: str
+    document: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Sequence[Scored]):
+    """Passages in the one order: score descending, then passage id. The constructor sorts."""
+
+    items: tuple[Scored, ...]
+
+    def __init__(self, items: Iterable[Scored]) -> None:
+        object.__setattr__(self, "items", tuple(sorted(items, key=lambda item: (-item.score, item.passage))))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.items[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """How many documents match lexically under the filters. `relation` is `exact` or `at_least`."""
+
+    value: int
+    relation: str = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """One value of a facet and the number of matching documents that carry it."""
+
+    value: str
+    count: int
+
+
+Facets = Mapping[str, tuple[FacetCount, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text to mark: character offsets."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence that carries the answer, with the matched words to mark; offsets are within `text`."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+    marks: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found document: its best passage, the evidence and, when asked for, why it stands here."""
+
+    document: str
+    passage: str
+    score: float
+    title: str
+    heading: str
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    title_marks: tuple[Span, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    lexical: bool = True
+    more_passages: int = 0
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """How many of the window's candidates the cross-encoder scored before the deadline."""
+
+    scored: int
+    candidates: int
+
+    @property
+    def partial(self) -> bool:
+        """Whether the deadline came first."""
+        return self.scored < self.candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of an answer. `degraded` names, in plain words, every part that was missing."""
+
+    hits: tuple[Hit, ...]
+    total: Total
+    facets: Facets
+    timings_ms: Mapping[str, float]
+    reranked: Reranked
+    degraded: tuple[str, ...] = ()
+    cursor: str | None = None
+    index: str = ""
+    beyond_window: bool = False
+    understood: Mapping[str, Any] = field(default_factory=dict)

