@@ -1,0 +1,231 @@
+"""The one composition root: settings in, a working Medley out. Here alone encoders are bound to search."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import threading
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from encoders.artifact import SHIPPED, Artifact, find
+from encoders.cache import CachedEncoder
+from encoders.hashing import HashingEncoder
+from encoders.runtime import BiEncoder, CrossEncoder
+from mappings import collection as kinds
+from mappings.collection import Collection
+from mappings.documents import Access
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
+from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.store import EmbeddedStore
+from search.pipeline import Parts, search
+from search.protocols import Encoder, Reranker, StoredDocument
+from search.query import Query, Results
+from search.rerank import Anytime, Pace, ScoreCache
+from search.settings import Settings
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+HASHING = "hashing-256"
+
+
+@dataclass
+class Medley:
+    """One open Medley: collections, stores, engine and models, made when first needed and then kept."""
+
+    settings: Settings
+    _stores: dict[str, EmbeddedStore] = field(default_factory=dict)
+    _encoders: dict[str, Encoder] = field(default_factory=dict)
+    _rerankers: dict[str, Anytime | None] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @classmethod
+    def open(cls, settings: Settings) -> Medley:
+        """A Medley over `settings.home`, which is made when it is not there."""
+        medley = cls(settings)
+        medley.home.mkdir(parents=True, exist_ok=True)
+        medley.engine = EmbeddedEngine(medley.home, medley.collection)
+        medley.parts = Parts(
+            engine=medley.engine,
+            settings=settings,
+            collection=medley.collection,
+            encoder=medley.encoder_of,
+            reranker=medley.anytime,
+            key=read_key(medley.home / "cursor.key"),
+        )
+        return medley
+
+    engine: EmbeddedEngine = field(init=False)
+    parts: Parts = field(init=False)
+
+    @property
+    def home(self) -> Path:
+        """The folder of everything that is kept."""
+        return self.settings.home
+
+    # Collections
+
+    def names(self) -> list[str]:
+        """The collections that were made here."""
+        return sorted(path.parent.name for path in self.home.glob("collections/*/collection.json"))
+
+    def folder(self, name: str) -> Path:
+        """Where a collection lives."""
+        if not NAME.fullmatch(name):
+            raise InvalidInput(
+                f"{name[:80]!r} is no collection name: lower-case letters, digits, '-' and '_', at most 63", field="collection"
+            )
+        return self.home / "collections" / name
+
+    def create(self, name: str, kind: str | None = None) -> Collection:
+        """Make a collection of a kind (its own name when none is given); again with the same kind changes nothing."""
+        made = kinds.load(name, kind, self.settings.collections)
+        file = self.folder(name) / "collection.json"
+        if file.is_file() and (present := self._kind(name)) != made.kind:
+            raise Conflict(f"the collection {name!r} is there already, of kind {present!r}", field="collection")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps({"kind": made.kind}).encode())
+        return self.collection(name)
+
+    def collection(self, name: str) -> Collection:
+        """A collection with the settings and tuned weights that apply to it. Raises `NotFound`."""
+        folder = self.folder(name)
+        if not (folder / "collection.json").is_file():
+            known = ", ".join(self.names()) or "none yet"
+            raise NotFound(f"there is no collection {name!r}; there are: {known}", field="collection")
+        return with_tuned(kinds.load(name, self._kind(name), self.settings.collections), folder / "tuned.toml")
+
+    def _kind(self, name: str) -> str:
+        return str(json.loads((self.folder(name) / "collection.json").read_text(encoding="utf-8"))["kind"])
+
+    def store(self, name: str) -> EmbeddedStore:
+        """The durable documents of a collection."""
+        with self._lock:
+            if name not in self._stores:
+                self.collection(name)
+                self._stores[name] = EmbeddedStore(self.folder(name))
+            return self._stores[name]
+
+    # Models
+
+    def model_folders(self) -> Sequence[Path]:
+        """Where models are looked for, in order."""
+        return [folder for folder in (self.settings.models, SHIPPED) if folder is not None]
+
+    def encoder(self, name: str) -> Encoder:
+        """The bi-encoder called `name`, with its vectors cached on disk. Raises `NotFound`, `ModelError`."""
+        with self._lock:
+            if name not in self._encoders:
+                self._encoders[name] = CachedEncoder(self._load_encoder(name), self.home / "vectors")
+            return self._encoders[name]
+
+    def _load_encoder(self, name: str) -> Encoder:
+        if name == HASHING:
+            return HashingEncoder(256)
+        artifact = Artifact.open(find(name, self.model_folders()))
+        return BiEncoder(artifact, self.settings.threads or None, self.settings.form or None)
+
+    def encoders(self, collection: Collection) -> dict[str, Encoder]:
+        """Vector field -> the encoder that a new index of the collection is filled by."""
+        return {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
+
+    def encoder_of(self, fingerprint: str) -> Encoder | None:
+        """The encoder with this fingerprint, or None when no model here has it."""
+        with self._lock:
+            for loaded in self._encoders.values():
+                if loaded.fingerprint == fingerprint:
+                    return loaded
+            for name in (HASHING, *self.model_names()):
+                try:
+                    if self._fingerprint(name) == fingerprint:
+                        return self.encoder(name)
+                except MedleyError:
+                    continue  # a broken model can't be the one looked for: the answer will name what is missing
+            return None
+
+    def model_names(self) -> list[str]:
+        """Every model directory's name, each once."""
+        found = (path.parent.name for folder in self.model_folders() for path in sorted(folder.glob("*/model.json")))
+        return list(dict.fromkeys(found))
+
+    def _fingerprint(self, name: str) -> str:
+        if name == HASHING:
+            return HashingEncoder(256).fingerprint
+        manifest = json.loads((find(name, self.model_folders()) / "model.json").read_text(encoding="utf-8"))
+        return str(manifest.get("fingerprint", "")) if isinstance(manifest, dict) else ""
+
+    def reranker(self, name: str) -> Reranker:
+        """The cross-encoder called `name`. Raises `NotFound`, `ModelError`."""
+        artifact = Artifact.open(find(name, self.model_folders()))
+        return CrossEncoder(artifact, self.settings.threads or None, self.settings.form or None)
+
+    def anytime(self, collection: Collection) -> Anytime | None:
+        """The collection's reranker with its cache and pace; None when it is switched off or can't be had."""
+        name = self.settings.reranker or collection.reranking.model
+        with self._lock:
+            if name not in self._rerankers:
+                self._rerankers[name] = self._load_anytime(name)
+            return self._rerankers[name]
+
+    def _load_anytime(self, name: str) -> Anytime | None:
+        if name == "none":
+            return None
+        try:
+            return Anytime(self.reranker(name), ScoreCache(), Pace())
+        except MedleyError:
+            return None
+
+    # Doors
+
+    def search(self, query: Query) -> Results:
+        """One page of answers; see `search.pipeline.search`."""
+        return search(query, self.parts)
+
+    def document(self, collection: str, identifier: str, access: Access) -> StoredDocument:
+        """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one."""
+        stored = self.store(collection).latest([identifier]).get(identifier)
+        if stored is None or stored.document is None or not access.may_see(stored.document.labels):
+            raise NotFound(f"there is no document {identifier[:200]!r} in {collection!r} that you may see", field="id")
+        return stored
+
+
+def with_tuned(collection: Collection, file: Path) -> Collection:
+    """The collection with the weights that `medley tune` left in `file`, if it did."""
+    if not file.is_file():
+        return collection
+    try:
+        written = tomllib.loads(file.read_text(encoding="utf-8"))
+        return kinds.tuned(collection, _weights(written.get("fusion")), written.get("rerank", {}).get("weight"))
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{file} is not what `medley tune` writes: {error}", field="tuned.toml") from error
+
+
+def _weights(written: Mapping[str, object] | None) -> dict[str, float] | None:
+    weights = (written or {}).get("weights")
+    return {str(key): float(value) for key, value in weights.items()} if isinstance(weights, Mapping) else None
+
+
+def read_key(file: Path) -> bytes:
+    """A secret key kept in `file`, made once, readable by its owner only."""
+    if not file.is_file():
+        temporary = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(secrets.token_bytes(32))
+        try:
+            os.link(temporary, file)  # the first of several processes wins, all read the winner's
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+    return file.read_bytes()
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Put `content` in the place of `file` in one step."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary.write_bytes(content)
+    temporary.replace(file)

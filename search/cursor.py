@@ -1,0 +1,113 @@
+"""Signed cursors: a page hands the next one what is still to show, so it repeats nothing and shows nothing forbidden."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mappings.documents import Access
+from mappings.errors import Forbidden, InvalidInput
+from search.query import Query
+
+MAX_CHARACTERS = 6_000
+"""A cursor travels in addresses; what does not fit is fetched again, in fused order."""
+
+_SIGNATURE = 16
+_INFLATED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one."""
+
+    passage: str
+    score: float
+    cross: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The frozen rest of a result: `items` in order, `shown` the marks of the groups already shown."""
+
+    index: str
+    query: str
+    access: str
+    items: tuple[Item, ...]
+    shown: tuple[str, ...]
+    issued: int
+    beyond: bool = False
+
+
+def query_mark(query: Query) -> str:
+    """What must stay the same from page to page: everything asked but the cursor and the page size."""
+    return _hash(repr(replace(query, cursor=None, size=1, explain=False, access=Access("", query.access.labels))))
+
+
+def access_mark(access: Access) -> str:
+    """The caller's access as a short text."""
+    return _hash(access.key)
+
+
+def group_mark(group: str) -> str:
+    """A group that was shown, as a short text."""
+    return _hash(group)[:8]
+
+
+def _hash(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()).decode()
+
+
+def sign(cursor: Cursor, key: bytes) -> str:
+    """The cursor as URL-safe text; the items that would make it too long are left out."""
+    while True:
+        text = _encode(cursor, key)
+        if len(text) <= MAX_CHARACTERS or not cursor.items:
+            return text
+        cursor = replace(cursor, items=cursor.items[: len(cursor.items) * 3 // 4])
+
+
+def _encode(cursor: Cursor, key: bytes) -> str:
+    items = [[item.passage, round(item.score, 6), None if item.cross is None else round(item.cross, 4)] for item in cursor.items]
+    fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
+    body = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 9)
+    return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
+
+
+def _signature(body: bytes, key: bytes) -> bytes:
+    return hmac.new(key, body, hashlib.sha256).digest()[:_SIGNATURE]
+
+
+def verify(text: str, query: Query, key: bytes, minutes: int, now: float | None = None) -> Cursor:
+    """The cursor in `text`. Raises `InvalidInput` when forged, expired or of another query, `Forbidden` when foreign."""
+    cursor = _decode(text, key)
+    if (time.time() if now is None else now) - cursor.issued > 60 * minutes:
+        raise InvalidInput(f"the cursor is older than {minutes} minutes: search again from the first page", field="cursor")
+    if cursor.access != access_mark(query.access):
+        raise Forbidden("the cursor was made for another caller: search again from the first page", field="cursor")
+    if cursor.query != query_mark(query):
+        raise InvalidInput("the cursor belongs to another query: repeat the query that it came with", field="cursor")
+    return cursor
+
+
+def _decode(text: str, key: bytes) -> Cursor:
+    wrong = InvalidInput("the cursor is not one of ours, or was altered: search again from the first page", field="cursor")
+    try:
+        raw = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+    except (ValueError, UnicodeEncodeError):
+        raise wrong from None
+    if not hmac.compare_digest(raw[:_SIGNATURE], _signature(raw[_SIGNATURE:], key)):
+        raise wrong
+    return _parse(json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE:], _INFLATED)))
+
+
+def _parse(fields: Sequence[Any]) -> Cursor:
+    index, query, access, items, shown, issued, beyond = fields
+    marks = tuple(shown[start : start + 8] for start in range(0, len(shown), 8))
+    return Cursor(index, query, access, tuple(Item(*item) for item in items), marks, issued, beyond)

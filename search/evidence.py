@@ -1,0 +1,50 @@
+"""The sentences of a passage that carry the answer, and the words in them to mark."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from mappings.analysis.sentences import sentences
+from mappings.analysis.words import tokens
+from search.query import Evidence, Span
+
+SENTENCES = 2
+"""Sentences shown a hit."""
+
+
+def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
+    """Where `text` holds one of the `wanted` index terms."""
+    return tuple(Span(token.start, token.end) for token in tokens(text) if token.term in wanted)
+
+
+def rarity(texts: Sequence[str], wanted: frozenset[str]) -> dict[str, float]:
+    """A weight for each wanted term: the rarer among the candidates, the more it tells."""
+    counted = Counter(term for text in texts for term in {token.term for token in tokens(text)} & wanted)
+    return {term: math.log(1 + len(texts) / (1 + counted[term])) for term in wanted}
+
+
+def candidates(text: str, weights: Mapping[str, float], limit: int) -> list[Evidence]:
+    """The sentences of `text` with the most weight of distinct wanted terms, best first, at most `limit`.
+
+    The score is the weight found divided by the root of the sentence's length in terms, so that a long
+    sentence does not win by its length alone. A text without any wanted term gives its first sentences.
+    """
+    found = [_scored(text, sentence.start, sentence.end, weights) for sentence in sentences(text)]
+    return sorted(found, key=lambda item: (-item.score, item.start))[:limit]
+
+
+def _scored(text: str, start: int, end: int, weights: Mapping[str, float]) -> Evidence:
+    sentence = text[start:end]
+    words = tokens(sentence)
+    score = sum(weights.get(term, 0.0) for term in {word.term for word in words}) / math.sqrt(8 + len(words))
+    spans = tuple(Span(word.start, word.end) for word in words if word.term in weights)
+    return Evidence(sentence, start, end, score, spans)
+
+
+def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tuple[Evidence, ...]:
+    """The sentences to show, in the order of the text; `scores` (a cross-encoder's) win over the words'."""
+    order = sorted(range(len(found)), key=lambda number: -(scores[number] if scores else found[number].score))
+    chosen = [found[number] for number in order[:SENTENCES] if found[number].score > 0 or scores or number == order[0]]
+    return tuple(sorted(chosen, key=lambda item: item.start))

@@ -1,0 +1,102 @@
+"""Several rankings into one: weighted sums of normalised scores, or reciprocal ranks. Plain functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mappings.collection import Fusion
+from mappings.errors import InvalidInput
+from search.query import Ranking, Scored
+
+RRF_K = 60
+"""The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one leg gave one passage: `contribution` = `weight` × `normalised`."""
+
+    rank: int
+    score: float
+    normalised: float
+    weight: float
+
+    @property
+    def contribution(self) -> float:
+        """This leg's share of the fused score."""
+        return self.weight * self.normalised
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A passage in the fused order: `score` is the sum of its parts' contributions."""
+
+    passage: str
+    document: str
+    score: float
+    parts: Mapping[str, Part]
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Scores onto [0, 1]; equal scores all become 1. Order is kept."""
+    if not scores:
+        return []
+    low, high = min(scores), max(scores)
+    # Halves first: the span of two huge scores would overflow.
+    span = high / 2 - low / 2
+    return [(score / 2 - low / 2) / span if span > 0 else 1.0 for score in scores]
+
+
+def z_score(scores: Sequence[float]) -> list[float]:
+    """Scores as standard deviations above the mean, pressed onto (0, 1) by the logistic function."""
+    if not scores:
+        return []
+    mean = sum(scores) / len(scores)
+    deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores))
+    return [1 / (1 + math.exp(-(score - mean) / deviation)) if deviation > 0 else 0.5 for score in scores]
+
+
+def reciprocal_rank(scores: Sequence[float]) -> list[float]:
+    """(k + 1) / (k + rank): reciprocal ranks, scaled so that the first gets 1."""
+    return [(RRF_K + 1) / (RRF_K + rank) for rank in range(1, len(scores) + 1)]
+
+
+NORMALISATIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": min_max, "zscore": z_score}
+
+
+def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
+    """All passages of all legs in the one order: fused score descending, then passage id.
+
+    A leg without weight is left out; the weights of those present are scaled to sum to 1, so a fused
+    score lies in [0, 1] also when a leg is missing. A passage that a leg did not bring gets 0 from it.
+    """
+    weights = _shares(legs, fusion.weights)
+    normalise = reciprocal_rank if fusion.method == "rrf" else _normalisation(fusion.normalisation)
+    parts: dict[str, dict[str, Part]] = {}
+    documents: dict[str, str] = {}
+    for leg, weight in weights.items():
+        ranking: Sequence[Scored] = legs[leg].items
+        for rank, (item, value) in enumerate(zip(ranking, normalise([item.score for item in ranking]), strict=True), 1):
+            documents[item.passage] = item.document
+            parts.setdefault(item.passage, {})[leg] = Part(rank, item.score, value, weight)
+    fused = [
+        Fused(passage, documents[passage], sum(part.contribution for part in found.values()), found)
+        for passage, found in parts.items()
+    ]
+    return sorted(fused, key=lambda item: (-item.score, item.passage))
+
+
+def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:
+    present = {leg: weights.get(leg, 0.0) for leg in legs if weights.get(leg, 0.0) > 0}
+    if not present:  # the only legs left are ones without weight: better than no answer
+        present = dict.fromkeys(legs, 1.0)
+    total = sum(present.values())
+    return {leg: weight / total for leg, weight in present.items()}
+
+
+def _normalisation(name: str) -> Callable[[Sequence[float]], list[float]]:
+    if name not in NORMALISATIONS:
+        raise InvalidInput(f"unknown normalisation {name!r}; known are {', '.join(sorted(NORMALISATIONS))}", field="normalisation")
+    return NORMALISATIONS[name]

@@ -1,0 +1,141 @@
+"""Anytime reranking: the cross-encoder reads the best candidates first, until the deadline.
+
+What it scored stands above what it did not. Final score = weight × normalised cross-encoder score
++ (1 − weight) × fused score for the scored, fused score − 1 for the others: one scale, two floors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from search.fusion import Fused, min_max
+from search.protocols import Reranker
+
+GROUP = 16
+"""Most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
+
+Clock = Callable[[], float]
+
+
+class ScoreCache:
+    """Cross-encoder scores by (model fingerprint, query, passage text), least recently used out first."""
+
+    def __init__(self, entries: int = 20_000) -> None:
+        self._entries = entries
+        self._scores: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, fingerprint: str, query: str, text: str) -> float | None:
+        """The score, if it is known."""
+        key = _key(fingerprint, query, text)
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+            return self._scores.get(key)
+
+    def put(self, fingerprint: str, query: str, text: str, score: float) -> None:
+        """Keep a score."""
+        with self._lock:
+            self._scores[_key(fingerprint, query, text)] = score
+            while len(self._scores) > self._entries:
+                self._scores.popitem(last=False)
+
+
+def _key(fingerprint: str, query: str, text: str) -> bytes:
+    return hashlib.blake2b("\x1f".join((fingerprint, query, text)).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+class Pace:
+    """How long this process's cross-encoder takes per character, learned as it goes."""
+
+    def __init__(self, seconds_per_character: float = 2e-5) -> None:
+        self._rate = seconds_per_character
+
+    def estimate(self, characters: int) -> float:
+        """Seconds that a pair of so many characters will take."""
+        return self._rate * characters
+
+    def learn(self, characters: int, seconds: float) -> None:
+        """Take in one measured call; slow calls count at once, fast ones little by little."""
+        seen = seconds / max(characters, 1)
+        self._rate = max(seen, 0.8 * self._rate + 0.2 * seen) if seen > self._rate else 0.8 * self._rate + 0.2 * seen
+
+
+@dataclass(slots=True)
+class Anytime:
+    """A reranker with its cache, its pace and a clock."""
+
+    reranker: Reranker
+    cache: ScoreCache
+    pace: Pace
+    clock: Clock = time.perf_counter
+
+    def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
+        """Scores in input order; None for those not reached before the moment `until` (of `clock`)."""
+        fingerprint = self.reranker.fingerprint
+        scores = [self.cache.get(fingerprint, query, text) for text in texts]
+        waiting = [number for number, score in enumerate(scores) if score is None]
+        while waiting:
+            group = self._next_group(query, texts, waiting, until)
+            if not group:
+                break
+            for number, score in zip(group, self._score_group(query, [texts[number] for number in group]), strict=True):
+                scores[number] = score
+                self.cache.put(fingerprint, query, texts[number], score)
+            waiting = waiting[len(group) :]
+        return scores
+
+    def _next_group(self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None) -> Sequence[int]:
+        if until is None:
+            return waiting[: 4 * GROUP]
+        left = until - self.clock()
+        taken, cost = 0, 0.0
+        for number in waiting[:GROUP]:
+            cost += self.pace.estimate(len(query) + len(texts[number]))
+            # Half of what is left at most, so that a wrong estimate is noticed in time.
+            if cost > (left if taken == 0 else left / 2):
+                break
+            taken += 1
+        return waiting[:taken]
+
+    def _score_group(self, query: str, texts: Sequence[str]) -> list[float]:
+        started = self.clock()
+        scores = [float(score) for score in self.reranker.score(query, texts)]
+        self.pace.learn(sum(len(query) + len(text) for text in texts), self.clock() - started)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate after reranking. `cross` is the logit, `normalised` the same over the scored, both None if not scored."""
+
+    fused: Fused
+    score: float
+    cross: float | None = None
+    normalised: float | None = None
+    weight: float = 0.0
+
+
+def combine(fused: Sequence[Fused], scores: Mapping[str, float], weight: float) -> list[Ranked]:
+    """The final order: score descending, then passage id; `scores` maps a passage to its cross-encoder logit.
+
+    Without any score the fused order and its scores stay as they are.
+    """
+    if not scores:
+        return [Ranked(item, item.score) for item in fused]
+    normal = dict(zip(scores, min_max(list(scores.values())), strict=True))
+    return sorted(
+        (_ranked(item, scores.get(item.passage), normal.get(item.passage), weight) for item in fused),
+        key=lambda item: (-item.score, item.fused.passage),
+    )
+
+
+def _ranked(item: Fused, cross: float | None, normalised: float | None, weight: float) -> Ranked:
+    if cross is None or normalised is None:
+        return Ranked(item, item.score - 1)
+    return Ranked(item, weight * normalised + (1 - weight) * item.score, cross, normalised, weight)

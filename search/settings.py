@@ -1,0 +1,85 @@
+"""Every setting in one place: its variable, its default, its meaning. Read once, at start-up, by whoever opens Medley."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from mappings.errors import InvalidInput
+
+FILE = "medley.toml"
+
+
+def _setting(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Medley's settings. Variables `MEDLEY_<NAME>` win over `medley.toml`, which wins over the defaults."""
+
+    home: Path = _setting(Path(".medley"), "folder of the embedded store and indexes, the tokens and the logs")
+    models: Path | None = _setting(None, "folder of further model directories; its models win over shipped ones of the same name")
+    collections: Path | None = _setting(None, "folder of further collection kinds (TOML)")
+    data: Path | None = _setting(None, "folder of the data sets that training and evaluation read; empty: those are skipped")
+    encoder: str = _setting("", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model")
+    reranker: str = _setting("", "cross-encoder used in the place of the collection's own; 'none' switches reranking off")
+    threads: int = _setting(0, "threads of a model in this process; 0: one per core")
+    form: str = _setting("", "numeric form of the models (fp32, int8); empty: the fastest, measured once")
+    deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
+    candidates: int = _setting(0, "passages that are reranked; 0: the collection's own")
+    window: int = _setting(100, "documents that each leg brings, and that a result's pages are frozen over")
+    cursor_minutes: int = _setting(60, "how long a cursor of a further page is valid")
+
+    def as_json(self) -> dict[str, Any]:
+        """Names and values, paths as text."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+
+
+def describe() -> list[tuple[str, str, str]]:
+    """(variable, default, meaning) of every setting, for the command line and the documentation's test."""
+    return [(f"MEDLEY_{item.name.upper()}", str(_plain(item.default) or ""), item.metadata["meaning"]) for item in fields(Settings)]
+
+
+def read(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
+    """The settings from the environment and `medley.toml` in `folder`. Raises `InvalidInput` naming the setting."""
+    environ = os.environ if environ is None else environ
+    file = (folder or Path()) / FILE
+    written = _from_file(file) if file.is_file() else {}
+    values = {}
+    for item in fields(Settings):
+        variable = f"MEDLEY_{item.name.upper()}"
+        if raw := environ.get(variable, ""):
+            values[item.name] = _convert(raw, item.type, variable)
+        elif item.name in written:
+            values[item.name] = _convert(str(written[item.name]), item.type, f"{FILE}: {item.name}")
+    return Settings(**values)
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        written = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} is no TOML: {error}", field=FILE) from error
+    known = {item.name for item in fields(Settings)}
+    if unknown := sorted(set(written) - known):
+        raise InvalidInput(f"{file}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}", field=unknown[0])
+    return written
+
+
+def _convert(raw: str, kind: Any, name: str) -> Any:
+    if "Path" in str(kind):
+        return Path(raw).expanduser()
+    if kind in (int, "int"):
+        if not raw.strip().isdecimal():
+            raise InvalidInput(f"{name} is {raw!r}; it takes a whole number, 0 or more", field=name)
+        return int(raw)
+    return raw
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,72 @@
+"""From a query as typed to what the legs and the models read. First cut: words, abbreviations, long texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from mappings.analysis import abbreviations
+from mappings.analysis.sentences import sentences
+from mappings.analysis.words import terms
+from mappings.documents import clean
+from search.protocols import LexicalQuery
+from search.query import Query
+
+MODEL_WORDS = 64
+"""A model reads the opening of a pasted article: its headline and lead hold the claim."""
+
+MAX_TERMS = 128
+EXPANSION_WEIGHT = 0.5
+"""An expansion is a guess at what was meant: it counts half of a word that was typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A query read: `lexical` for BM25, `model_text` for encoders, `terms` to mark, `expansions` to show."""
+
+    lexical: LexicalQuery
+    model_text: str
+    terms: frozenset[str]
+    expansions: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def understand(query: Query) -> Understood:
+    """Read a query. Pure: the same query gives the same reading."""
+    text = clean(query.words)
+    counted = Counter(terms(text))
+    found = tuple(abbreviations.expansions(text.split()))
+    phrases = [tuple(terms(longer)) for longer in _additions(text, found)]
+    singles = {phrase[0]: EXPANSION_WEIGHT for phrase in phrases if len(phrase) == 1 and phrase[0] not in counted}
+    weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
+    lexical = LexicalQuery(
+        terms=tuple(sorted(weighted.items())),
+        phrases=tuple((phrase, EXPANSION_WEIGHT) for phrase in dict.fromkeys(phrases) if len(phrase) > 1),
+    )
+    marked = frozenset(weighted) | {term for phrase in phrases for term in phrase}
+    return Understood(lexical, _model_text(text, query.lacking), marked, found, _notes(counted, query))
+
+
+def _additions(text: str, found: tuple[tuple[str, str], ...]) -> list[str]:
+    """For each (short, long) pair, the form that was not typed."""
+    typed = f" {' '.join(terms(text))} "
+    return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
+
+
+def _model_text(text: str, lacking: tuple[str, ...]) -> str:
+    opening, words = 0, 0
+    for sentence in sentences(text):
+        words += len(text[sentence.start : sentence.end].split())
+        if opening and words > MODEL_WORDS:
+            break
+        opening = sentence.end
+    return " ".join([text[:opening].strip(), *(f"no {finding}" for finding in lacking)]).strip()
+
+
+def _notes(counted: Counter[str], query: Query) -> tuple[str, ...]:
+    notes = []
+    if len(counted) > MAX_TERMS:
+        notes.append(f"the text has {len(counted)} distinct terms: the {MAX_TERMS} most frequent were searched")
+    if query.lacking:
+        notes.append("findings without are read as words, not as a filter")
+    return tuple(notes)
