@@ -1,0 +1,153 @@
+"""Words: one analysis for both engines and for highlighting.
+
+The rule, which is OpenSearch's `standard` tokenizer followed by `lowercase`, `stop` and `porter2`:
+
+1. Text is cut at the word boundaries of UAX #29. A run of letters and digits is a word ("p53", "2nd"); so are
+   runs joined by an underscore, by `.`, `:` or `'` between letters ("don't", "e.g"), and by `.`, `,`, `;` or `'`
+   between digits ("2.5", "1,000"). A hyphen, slash or plus cuts: "IL-6" is "il", "6". Marks belong to the letter
+   before them. An ideograph or a hiragana is a word of its own, katakana run together, and a run of Thai, Lao,
+   Khmer or Burmese is one word.
+2. A word of more than 255 characters is cut into words of 255.
+3. Letters become small, one by one (no final sigma). The typographic apostrophe becomes `'`, so that the stemmer
+   knows "Alzheimer’s"; in OpenSearch this is a `mapping` character filter in front of the tokenizer.
+4. The 33 English stop words of Lucene go, leaving a gap in the positions.
+5. Snowball's English stemmer, version 2 ("porter2").
+
+Limits: emoji are no words here (Lucene's are); a Hebrew `"` between letters cuts; a mark between a digit and a
+separator, or after a separator, cuts; a character assigned after the Unicode version of the running Python is no
+letter.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+from unicodedata import category
+
+import Stemmer
+
+from mappings.analysis.unicode import MID_BOTH, MID_LETTER, MID_NUMBER, word_break
+
+ANALYSIS_VERSION: Final = "words-1"
+"""Part of an index's identity: it changes when the same text would give other terms."""
+
+MAX_WORD: Final = 255
+_STOP: Final = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+STOP_WORDS: Final = frozenset(_STOP.split())
+
+
+class Token(NamedTuple):
+    """An index term, the characters `start:end` it came from, and its position among the words of the text."""
+
+    term: str
+    start: int
+    end: int
+    position: int
+
+
+def tokens(text: str) -> list[Token]:
+    """The terms of `text` in order. Positions count from 0 and skip one for each stop word."""
+    found: list[Token] = []
+    position = -1
+    for start, end in _spans(text):
+        term = _TERMS[text[start:end]]
+        if term is not None:
+            position += 1
+            if term:
+                found.append(Token(term, start, end, position))
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The terms of `text` in order, without offsets: `[token.term for token in tokens(text)]`, faster."""
+    words = _pattern(text).findall(text)
+    if max(map(len, words), default=0) > MAX_WORD:
+        return [token.term for token in tokens(text)]
+    return [term for term in map(_TERMS.__getitem__, words) if term]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    pattern = _pattern(text)
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if end - start <= MAX_WORD:
+            yield start, end
+        else:
+            yield from _pieces(pattern, text, start, end)
+
+
+def _pieces(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    # Lucene's scanner sees at most 255 characters at a time, so a piece may not end with the apostrophe it was cut at.
+    while start < end:
+        match = pattern.match(text, start, min(start + MAX_WORD, end))
+        if match:
+            yield match.span()
+        start = match.end() if match else start + 1
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return _ASCII if text.isascii() else _unicode()
+
+
+_ASCII: Final = re.compile(
+    r"\w+(?:(?:[.:'](?<=[A-Za-z].)(?=[A-Za-z])|[.,;'](?<=[0-9].)(?=[0-9]))\w+)*",
+    re.ASCII,
+)
+
+
+@cache
+def _unicode() -> re.Pattern[str]:
+    b = word_break()
+    base = f"{b.letter}{b.number}{b.joiner}"
+    between_letters = f"[{MID_LETTER}{MID_BOTH}](?<=[{b.letter}{b.extend}].)(?=[{b.letter}])"
+    between_numbers = f"[{MID_NUMBER}{MID_BOTH}](?<=[{b.number}].)(?=[{b.number}])"
+    return re.compile(
+        f"[{base}][{base}{b.extend}]*(?:(?:{between_letters}|{between_numbers})[{base}{b.extend}]+)*"
+        f"|[{b.complex}][{b.complex}{b.extend}]*"
+        f"|[{b.katakana}][{b.katakana}{b.extend}]*"
+        f"|[{b.single}][{b.extend}]*",
+        re.DOTALL,
+    )
+
+
+class _Terms(dict[str, str | None]):
+    """The term of every word seen: a stem, empty for a stop word, None for a run of underscores, which is no word."""
+
+    _CAPACITY = 200_000
+    _LONGEST = 40
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stem = Stemmer.Stemmer("english", 0).stemWord
+        self._lock = threading.Lock()  # a Snowball stemmer holds the word it works on
+
+    def __missing__(self, word: str) -> str | None:
+        with self._lock:
+            term = self._analyse(word)
+        if len(word) <= self._LONGEST:
+            if len(self) >= self._CAPACITY:
+                self.clear()
+            self[word] = term
+        return term
+
+    def _analyse(self, word: str) -> str | None:
+        if not any(map(str.isalnum, word)) and all(category(character)[0] not in "LNS" for character in word):
+            return None
+        small = lower(word)
+        return "" if small in STOP_WORDS else str(self._stem(small))
+
+
+def lower(word: str) -> str:
+    """`word` in small letters, one character for one as Lucene does, with the straight apostrophe."""
+    if word.isascii():
+        return word.lower()
+    return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").replace("\u2019", "'").lower()
+
+
+_TERMS: Final = _Terms()
