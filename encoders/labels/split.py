@@ -1,0 +1,22 @@
+"""Which side a record stands on. A hash decides, so the answer never depends on order or on a random state."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+TRAIN, HELD_OUT = "train", "held-out"
+
+
+def bucket(key: str, buckets: int) -> int:
+    """A number from 0 to `buckets` - 1, the same for the same key on every machine."""
+    return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % buckets
+
+
+def split_of(group: str) -> str:
+    """`held-out` for a tenth of the training groups: models are selected, and weights tuned, on those alone."""
+    return HELD_OUT if bucket(f"held-out:{group}", 10) == 0 else TRAIN
+
+
+def is_test_note(identifier: str) -> bool:
+    """Whether a clinical note belongs to the fifth that evaluation owns and training never sees."""
+    return bucket(f"note:{identifier}", 5) == 0
