@@ -39,7 +39,7 @@ class Medley:
     settings: Settings
     _stores: dict[str, EmbeddedStore] = field(default_factory=dict)
     _encoders: dict[str, Encoder] = field(default_factory=dict)
-    _rerankers: dict[str, Anytime | None] = field(default_factory=dict)
+    _rerankers: dict[str, Anytime | MedleyError] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
@@ -76,7 +76,8 @@ class Medley:
         """Where a collection lives."""
         if not NAME.fullmatch(name):
             raise InvalidInput(
-                f"{name[:80]!r} is no collection name: lower-case letters, digits, '-' and '_', at most 63", field="collection"
+                f"{name[:80]!r} is no collection name: lower-case letters, digits, '-' and '_', at most 63",
+                field="collection",
             )
         return self.home / "collections" / name
 
@@ -163,20 +164,20 @@ class Medley:
         return CrossEncoder(artifact, self.settings.threads or None, self.settings.form or None)
 
     def anytime(self, collection: Collection) -> Anytime | None:
-        """The collection's reranker with its cache and pace; None when it is switched off or can't be had."""
+        """The collection's reranker with its cache and pace; None when it is switched off. Raises as `reranker` does."""
         name = self.settings.reranker or collection.reranking.model
-        with self._lock:
-            if name not in self._rerankers:
-                self._rerankers[name] = self._load_anytime(name)
-            return self._rerankers[name]
-
-    def _load_anytime(self, name: str) -> Anytime | None:
         if name == "none":
             return None
-        try:
-            return Anytime(self.reranker(name), ScoreCache(), Pace())
-        except MedleyError:
-            return None
+        with self._lock:
+            if name not in self._rerankers:
+                try:
+                    self._rerankers[name] = Anytime(self.reranker(name), ScoreCache(), Pace())
+                except MedleyError as error:
+                    self._rerankers[name] = error  # looked for once, not at every search
+            found = self._rerankers[name]
+        if isinstance(found, MedleyError):
+            raise found
+        return found
 
     # Doors
 

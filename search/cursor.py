@@ -74,7 +74,10 @@ def sign(cursor: Cursor, key: bytes) -> str:
 
 
 def _encode(cursor: Cursor, key: bytes) -> str:
-    items = [[item.passage, round(item.score, 6), None if item.cross is None else round(item.cross, 4)] for item in cursor.items]
+    items = [
+        [item.passage, round(item.score, 6), None if item.cross is None else round(item.cross, 4)]
+        for item in cursor.items
+    ]
     fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
     body = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 9)
     return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
@@ -88,7 +91,9 @@ def verify(text: str, query: Query, key: bytes, minutes: int, now: float | None 
     """The cursor in `text`. Raises `InvalidInput` when forged, expired or of another query, `Forbidden` when foreign."""
     cursor = _decode(text, key)
     if (time.time() if now is None else now) - cursor.issued > 60 * minutes:
-        raise InvalidInput(f"the cursor is older than {minutes} minutes: search again from the first page", field="cursor")
+        raise InvalidInput(
+            f"the cursor is older than {minutes} minutes: search again from the first page", field="cursor"
+        )
     if cursor.access != access_mark(query.access):
         raise Forbidden("the cursor was made for another caller: search again from the first page", field="cursor")
     if cursor.query != query_mark(query):
@@ -97,7 +102,9 @@ def verify(text: str, query: Query, key: bytes, minutes: int, now: float | None 
 
 
 def _decode(text: str, key: bytes) -> Cursor:
-    wrong = InvalidInput("the cursor is not one of ours, or was altered: search again from the first page", field="cursor")
+    wrong = InvalidInput(
+        "the cursor is not one of ours, or was altered: search again from the first page", field="cursor"
+    )
     try:
         raw = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except (ValueError, UnicodeEncodeError):

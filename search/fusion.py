@@ -98,5 +98,7 @@ def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[s
 
 def _normalisation(name: str) -> Callable[[Sequence[float]], list[float]]:
     if name not in NORMALISATIONS:
-        raise InvalidInput(f"unknown normalisation {name!r}; known are {', '.join(sorted(NORMALISATIONS))}", field="normalisation")
+        raise InvalidInput(
+            f"unknown normalisation {name!r}; known are {', '.join(sorted(NORMALISATIONS))}", field="normalisation"
+        )
     return NORMALISATIONS[name]

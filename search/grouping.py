@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from mappings.documents import FieldValue
 from search.rerank import Ranked
+
+Fields = Mapping[str, Mapping[str, FieldValue]]
+"""Document id -> its fields."""
 
 
 @dataclass(slots=True)
@@ -32,3 +37,24 @@ def group(ranked: Sequence[Ranked], key: Callable[[str], str]) -> list[Group]:
         else:
             groups[name] = Group(name, item)
     return list(groups.values())
+
+
+def by_field(ranked: Sequence[Ranked], name: str, fields: Fields) -> list[Group]:
+    """Groups of the documents that share the field `name`; a document without it is a group of its own."""
+    return group(ranked, lambda document: _key(fields.get(document, {}), name, document))
+
+
+def _key(fields: Mapping[str, FieldValue], name: str, document: str) -> str:
+    value = fields.get(name)
+    return f"{name}:{value}" if value else document
+
+
+def sort_by(sort: str, groups: Sequence[Group], fields: Fields) -> list[Group]:
+    """Groups by a field of their best document (`-name`: descending), those without it last; equals keep their order."""
+    name = sort.removeprefix("-")
+
+    def value(item: Group) -> Any:
+        return fields.get(item.best.fused.document, {}).get(name)
+
+    having = [item for item in groups if value(item) is not None]
+    return sorted(having, key=value, reverse=sort.startswith("-")) + [item for item in groups if value(item) is None]

@@ -65,7 +65,8 @@ class Query:
             raise InvalidInput("the query is empty: give a text, or an entity or aspect, or findings", field="text")
         if len(self.words) > MAX_QUERY_CHARACTERS:
             raise InvalidInput(
-                f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken", field="text"
+                f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken",
+                field="text",
             )
         if not 1 <= self.size <= MAX_PAGE_SIZE:
             raise InvalidInput(f"size is {self.size}; it lies between 1 and {MAX_PAGE_SIZE}", field="size")
@@ -142,7 +143,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found document: its best passage, the evidence and, when asked for, why it stands here."""
+    """A found document: its best passage, the evidence and, when asked for, why it stands here.
+
+    `more_passages` counts further passages of it; `others` are further documents of its group, as of one patient.
+    """
 
     document: str
     passage: str
@@ -155,6 +159,7 @@ class Hit:
     fields: Mapping[str, Any] = field(default_factory=dict)
     lexical: bool = True
     more_passages: int = 0
+    others: tuple[str, ...] = ()
     explain: Mapping[str, Any] | None = None
 
 

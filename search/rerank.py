@@ -90,7 +90,9 @@ class Anytime:
             waiting = waiting[len(group) :]
         return scores
 
-    def _next_group(self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None) -> Sequence[int]:
+    def _next_group(
+        self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None
+    ) -> Sequence[int]:
         if until is None:
             return waiting[: 4 * GROUP]
         left = until - self.clock()

@@ -23,11 +23,19 @@ class Settings:
     """Medley's settings. Variables `MEDLEY_<NAME>` win over `medley.toml`, which wins over the defaults."""
 
     home: Path = _setting(Path(".medley"), "folder of the embedded store and indexes, the tokens and the logs")
-    models: Path | None = _setting(None, "folder of further model directories; its models win over shipped ones of the same name")
+    models: Path | None = _setting(
+        None, "folder of further model directories; its models win over shipped ones of the same name"
+    )
     collections: Path | None = _setting(None, "folder of further collection kinds (TOML)")
-    data: Path | None = _setting(None, "folder of the data sets that training and evaluation read; empty: those are skipped")
-    encoder: str = _setting("", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model")
-    reranker: str = _setting("", "cross-encoder used in the place of the collection's own; 'none' switches reranking off")
+    data: Path | None = _setting(
+        None, "folder of the data sets that training and evaluation read; empty: those are skipped"
+    )
+    encoder: str = _setting(
+        "", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model"
+    )
+    reranker: str = _setting(
+        "", "cross-encoder used in the place of the collection's own; 'none' switches reranking off"
+    )
     threads: int = _setting(0, "threads of a model in this process; 0: one per core")
     form: str = _setting("", "numeric form of the models (fp32, int8); empty: the fastest, measured once")
     deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
@@ -42,7 +50,10 @@ class Settings:
 
 def describe() -> list[tuple[str, str, str]]:
     """(variable, default, meaning) of every setting, for the command line and the documentation's test."""
-    return [(f"MEDLEY_{item.name.upper()}", str(_plain(item.default) or ""), item.metadata["meaning"]) for item in fields(Settings)]
+    return [
+        (f"MEDLEY_{item.name.upper()}", str(_plain(item.default) or ""), item.metadata["meaning"])
+        for item in fields(Settings)
+    ]
 
 
 def read(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
@@ -67,7 +78,9 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise InvalidInput(f"{file} is no TOML: {error}", field=FILE) from error
     known = {item.name for item in fields(Settings)}
     if unknown := sorted(set(written) - known):
-        raise InvalidInput(f"{file}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}", field=unknown[0])
+        raise InvalidInput(
+            f"{file}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}", field=unknown[0]
+        )
     return written
 
 

@@ -1,0 +1,45 @@
+# Medley's commands. `make` alone prints them.
+.DEFAULT_GOAL := help
+.PHONY: help run test check evaluate bench results clean
+
+PYTHON ?= python3
+SERVE := .venv
+TEST := .venv-test
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+help:  ## print this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(SERVE)/.ready: setup.py
+	$(PYTHON) -m venv $(SERVE)
+	$(SERVE)/bin/pip install --quiet --editable '.[cpu]'
+	@touch $@
+
+$(TEST)/.ready: setup.py
+	$(PYTHON) -m venv $(TEST)
+	$(TEST)/bin/pip install --quiet --editable '.[cpu,train,eval,dev,bench]'
+	@touch $@
+
+run: $(SERVE)/.ready  ## install, index the demo collections and open the search page
+	$(SERVE)/bin/medley demo
+	$(SERVE)/bin/medley serve
+
+test: $(TEST)/.ready  ## everything, against real parts
+	$(TEST)/bin/python -m pytest tests
+
+check: $(TEST)/.ready  ## lint, types, architecture, and the tests that need no server: under a minute
+	$(TEST)/bin/ruff check .
+	$(TEST)/bin/ruff format --check .
+	$(TEST)/bin/mypy
+	$(TEST)/bin/lint-imports --no-cache
+	$(TEST)/bin/python -m pytest tests -m 'not slow and not torch and not browser and not data'
+
+evaluate: $(TEST)/.ready  ## print the tables of every suite (needs MEDLEY_DATA)
+	$(TEST)/bin/medley evaluate all
+
+bench: $(TEST)/.ready  ## print speed and memory, as ratios
+	$(TEST)/bin/medley bench all
+
+clean:  ## remove the virtual environments and caches, not the data
+	rm -rf $(SERVE) $(TEST) .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,0 +1,70 @@
+"""From page to page: the frozen window, what was shown, and what comes past the window's end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mappings.documents import parse_passage_id
+from search import cursor as cursors
+from search.fusion import Fused
+from search.grouping import Group
+from search.parts import Found
+from search.query import Query, Reranked
+from search.rerank import Ranked
+
+MAX_DEPTH = 1_000
+"""Documents that paging may reach; past them a narrower query serves better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What came before a page: the marks of shown groups, whether the window's end was passed, the reranker's reach."""
+
+    marks: tuple[str, ...] = ()
+    beyond: bool = False
+    reranked: Reranked = Reranked(0, 0)
+
+
+def frozen(found: Found, items: Sequence[cursors.Item]) -> list[Group]:
+    """The groups that an earlier page froze, with their fusion parts where the legs still bring them."""
+    parts = {item.passage: item for item in found.fused}
+    return [_frozen(parts.get(item.passage), item, found.collection.reranking.weight) for item in items]
+
+
+def _frozen(fused: Fused | None, item: cursors.Item, weight: float) -> Group:
+    document = parse_passage_id(item.passage)[0]
+    fused = fused or Fused(item.passage, document, item.score if item.cross is None else 0.0, {})
+    if item.cross is None or not weight:
+        return Group(document, Ranked(fused, item.score, item.cross))
+    normalised = (item.score - (1 - weight) * fused.score) / weight
+    return Group(document, Ranked(fused, item.score, item.cross, normalised, weight))
+
+
+def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
+    """The groups of which nothing was shown."""
+    shown = set(marks)
+    return [item for item in groups if shown.isdisjoint(_marks(item))]
+
+
+def _marks(item: Group) -> list[str]:
+    return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
+
+
+def next_cursor(
+    query: Query, found: Found, page: Sequence[Group], rest: Sequence[Group], shown: Shown, key: bytes
+) -> str | None:
+    """The signed cursor of the next page, or None when there is none."""
+    marks = (*shown.marks, *(mark for item in page for mark in _marks(item)))
+    if len(marks) >= MAX_DEPTH or not (rest or _more(query, found, page, shown)):
+        return None
+    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, item.best.cross) for item in rest)
+    issued = int(time.time())
+    asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
+    return cursors.sign(cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond), key)
+
+
+def _more(query: Query, found: Found, page: Sequence[Group], shown: Shown) -> bool:
+    """Whether a deeper look may bring what the window did not hold."""
+    return len(page) == query.size and found.full

@@ -1,0 +1,121 @@
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numpy as np
+import pytest
+from search.explain import explain
+from search.fusion import Fused, Part
+from search.rerank import Anytime, Pace, ScoreCache, combine
+
+
+@dataclass
+class Slow:
+    """A reranker whose score is the text's length, and whose time is a number we advance."""
+
+    now: float = 0.0
+    seconds_each: float = 0.01
+    calls: list[int] = field(default_factory=list)
+    fingerprint: str = "slow"
+
+    def score(self, query, passages):
+        self.calls.append(len(passages))
+        self.now += self.seconds_each * len(passages)
+        return np.asarray([len(text) for text in passages], dtype=np.float32)
+
+
+def anytime(model: Slow) -> Anytime:
+    return Anytime(model, ScoreCache(), Pace(), clock=lambda: model.now)
+
+
+TEXTS = [f"text number {number:04d} with some words" for number in range(100)]
+
+
+def test_without_a_deadline_all_are_scored():
+    model = Slow()
+    assert anytime(model).score("q", TEXTS, None) == [float(len(text)) for text in TEXTS]
+
+
+def test_the_best_candidates_are_scored_before_the_deadline():
+    model = Slow()
+    scores = anytime(model).score("q", TEXTS, 0.4)
+    reached = [score is not None for score in scores]
+    assert reached == sorted(reached, reverse=True)
+    assert 10 <= sum(reached) <= 40
+    assert model.now <= 0.4 + 0.16
+
+
+def test_no_time_left_scores_nothing():
+    model = Slow(now=5.0)
+    assert anytime(model).score("q", TEXTS, 4.9) == [None] * 100
+    assert model.calls == []
+
+
+def test_what_was_scored_once_is_not_scored_again():
+    model = Slow()
+    patient = anytime(model)
+    first = patient.score("q", TEXTS, 0.4)
+    known = sum(score is not None for score in first)
+    patient.score("q", TEXTS, None)
+    assert sum(model.calls) == 100
+    assert patient.score("q", TEXTS, model.now - 1)[:known] == first[:known]
+
+
+def test_another_query_or_model_shares_nothing():
+    cache = ScoreCache()
+    cache.put("model", "query", "text", 1.0)
+    assert cache.get("model", "query", "text") == 1.0
+    assert (
+        cache.get("model", "query", "texts")
+        is cache.get("other", "query", "text")
+        is cache.get("model", "q", "text")
+        is None
+    )
+
+
+def test_the_cache_forgets_the_least_recently_used():
+    cache = ScoreCache(entries=2)
+    for text in "abc":
+        cache.put("m", "q", text, 1.0)
+        cache.get("m", "q", "a")
+    assert [cache.get("m", "q", text) for text in "abc"] == [1.0, None, 1.0]
+
+
+fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
+    lambda scores: [
+        Fused(f"d{number:02}@1#0", f"d{number:02}", score, {"bm25": Part(number + 1, score, score, 1.0)})
+        for number, score in enumerate(sorted(scores, reverse=True))
+    ]
+)
+
+
+@given(fused_lists, st.integers(0, 15), st.floats(0, 1), st.randoms(use_true_random=False))
+def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weight, random):
+    scores = {item.passage: random.uniform(-9, 9) for item in fused[:count]}
+    ranked = combine(fused, scores, weight)
+    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
+    assert [(-item.score, item.fused.passage) for item in ranked] == sorted(
+        (-item.score, item.fused.passage) for item in ranked
+    )
+    places = {item.fused.passage: place for place, item in enumerate(ranked)}
+    scored, rest = [places[name] for name in scores], [places[item.passage] for item in fused[count:]]
+    # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
+    assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
+    for item in ranked:
+        why = explain(item, [])
+        assert sum(why["final"].values()) == pytest.approx(why["score"])
+        assert sum(leg["contribution"] for leg in why["legs"].values()) == pytest.approx(why["fused"])
+
+
+def test_the_whole_explanation_of_a_reranked_hit():
+    item = Fused("d@1#0", "d", 0.5, {"bm25": Part(3, 7.5, 0.5, 1.0)})
+    (ranked,) = combine([item], {"d@1#0": 2.0}, 0.6)
+    assert explain(ranked, ["aspirin"]) == {
+        "legs": {"bm25": {"rank": 3, "score": 7.5, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
+        "fused": 0.5,
+        "reranker": {"logit": 2.0, "normalised": 1.0, "weight": 0.6, "contribution": 0.6},
+        "final": {"fused": 0.2, "reranker": 0.6},
+        "score": 0.8,
+        "matched_terms": ["aspirin"],
+    }

@@ -1,0 +1,50 @@
+"""What the commands share: opening Medley, printing JSON or text, progress on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from search.bootstrap import Medley
+from search.settings import read
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def open_medley() -> Medley:
+    """Medley by the settings of this process."""
+    return Medley.open(read())
+
+
+def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:
+    """Print `value` as JSON, or what `text` makes of it."""
+    click.echo(json.dumps(value, ensure_ascii=False, default=str) if as_json or text is None else text())
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int], None]]:
+    """A counter on the terminal; silent when the error stream is none. The callback takes how many more are done."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda count: bar.advance(task, count)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A plain aligned table."""
+    widths = [max(len(row[number]) for row in [head, *rows]) for number in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
+    ]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
