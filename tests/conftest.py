@@ -1,0 +1,38 @@
+"""What every test may use. A missing part skips its tests with a plain message, and fails them where CI=true."""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("medley", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("medley")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def _missing(item: pytest.Item) -> str:
+    if item.get_closest_marker("torch") and not importlib.util.find_spec("torch"):
+        return "torch is not installed: pip install -e '.[train]'"
+    if item.get_closest_marker("browser") and not any(map(shutil.which, BROWSERS)):
+        return "Chromium is not installed"
+    if item.get_closest_marker("data") and not os.environ.get("MEDLEY_DATA"):
+        return "MEDLEY_DATA is not set: no data sets to run on"
+    return ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        reason = _missing(item)
+        # Data sets are the user's own; every other part can be installed, so CI must have it.
+        if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data")):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of data sets, for tests marked `data`."""
+    return Path(os.environ["MEDLEY_DATA"])

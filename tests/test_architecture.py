@@ -1,0 +1,48 @@
+"""The laws of the house, checked on the house itself."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("web", "workers", "search", "encoders", "mappings")
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def fresh(code: str) -> str:
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    return ran.stdout.strip()
+
+
+def test_imports_go_down_only():
+    from importlinter.cli import lint_imports
+
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
+
+
+@pytest.mark.parametrize("module", ["web.cli", "web.api", "web.pages", "search.bootstrap", "workers.ingest"])
+def test_the_query_path_never_loads_torch(module):
+    loaded = fresh(f"import sys, {module}; print([name for name in ('torch', 'transformers') if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_the_command_line_starts_light():
+    heavy = "('flask', 'numpy', 'tantivy', 'onnxruntime', 'pydantic', 'rich')"
+    assert fresh(f"import sys, web.cli; print([name for name in {heavy} if name in sys.modules])") == "[]"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_fits_in_the_head(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    if path.name == "__init__.py":
+        assert not text.strip() or path.parent.name == "web"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno - node.lineno < 60, f"{node.name} is long"
+            arguments = node.args
+            assert arguments.kwarg is None, f"{node.name} tunnels keywords"
+            assert len(arguments.args) + len(arguments.kwonlyargs) <= 8, f"{node.name} takes too much"
