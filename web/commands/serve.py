@@ -1,0 +1,44 @@
+"""`medley serve`: the gateway under gunicorn, several workers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from search.settings import read
+from web.auth import check_bind
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core.")
+@click.option("--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests a process works on at once.")
+def serve(host: str, port: int, workers: int | None, threads: int) -> None:
+    """Serve the search page and the HTTP API."""
+    settings = read()
+    check_bind(settings.home, host)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    processes = workers or min(2, os.cpu_count() or 1)
+    click.echo(f"Medley at http://{address}/", err=True)
+    _gunicorn({"bind": address, "workers": processes, "threads": threads, "timeout": 120, "graceful_timeout": 20, "loglevel": "warning"})
+
+
+def _gunicorn(options: dict[str, Any]) -> None:
+    from gunicorn.app.base import BaseApplication
+
+    class Gateway(BaseApplication):  # type: ignore[misc]
+        """Medley's gateway as gunicorn runs it: each worker opens its own Medley after the fork."""
+
+        def load_config(self) -> None:
+            for name, value in options.items():
+                self.cfg.set(name, value)
+
+        def load(self) -> Any:
+            from web import create_app
+
+            return create_app(read())
+
+    Gateway().run()
