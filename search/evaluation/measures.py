@@ -71,9 +71,7 @@ def per_query(measures: Sequence[Measure], judgements: Judgements, run: Run) -> 
     `InvalidInput` when no query is judged or a ranking holds an id twice.
     """
     if not judgements:
-        raise InvalidInput(
-            "there is no judged query: give at least one query with a relevant document", field="judgements"
-        )
+        raise InvalidInput("there is no judged query: at least one needs a relevant document", field="judgements")
     row = {query: number for number, query in enumerate(judgements)}
     found = {measure: np.zeros(len(row)) for measure in measures}
     foreign = _ir_measures()
@@ -106,9 +104,7 @@ def _ir_measures() -> Any:
     try:
         return importlib.import_module("ir_measures")
     except ModuleNotFoundError as error:
-        raise Unavailable(
-            "evaluation needs ir-measures: install the extra, pip install 'medley[eval]'", field="eval"
-        ) from error
+        raise Unavailable("evaluation needs ir-measures: pip install 'medley[eval]'", field="eval") from error
 
 
 def relevant(judgements: Judgements) -> Iterator[tuple[str, frozenset[str]]]:

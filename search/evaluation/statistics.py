@@ -86,4 +86,4 @@ def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
 def _signs(size: int, resamples: int, seed: int) -> Iterator[Values]:
     source = np.random.default_rng(seed)
     for rows in _blocks(size, resamples):
-        yield source.integers(0, 2, (rows, size)) * 2.0 - 1.0
+        yield (source.integers(0, 2, (rows, size)) * 2 - 1).astype(np.float64)

@@ -1,0 +1,86 @@
+"""A suite's corpus as a real collection in a cache home: made once, used until corpus, models or analysis change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from mappings import collection as kinds
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import Collection
+from mappings.documents import Document
+from search.bootstrap import Medley, write_atomically
+from search.evaluation.task import Corpus
+from search.settings import Settings
+
+Fill = Callable[[Medley, str], None]
+"""Index all that the store of a collection holds. It lies a floor above (workers), so the door hands it in."""
+
+BATCH: Final = 500
+MARK: Final = "corpus.json"
+
+
+def home(settings: Settings) -> Settings:
+    """The settings with the cache home of evaluation in the place of the user's."""
+    return replace(settings, home=settings.home / "evaluation")
+
+
+def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
+    """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`."""
+    settings = home(settings)
+    folder = settings.home / "collections" / corpus.name
+    mark = _mark(corpus, settings)
+    if _read(folder / MARK) != mark and folder.exists():
+        shutil.rmtree(folder)
+    medley = Medley.open(settings)
+    if not (folder / MARK).is_file():
+        _build(medley, corpus, fill)
+        write_atomically(folder / MARK, json.dumps(mark).encode())
+    return medley
+
+
+def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
+    medley.create(corpus.name, corpus.kind)
+    store = medley.store(corpus.name)
+    documents = iter(corpus.documents())
+    while batch := list(islice(documents, BATCH)):
+        store.put(batch)
+    fill(medley, corpus.name)
+
+
+def _mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
+    """All that decides the index: a change of any of it builds the collection anew."""
+    collection = kinds.load(corpus.name, corpus.kind, settings.collections)
+    encoders = Medley(settings).encoders(collection)
+    return {
+        "documents": digest(corpus.documents()),
+        "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},
+        "analysis": ANALYSIS_VERSION,
+        "passages": _splitting(collection),
+    }
+
+
+def _splitting(collection: Collection) -> list[Any]:
+    return [collection.granularity, collection.max_words, list(collection.context), collection.sections]
+
+
+def digest(documents: Iterable[Document]) -> str:
+    """SHA-256 of ids, titles and sections, in order."""
+    state = sha256()
+    for document in documents:
+        parts = [document.id, document.title, *(f"{item.heading}\x1e{item.text}" for item in document.sections)]
+        state.update("\x1f".join(parts).encode("utf-8", "replace") + b"\x1d")
+    return state.hexdigest()
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

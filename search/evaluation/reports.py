@@ -1,0 +1,139 @@
+"""Reports of `suites` and `tune` on the terminal and as Markdown; `docs/results.md` from the kept JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from mappings.errors import InvalidInput, NotFound
+
+Report = Mapping[str, Any]
+
+
+def heading(report: Report) -> str:
+    """Suite, number of queries and, where it is a sample, of how many."""
+    sample = report.get("sample")
+    of = f" (fixed sample of {sample['of']:,})" if sample else ""
+    return f"{report['suite']}: {report['queries']:,} queries{of}"
+
+
+def header(report: Report) -> list[str]:
+    """The columns: the system, then every measure of any row, then those that only published rows have."""
+    ours = (name for row in report["rows"] for name in row["measures"])
+    theirs = (name for row in report["published"] for name in row["measures"])
+    return ["system", *dict.fromkeys((*ours, *theirs))]
+
+
+def cells(report: Report) -> list[list[str]]:
+    """Our rows with intervals, then the published ones without, marked by their source."""
+    columns = header(report)[1:]
+    ours = [[row["system"], *(_estimate(row["measures"].get(name)) for name in columns)] for row in report["rows"]]
+    theirs = [
+        [f"{row['system']} [{row['source']}]", *(_figure(row["measures"].get(name)) for name in columns)]
+        for row in report["published"]
+    ]
+    return ours + theirs
+
+
+def _estimate(item: Mapping[str, float] | None) -> str:
+    return f"{item['value']:.3f} ({item['low']:.3f}–{item['high']:.3f})" if item else ""
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}".removesuffix("0")
+
+
+def sentences(report: Report) -> list[str]:
+    """The paired tests and notes in words."""
+    tests = [
+        f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
+        for test in report["tests"]
+    ]
+    return [*tests, *report["notes"]]
+
+
+def _difference(item: Mapping[str, float]) -> str:
+    return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
+
+
+def show(report: Report, console: Console) -> None:
+    """The report as a table on the terminal."""
+    table = Table(title=heading(report), title_justify="left", header_style="bold")
+    for number, name in enumerate(header(report)):
+        table.add_column(name, justify="right" if number else "left", no_wrap=bool(number))
+    for number, row in enumerate(cells(report)):
+        table.add_row(
+            *(cell.replace("[", r"\[") for cell in row), style="dim" if number >= len(report["rows"]) else None
+        )
+    console.print(table)
+    for sentence in sentences(report):
+        console.print(f"  {sentence}", markup=False, highlight=False)
+
+
+def markdown(report: Report) -> str:
+    """The report as a section of a Markdown page."""
+    columns = header(report)
+    lines = [f"## {heading(report)}", "", f"`{report['command']}`", "", f"| {' | '.join(columns)} |"]
+    lines.append(f"|{'---|' * len(columns)}")
+    lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
+    lines += ["", *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report)]), ""]
+    return "\n".join(lines)
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", r"\|")
+
+
+def _made_with(report: Report) -> list[str]:
+    models = report.get("models")
+    if not models:
+        return []
+    encoders = ", ".join(f"{item['name']} ({item['fingerprint'][:12]})" for item in models["encoders"].values())
+    weights = ", ".join(f"{leg} {value:g}" for leg, value in models["fusion"]["weights"].items())
+    reranking = f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
+    method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
+    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking if models['reranker'] else ''}"]
+
+
+INTRODUCTION = """# Results
+
+Written by `medley evaluate --report` from the files in `docs/results/`; each of them is what the command named above
+its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
+(10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
+published by others; where their set-up differs from ours it is said.
+"""
+
+
+def page(reports: Iterable[Report]) -> str:
+    """The whole page of results."""
+    return "\n".join([INTRODUCTION, *(markdown(report) for report in reports)])
+
+
+def write_page(folder: Path, file: Path) -> int:
+    """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`."""
+    found = sorted(folder.glob("*.json"))
+    if not found:
+        raise NotFound(f"{folder} holds no report; `medley evaluate SUITE --json` makes one", field="report")
+    file.write_text(page(_read(path) for path in found), encoding="utf-8")
+    return len(found)
+
+
+def _read(path: Path) -> Report:
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{path} is no JSON: {error}", field=path.name) from error
+    if not isinstance(report, dict) or not _complete(
+        report, ("suite", "queries", "rows", "tests", "published", "notes", "command")
+    ):
+        raise InvalidInput(f"{path} is no report of `medley evaluate --json`", field=path.name)
+    return report
+
+
+def _complete(report: Report, names: Sequence[str]) -> bool:
+    return all(name in report for name in names)

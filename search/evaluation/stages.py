@@ -1,0 +1,146 @@
+"""Every question of a task through the product's own path, stage by stage: legs, fused, reranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mappings.collection import Collection, Fusion
+from mappings.documents import EVERY_LABEL, Access
+from search.bootstrap import Medley
+from search.evaluation.measures import Run
+from search.evaluation.task import Question, Task
+from search.fusion import Fused, fuse
+from search.protocols import LegsRequest
+from search.query import Query, Ranking, Scored
+from search.rerank import Anytime, combine
+from search.understanding import Understood, understand
+
+ACCESS: Final = Access("evaluation", frozenset({EVERY_LABEL}))
+BM25: Final = "bm25"
+DENSE: Final = "dense"
+FUSED: Final = "fused"
+RERANKED: Final = "reranked"
+COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE))
+"""(system, against): the paired tests of a report."""
+
+Progress = Callable[[int, int], None]
+"""Called with (questions done, questions in all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What one question brought: how it was read, and a ranking by leg."""
+
+    question: Question
+    understood: Understood
+    rankings: Mapping[str, Ranking]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A task over an open collection. `anytime` is None when nothing is reranked."""
+
+    medley: Medley
+    task: Task
+    anytime: Anytime | None
+
+    @property
+    def collection(self) -> Collection:
+        """The collection with its fusion and reranking."""
+        return self.medley.collection(self.task.corpus.name)
+
+
+def legs(bench: Bench, question: Question) -> Legs:
+    """All legs of one question: the product's reading, encoder and engine; candidates chosen if the task says so."""
+    engine, task = bench.medley.engine, bench.task
+    query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect)
+    meta = engine.resolve(task.corpus.name)
+    understood = understand(query)
+    vectors = {
+        name: encoder.encode_queries([understood.model_text])[0]
+        for name, fingerprint in meta.encoders.items()
+        if (encoder := bench.medley.encoder_of(fingerprint)) is not None
+    }
+    depth = meta.documents if task.candidates else bench.medley.settings.window
+    answer = engine.legs(LegsRequest(meta.index, understood.lexical, vectors, ACCESS, depth))
+    rankings = dict(answer.rankings)
+    return Legs(question, understood, _protocol(task, question, rankings) if task.candidates else rankings)
+
+
+def _protocol(task: Task, question: Question, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
+    chosen = candidates(rankings[BM25], task.judgements[question.id], task.candidates or 0)
+    return {
+        name: Ranking(item for item in ranking.items if item.document in chosen) for name, ranking in rankings.items()
+    }
+
+
+def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> frozenset[str]:
+    """The first `number` documents of BM25; true answers it missed take the places of its lowest-ranked false ones."""
+    first = distinct(item.document for item in ranking.items)[:number]
+    missing = sorted(key for key, grade in grades.items() if grade > 0 and key not in first)
+    room = number - len(missing)
+    kept = [key for key in first if grades.get(key, 0) > 0]
+    kept += [key for key in first if grades.get(key, 0) <= 0][: max(0, room - len(kept))]
+    return frozenset((*kept, *missing))
+
+
+def fused(found: Legs, fusion: Fusion) -> list[Fused]:
+    """The fused order of one question."""
+    return fuse(found.rankings, fusion)
+
+
+def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> dict[str, float]:
+    """Cross-encoder logits of the best passages of the fused order, with no deadline; empty without a reranker."""
+    if bench.anytime is None:
+        return {}
+    limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
+    window = [item.passage for item in order[: max(limit, bench.task.candidates or 0)]]
+    index = bench.medley.engine.resolve(bench.task.corpus.name).index
+    texts = bench.medley.engine.passages(index, window, ACCESS)
+    present = [passage for passage in window if passage in texts]
+    values = bench.anytime.score(found.understood.model_text, [texts[key].model_text for key in present], None)
+    return {key: value for key, value in zip(present, values, strict=True) if value is not None}
+
+
+def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
+    """System -> question -> judged keys, best first. Systems: the legs, `fused`, and `reranked` if there is a reranker."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for number, question in enumerate(bench.task.questions, 1):
+        for system, keys in _systems(bench, question).items():
+            found.setdefault(system, {})[question.id] = keys
+        if progress:
+            progress(number, len(bench.task.questions))
+    return dict(found)
+
+
+def _systems(bench: Bench, question: Question) -> dict[str, list[str]]:
+    found = legs(bench, question)
+    order = fused(found, bench.collection.fusion)
+    systems = {name: keys(bench.task, ranking.items) for name, ranking in found.rankings.items()}
+    systems[FUSED] = keys(bench.task, [_scored(item) for item in order])
+    if bench.anytime is not None:
+        known = scores(bench, found, order)
+        ranked = combine(order, known, bench.collection.reranking.weight)
+        systems[RERANKED] = keys(bench.task, [_scored(item.fused) for item in ranked])
+    return systems
+
+
+def _scored(item: Fused) -> Scored:
+    return Scored(item.passage, item.document, item.score)
+
+
+def keys(task: Task, items: Iterable[Scored]) -> list[str]:
+    """The judged keys of passages, each where it stands first."""
+    return distinct(task.key(item) for item in items)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Each name once, in the order of its first appearance."""
+    return list(dict.fromkeys(names))
+
+
+def weighted(fusion: Fusion, method: str, normalisation: str, weights: Mapping[str, float]) -> Fusion:
+    """A fusion like the given one, with other arithmetic."""
+    return replace(fusion, method=method, normalisation=normalisation, weights=dict(weights))

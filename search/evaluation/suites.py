@@ -1,0 +1,214 @@
+"""The suites by name, and the one way to run them: task → collection → stages → measures → report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from mappings.errors import InvalidInput, NotFound
+from search.bootstrap import Medley
+from search.evaluation import reference, stages
+from search.evaluation.index import Fill, opened
+from search.evaluation.kept import KeptScores
+from search.evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
+from search.evaluation.statistics import compare, interval
+from search.evaluation.task import Task
+from search.evaluation.tasks import beir, check_covid, cystic_fibrosis, medquad, notes, press, scifact
+from search.rerank import Anytime, Pace, ScoreCache
+from search.settings import Settings
+
+Report = dict[str, Any]
+STRICT: Final = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run of a suite may be told.
+
+    `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
+    `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
+    further rows (titles, slots, strict) are printed.
+    """
+
+    queries: int | None = None
+    full: bool = False
+    distractors: bool = False
+    folder: Path | None = None
+    split: str = "test"
+    kind: str = "abstracts"
+    rerank: bool = True
+    variants: bool = True
+
+    def __post_init__(self) -> None:
+        if self.queries is not None and self.queries < 1:
+            raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A named suite: `tasks` are its rows, the main task first."""
+
+    name: str
+    summary: str
+    tasks: Callable[[Settings, Options], Sequence[Task]]
+
+
+def _beir(_: Settings, options: Options) -> Sequence[Task]:
+    if options.folder is None:
+        raise InvalidInput("evaluate beir needs a folder with corpus.jsonl, queries.jsonl and qrels/", field="folder")
+    return [beir.task(options.folder, options.split, options.kind)]
+
+
+_ALL: Final = (
+    Suite("scifact", "claims to research abstracts", lambda s, o: [scifact.task(s, o.distractors)]),
+    Suite("check-covid", "news claims to abstracts", lambda s, o: [check_covid.task(s, o.distractors)]),
+    Suite("medquad", "questions to passages of health articles", lambda s, o: medquad.tasks(s, o.full)),
+    Suite("notes", "entity and heading to sections of clinical notes", lambda s, _: [notes.task(s)]),
+    Suite("press", "press-release conclusions to abstract conclusions", lambda s, _: [press.task(s)]),
+    Suite("cystic-fibrosis", "questions to abstracts, graded", lambda s, _: [cystic_fibrosis.task(s)]),
+    Suite("beir", "judgements of your own in BEIR's form", _beir),
+)
+SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
+
+
+def run_suite(
+    name: str, options: Options, settings: Settings, fill: Fill, progress: stages.Progress | None = None
+) -> Report:
+    """Run a suite; the report in the stable JSON form of `medley evaluate --json`.
+
+    Raises `NotFound` for an unknown suite or missing data, `InvalidInput` for malformed data,
+    `Unavailable` without the extra `eval`, `ModelError` for a broken model.
+    """
+    if name not in SUITES:
+        raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
+    started = time.perf_counter()
+    everything = SUITES[name].tasks(settings, options)
+    tasks = [task.sampled(options.queries) for task in (everything if options.variants else everything[:1])]
+    rows, tests, models = [], [], {}
+    for task in tasks:
+        medley = opened(task.corpus, settings, fill)
+        models = models or _models(medley, task, options)
+        found, compared = _measured(task, _runs(medley, task, options, progress), options.variants)
+        rows += found
+        tests += compared
+    return _report(everything[0], tasks[0], options, rows, tests) | {
+        "models": models,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def _report(whole: Task, main: Task, options: Options, rows: list[Report], tests: list[Report]) -> Report:
+    sampled = len(main.questions) < len(whole.questions)
+    sample = {"queries": len(main.questions), "of": len(whole.questions), "fixed": True} if sampled else None
+    return {
+        "suite": main.suite,
+        "collection": main.corpus.kind,
+        "queries": len(main.questions),
+        "sample": sample,
+        "rows": rows,
+        "tests": tests,
+        "published": [item.as_json() for item in main.published],
+        "notes": list(main.notes),
+        "command": command(main.suite, options),
+    }
+
+
+def command(suite: str, options: Options) -> str:
+    """The command line that prints this report."""
+    name = next(known for known in sorted(SUITES, key=len, reverse=True) if suite.startswith(known))
+    words = ["medley evaluate", name]
+    words += [options.folder.name] if options.folder else []
+    words += [f"--queries {options.queries}"] if options.queries else []
+    words += [f"--split {options.split}"] if options.split != "test" else []
+    flags = {"--full": options.full, "--distractors": options.distractors}
+    flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
+    return " ".join([*words, *(flag for flag, given in flags.items() if given)])
+
+
+def _models(medley: Medley, task: Task, options: Options) -> dict[str, Any]:
+    collection = medley.collection(task.corpus.name)
+    settings = medley.settings
+    encoders = medley.engine.resolve(task.corpus.name).encoders
+    names = {field: settings.encoder or model for field, model in collection.vectors.items()}
+    reranker = settings.reranker or collection.reranking.model
+    return {
+        "encoders": {field: {"name": names.get(field, ""), "fingerprint": value} for field, value in encoders.items()},
+        "reranker": reranker if options.rerank and reranker != "none" else None,
+        "fusion": {
+            "method": collection.fusion.method,
+            "normalisation": collection.fusion.normalisation,
+            "weights": dict(collection.fusion.weights),
+        },
+        "rerank_weight": collection.reranking.weight,
+        "candidates": settings.candidates or collection.reranking.candidates,
+    }
+
+
+def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:
+    """The task over its open collection, with cross-encoder scores kept on disk."""
+    anytime = medley.anytime(medley.collection(task.corpus.name)) if rerank else None
+    if anytime is not None:
+        kept = KeptScores(anytime.reranker, medley.home / "scores.sqlite")
+        anytime = Anytime(kept, ScoreCache(1_000), Pace())
+    return stages.Bench(medley, task, anytime)
+
+
+def _runs(medley: Medley, task: Task, options: Options, progress: stages.Progress | None) -> dict[str, Run]:
+    prepared = bench(medley, task, options.rerank)
+    found = stages.runs(prepared, progress)
+    if task.reference:
+        chosen = {item.id: _candidates(found, item.id) for item in task.questions} if task.candidates else None
+        found = reference.runs(task, chosen) | found
+    return found
+
+
+def _candidates(found: Mapping[str, Run], question: str) -> frozenset[str]:
+    """All that the legs rank: within a protocol these are its candidates."""
+    return frozenset(key for run in found.values() for key in run[question])
+
+
+def _measured(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
+    rows, tests = _rows(task, runs, task.judgements, task.variant)
+    if task.strict is not None and variants and not task.variant:
+        more, others = _rows(task, runs, task.strict, STRICT)
+        rows, tests = rows + more, tests + others
+    return rows, tests
+
+
+def _rows(
+    task: Task, runs: Mapping[str, Run], judgements: Judgements, variant: str
+) -> tuple[list[Report], list[Report]]:
+    measures = [parse(name) for name in task.measures]
+    values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
+    suffix = f", {variant}" if variant else ""
+    rows = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
+    pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
+    tests = [
+        _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
+        for first, second in pairs
+        for measure in measures[:1]
+    ]
+    return rows, tests
+
+
+def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:
+    return {str(measure): interval(values).as_json() for measure, values in found.items()}
+
+
+def _test(first: str, second: str, measure: Measure, ours: Values, theirs: Values) -> Report:
+    found = compare(ours, theirs)
+    return {
+        "system": first,
+        "against": second,
+        "measure": str(measure),
+        "difference": found.difference.as_json(),
+        "p": round(found.p, 5),
+    }
+
+
+def with_models(settings: Settings, encoder: str = "", reranker: str = "") -> Settings:
+    """The settings with other models, for comparing them."""
+    return replace(settings, encoder=encoder or settings.encoder, reranker=reranker or settings.reranker)

@@ -1,0 +1,100 @@
+"""Reports: the table, the Markdown and the page, whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from mappings.errors import InvalidInput, NotFound
+from search.evaluation import reports
+
+
+def estimate(value: float) -> dict[str, float]:
+    return {"value": value, "low": value - 0.05, "high": value + 0.05}
+
+
+REPORT = {
+    "suite": "medquad",
+    "collection": "articles",
+    "queries": 500,
+    "sample": {"queries": 500, "of": 3293, "fixed": True},
+    "rows": [
+        {"system": "fused", "measures": {"Success@1": estimate(0.6)}},
+        {"system": "reranked", "measures": {"Success@1": estimate(0.71), "AP": estimate(0.8)}},
+    ],
+    "tests": [
+        {
+            "system": "reranked",
+            "against": "fused",
+            "measure": "Success@1",
+            "difference": {"value": 0.11, "low": 0.08, "high": 0.14},
+            "p": 0.0001,
+        }
+    ],
+    "published": [
+        {"system": "HAR", "source": "CAPR", "measures": {"Success@1": 0.5565, "Success@5": 0.8545}, "note": ""}
+    ],
+    "notes": ["test split"],
+    "command": "medley evaluate medquad --queries 500",
+    "models": {
+        "encoders": {"dense": {"name": "medley-biencoder", "fingerprint": "0123456789abcdef"}},
+        "reranker": "medley-crossencoder",
+        "fusion": {"method": "weighted", "normalisation": "minmax", "weights": {"bm25": 0.4, "dense": 0.6}},
+        "rerank_weight": 0.7,
+        "candidates": 50,
+    },
+}
+SECTION = """## medquad: 500 queries (fixed sample of 3,293)
+
+`medley evaluate medquad --queries 500`
+
+| system | Success@1 | AP | Success@5 |
+|---|---|---|---|
+| fused | 0.600 (0.550–0.650) |  |  |
+| reranked | 0.710 (0.660–0.760) | 0.800 (0.750–0.850) |  |
+| HAR [CAPR] | 0.5565 |  | 0.8545 |
+
+- reranked against fused, Success@1: +0.110 (+0.080 to +0.140), p = 0.0001
+- test split
+- made with medley-biencoder (0123456789ab); fusion weighted, minmax (bm25 0.4, dense 0.6); medley-crossencoder with weight 0.7 on 50 candidates
+"""
+
+
+def test_markdown_whole() -> None:
+    assert reports.markdown(REPORT) == SECTION
+
+
+def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
+    stream = io.StringIO()
+    reports.show(REPORT, Console(file=stream, width=160))
+    shown = stream.getvalue()
+    for part in (
+        "500 queries (fixed sample of 3,293)",
+        "0.710 (0.660–0.760)",
+        "HAR [CAPR]",
+        "p = 0.0001",
+        "test split",
+    ):
+        assert part in shown
+
+
+def test_the_page_is_written_from_the_kept_files(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(REPORT))
+    assert reports.write_page(tmp_path, tmp_path / "results.md") == 1
+    assert (tmp_path / "results.md").read_text() == reports.INTRODUCTION + "\n" + SECTION
+
+
+@pytest.mark.parametrize("content", ["{nope", "[]", '{"suite": "x"}'])
+def test_a_file_that_is_no_report_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "bad.json").write_text(content)
+    with pytest.raises(InvalidInput, match=r"bad\.json is no"):
+        reports.write_page(tmp_path, tmp_path / "results.md")
+
+
+def test_no_reports_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="holds no report"):
+        reports.write_page(tmp_path, tmp_path / "results.md")
