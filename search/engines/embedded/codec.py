@@ -1,0 +1,78 @@
+"""Documents and their fields as bytes and back, exactly; and the hash that tells whether anything changed."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Final
+
+import orjson
+
+from mappings.documents import Document, FieldValue, Section
+
+_DATE: Final = "$date"
+_LEVEL: Final = 3
+
+
+def encode_fields(fields: Mapping[str, FieldValue]) -> dict[str, Any]:
+    """Fields as JSON values: a date says that it is one, since its text alone would not."""
+    return {
+        name: {_DATE: value.isoformat()}
+        if isinstance(value, date)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in fields.items()
+    }
+
+
+def decode_fields(values: Mapping[str, Any]) -> dict[str, FieldValue]:
+    """The inverse of `encode_fields`."""
+    return {name: _decode(value) for name, value in values.items()}
+
+
+def _decode(value: Any) -> FieldValue:
+    if isinstance(value, dict):
+        return date.fromisoformat(value[_DATE])
+    return tuple(value) if isinstance(value, list) else value
+
+
+def dump(document: Document) -> bytes:
+    """The document as canonical JSON: equal documents give equal bytes."""
+    content = {
+        "id": document.id,
+        "title": document.title,
+        "sections": [[section.heading, section.text] for section in document.sections],
+        "labels": sorted(document.labels),
+        "fields": encode_fields(document.fields),
+    }
+    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+
+
+def load(content: bytes) -> Document:
+    """The inverse of `dump`."""
+    data = orjson.loads(content)
+    return Document(
+        id=data["id"],
+        title=data["title"],
+        sections=tuple(Section(heading, text) for heading, text in data["sections"]),
+        labels=frozenset(data["labels"]),
+        fields=decode_fields(data["fields"]),
+    )
+
+
+def digest(content: bytes) -> bytes:
+    """SHA-256 of a dumped document: text, labels and fields."""
+    return hashlib.sha256(content).digest()
+
+
+def pack(content: bytes) -> bytes:
+    """Compressed, since notes and abstracts shrink to about two fifths."""
+    return zlib.compress(content, _LEVEL)
+
+
+def unpack(content: bytes) -> bytes:
+    """The inverse of `pack`."""
+    return zlib.decompress(content)

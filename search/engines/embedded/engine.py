@@ -1,0 +1,192 @@
+"""The embedded engine: search and administration of indexes that lie in a folder, with nothing to install.
+
+Any number of processes read; each follows the commits of the one that writes. A collection answers from the
+index that its pointer file names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import orjson
+
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import Collection
+from mappings.documents import Access, FieldValue, Passage
+from mappings.errors import Conflict, InvalidInput, NotFound
+from search.engines.embedded.layout import (
+    collection_folder,
+    exclusive,
+    index_folder,
+    index_name,
+    split_index,
+    sync_folder,
+    translated,
+    write_atomic,
+)
+from search.engines.embedded.queries import Compiler
+from search.engines.embedded.reader import Reader
+from search.engines.embedded.schema import Description, open_index
+from search.engines.embedded.snapshot import Snapshot
+from search.engines.embedded.writer import open_writer
+from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest
+
+_POINTER = "published.json"
+_COUNTER = "generation"
+
+
+class EmbeddedEngine:
+    """A `SearchEngine` and `IndexAdmin` over `<home>/collections/`; safe to share between threads."""
+
+    def __init__(self, home: Path, collection: Callable[[str], Collection]) -> None:
+        self._home = home
+        self._collection = collection
+        self._readers: dict[str, Reader] = {}
+        self._lock = threading.Lock()
+
+    def resolve(self, collection: str) -> IndexMeta:
+        """The published index of `collection`. Raises `NotFound` before anything was published."""
+        index = self._published(collection)
+        if index is None:
+            raise NotFound(f"collection {collection!r} has no index yet: ingest documents into it", field="collection")
+        return self.meta(index)
+
+    def meta(self, index: str) -> IndexMeta:
+        """What an index, published or not, says of itself at its newest commit."""
+        with self._open(index) as (snapshot, _):
+            return snapshot.meta
+
+    def legs(self, request: LegsRequest) -> LegsAnswer:
+        """All rankings, the total and the facets of one commit."""
+        with self._open(request.index) as (snapshot, compiler):
+            return snapshot.legs(request, compiler)
+
+    def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
+        """The passages that exist and that the caller may see; the others are missing from the answer."""
+        with self._open(index) as (snapshot, compiler):
+            return snapshot.passages(ids, access, compiler)
+
+    def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
+        """The fields of the documents that exist and that the caller may see."""
+        with self._open(index) as (snapshot, compiler):
+            return snapshot.fields(documents, access, compiler)
+
+    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
+        """A new empty generation, not yet published; its number was never used before, dropped ones included."""
+        fields = {name: field.type for name, field in self._collection(collection).fields.items()}
+        folder = collection_folder(self._home, collection)
+        with translated(f"collection {collection}: no index could be made"):
+            (folder / "indexes").mkdir(parents=True, exist_ok=True)
+            with self._administration(collection):
+                generation = self._next_generation(folder)
+                name = index_name(collection, generation)
+                description = Description(name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields)
+                _build(folder / "indexes" / name, description)
+        return self.meta(name)
+
+    def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
+        """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
+        return open_writer(index_folder(self._home, index), wait)
+
+    def publish(self, index: str) -> None:
+        """Let the collection answer from this index from now on: one file is replaced, in one step."""
+        collection, _ = split_index(index)
+        with self._administration(collection), translated(f"index {index} could not be published"):
+            Description.load(index_folder(self._home, index))
+            pointer = collection_folder(self._home, collection) / _POINTER
+            write_atomic(pointer, orjson.dumps({"index": index}))
+
+    def drop(self, index: str) -> None:
+        """Remove an index; the published one is refused with `Conflict`, one that is being written too.
+
+        Answers under way keep the files they have mapped; later ones raise `NotFound`.
+        """
+        collection, _ = split_index(index)
+        folder = index_folder(self._home, index)
+        with self._administration(collection):
+            if self._published(collection) == index:
+                raise Conflict(f"index {index} is published: publish another one first", field="index")
+            Description.load(folder)
+            with exclusive(folder / "writer.lock", f"the writer of index {index}"):
+                aside = folder.with_name(f".dropped-{index}")
+                os.rename(folder, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+        with self._lock:
+            self._readers.pop(index, None)
+
+    def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
+        """Every index, by collection and generation, and whether it is the published one."""
+        root = self._home / "collections"
+        names = (
+            [collection] if collection is not None else sorted(item.name for item in root.glob("*") if item.is_dir())
+        )
+        found: list[tuple[IndexMeta, bool]] = []
+        for name in names:
+            published = self._published(name)
+            indexes = _indexes(collection_folder(self._home, name))
+            found.extend((self.meta(index), index == published) for index in indexes)
+        return found
+
+    @contextmanager
+    def _open(self, index: str) -> Iterator[tuple[Snapshot, Compiler]]:
+        snapshot = self._reader(index).snapshot()
+        collection = self._collection(snapshot.description.collection)
+        boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
+        with translated(f"index {index} could not be read"):
+            yield snapshot, snapshot.compiler(boosts)
+
+    def _reader(self, index: str) -> Reader:
+        with self._lock:
+            if index not in self._readers:
+                self._readers[index] = Reader(index_folder(self._home, index))
+            return self._readers[index]
+
+    def _published(self, collection: str) -> str | None:
+        try:
+            content = (collection_folder(self._home, collection) / _POINTER).read_bytes()
+        except FileNotFoundError:
+            return None
+        return str(orjson.loads(content)["index"])
+
+    @contextmanager
+    def _administration(self, collection: str) -> Iterator[None]:
+        folder = collection_folder(self._home, collection)
+        if not folder.is_dir():
+            raise NotFound(f"there is no collection {collection!r} here", field="collection")
+        with exclusive(folder / "admin.lock", f"the administration of {collection}", wait=30.0):
+            yield
+
+    @staticmethod
+    def _next_generation(folder: Path) -> int:
+        # A counter of its own: were a dropped generation's name used again, the states that documents had in it
+        # would be taken for this one's.
+        path = folder / _COUNTER
+        known = [split_index(name)[1] for name in _indexes(folder)]
+        generation = max([int(path.read_text()) if path.exists() else 0, *known]) + 1
+        write_atomic(path, str(generation).encode())
+        return generation
+
+
+def _indexes(folder: Path) -> list[str]:
+    names = [
+        item.parent.name for item in (folder / "indexes").glob("*/index.json") if not item.parent.name.startswith(".")
+    ]
+    return sorted(names, key=lambda name: split_index(name)[1])
+
+
+def _build(folder: Path, description: Description) -> None:
+    aside = folder.with_name(f".building-{folder.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    (aside / "words").mkdir(parents=True)
+    for name in description.fields:
+        if not name.replace("_", "").isalnum():
+            raise InvalidInput(f"field {name!r}: a field's name has letters, digits and '_'", field=name)
+    open_index(aside, create=description.fields)
+    description.save(aside)
+    os.rename(aside, folder)
+    sync_folder(folder.parent)

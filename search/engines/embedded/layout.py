@@ -1,0 +1,121 @@
+"""Where a collection's files lie, and the small durable steps that the rest is built from.
+
+`<home>/collections/<collection>/` holds `store.sqlite`, the pointer `published.json` and `indexes/<collection>-<n>/`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL_WORDS: Final = ("no space left", "disk is full", "file too large", "quota exceeded", "os error 28", "os error 27")
+
+
+def collection_folder(home: Path, collection: str) -> Path:
+    """The folder of a collection, existing or not. Raises `InvalidInput` for a name that can be no folder."""
+    if not _NAME.fullmatch(collection):
+        raise InvalidInput(
+            f"{collection[:80]!r} is no collection name: letters, digits, '_' and '-', at most 100", field="collection"
+        )
+    return home / "collections" / collection
+
+
+def index_name(collection: str, generation: int) -> str:
+    """The name of one generation of a collection's index."""
+    return f"{collection}-{generation}"
+
+
+def split_index(index: str) -> tuple[str, int]:
+    """(collection, generation) of an index name. Raises `NotFound`, since no such index can exist."""
+    collection, _, generation = index.rpartition("-")
+    if not (_NAME.fullmatch(collection) and generation.isascii() and generation.isdigit()):
+        raise NotFound(f"there is no index {index[:120]!r}", field="index")
+    return collection, int(generation)
+
+
+def index_folder(home: Path, index: str) -> Path:
+    """The folder of an index, existing or not. Raises `NotFound` for what can be no index name."""
+    return collection_folder(home, split_index(index)[0]) / "indexes" / index
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names created in `folder` survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Put `content` in the place of the file: readers see the old file or the new one, whole, also after a kill."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with aside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def exclusive(path: Path, what: str, wait: float = 0.0) -> Iterator[None]:
+    """Hold the file lock `path`, waiting up to `wait` seconds; raises `Conflict` while another holder has it.
+
+    The kernel releases it with the process, so a kill leaves no stale lock.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _acquire(descriptor, what, time.monotonic() + wait)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, what: str, until: float) -> None:
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() >= until:
+            holder = os.pread(descriptor, 20, 0).decode(errors="replace") or "unknown"
+            raise Conflict(f"{what} is held by process {holder}; wait until it is done, then try again", field="index")
+        time.sleep(0.02)
+
+
+@contextmanager
+def translated(what: str) -> Iterator[None]:
+    """Turn the errors of the system and of tantivy into ours, once: a full disk, an unreadable or broken file."""
+    try:
+        yield
+    except MedleyError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:
+        raise unavailable(what, error) from error
+
+
+def unavailable(what: str, error: Exception) -> Unavailable:
+    """The error that says what could not be done and why; a full disk is named as such."""
+    if is_full(error):
+        return Unavailable(f"{what}: the disk is full; make room and try again, nothing accepted before is lost")
+    return Unavailable(f"{what}: {error}")
+
+
+def is_full(error: Exception) -> bool:
+    """Whether an error, however foreign, means that nothing more can be written."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    return any(words in str(error).lower() for words in _FULL_WORDS)

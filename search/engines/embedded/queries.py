@@ -1,0 +1,145 @@
+"""From our queries to tantivy's. Filters and access never score: they stand in a constant of zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, TypeVar
+
+from tantivy import FieldType as Kind
+from tantivy import Occur, Query
+
+from mappings.collection import FieldType
+from mappings.documents import Access
+from mappings.errors import InvalidInput
+from search.engines.embedded.schema import column
+from search.protocols import LexicalQuery
+from search.query import Filter, Range, Terms
+
+Key = TypeVar("Key", str, tuple[str, ...])
+
+
+class Compiler:
+    """Compiles for one index: its schema, its fields, and the boosts of its collection."""
+
+    def __init__(self, schema: Any, fields: Mapping[str, FieldType], boosts: Mapping[str, float]) -> None:
+        self._schema = schema
+        self._fields = fields
+        self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
+
+    def scored(self, lexical: LexicalQuery, restriction: Any | None) -> Any:
+        """What BM25 ranks: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        clauses = []
+        for term, weight in _summed(lexical.terms).items():
+            clauses.append(self._term("content", term, weight))
+            clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
+        clauses.extend(self._phrase("content", words, weight) for words, weight in _summed(lexical.phrases).items())
+        return _all_of(_any_of(clauses), restriction)
+
+    def counted(self, lexical: LexicalQuery, restriction: Any | None, split: bool) -> Any:
+        """The first passage of each matching document; `split` says whether any document has more than one."""
+        names = ("content", "rest") if split else ("content",)
+        clauses = [self._term(name, term, 1.0) for term in _summed(lexical.terms) for name in names]
+        clauses += [self._phrase(name, words, 1.0) for words in _summed(lexical.phrases) for name in names]
+        return _all_of(_any_of(clauses), restriction, _first(self._schema) if split else None)
+
+    def restriction(self, filters: Sequence[Filter], access: Access) -> Any:
+        """The passages that the caller may see and that every filter keeps. Raises `InvalidInput`."""
+        labels = Query.term_set_query(self._schema, "labels", sorted(access.labels))
+        return _all_of(labels, *(self._filter(item) for item in filters))
+
+    def among(self, name: str, values: Sequence[str], access: Access) -> Any:
+        """The passages that the caller may see whose field `name` is one of `values`."""
+        return _all_of(Query.term_set_query(self._schema, name, list(values)), self.restriction((), access))
+
+    def first_among(self, documents: Sequence[str], access: Access) -> Any:
+        """The first passages of those of `documents` that the caller may see."""
+        return _all_of(self.among("document", documents, access), _first(self._schema))
+
+    @staticmethod
+    def firsts(schema: Any) -> Any:
+        """The first passage of every document."""
+        return _first(schema)
+
+    @staticmethod
+    def everything() -> Any:
+        """Every passage."""
+        return Query.all_query()
+
+    def field_kind(self, name: str) -> FieldType:
+        """The type of a field. Raises `InvalidInput` for one that this index does not hold."""
+        if name not in self._fields:
+            known = ", ".join(sorted(self._fields)) or "none"
+            raise InvalidInput(f"this index has no field {name!r}; it has {known}", field=name)
+        return self._fields[name]
+
+    def _term(self, name: str, term: str, weight: float) -> Any:
+        index_option = "position" if name in ("content", "rest") else "freq"
+        query = Query.term_query(self._schema, name, term, index_option)
+        return query if weight == 1.0 else Query.boost_query(query, weight)
+
+    def _phrase(self, name: str, words: tuple[str, ...], weight: float) -> Any:
+        if len(words) == 1:
+            return self._term(name, words[0], weight)
+        query = Query.phrase_query(self._schema, name, list(words))
+        return query if weight == 1.0 else Query.boost_query(query, weight)
+
+    def _filter(self, item: Filter) -> Any:
+        kind = self.field_kind(item.name)
+        if isinstance(item, Terms):
+            values = [_value(item.name, kind, value) for value in item.values]
+            return Query.term_set_query(self._schema, column(item.name), values)
+        return self._range(item, kind)
+
+    def _range(self, item: Range, kind: FieldType) -> Any:
+        if kind == "keyword":
+            raise InvalidInput(
+                f"field {item.name!r} holds text and has no range; filter it by its values", field=item.name
+            )
+        low, high = (None if bound is None else _bound(item.name, kind, bound) for bound in (item.low, item.high))
+        if low is None and high is None:
+            return Query.all_query()
+        tantivy_kind = Kind.Float if kind == "number" else Kind.Integer
+        return Query.range_query(self._schema, column(item.name), tantivy_kind, low, high)
+
+
+def _first(schema: Any) -> Any:
+    """The first passages of documents."""
+    return Query.term_query(schema, "ordinal", 0)
+
+
+def _any_of(clauses: Sequence[Any]) -> Any:
+    return Query.boolean_query([(Occur.Should, clause) for clause in clauses]) if clauses else Query.empty_query()
+
+
+def _all_of(scored: Any, *required: Any | None) -> Any:
+    """`scored`, kept only where every one of `required` matches; those add nothing to the score."""
+    silent = [(Occur.Must, Query.const_score_query(item, 0.0)) for item in required if item is not None]
+    return Query.boolean_query([(Occur.Must, scored), *silent]) if silent else scored
+
+
+def _summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
+    """Each key once with the sum of its weights: what a repeated word scores in BM25."""
+    total: dict[Key, float] = {}
+    for key, weight in weighted:
+        total[key] = total.get(key, 0.0) + weight
+    return total
+
+
+def _value(name: str, kind: FieldType, value: str) -> str | float | int:
+    try:
+        if kind == "number":
+            return float(value) + 0.0
+        return date.fromisoformat(value).toordinal() if kind == "date" else value
+    except ValueError:
+        wanted = "a number" if kind == "number" else "a date as in 2020-12-31"
+        raise InvalidInput(f"the filter on {name!r} takes {wanted}, not {value!r:.80}", field=name) from None
+
+
+def _bound(name: str, kind: FieldType, bound: float | date) -> float | int:
+    if kind == "date" and isinstance(bound, date):
+        return bound.toordinal()
+    if kind == "number" and not isinstance(bound, date) and not math.isnan(bound):
+        return float(bound) + 0.0
+    raise InvalidInput(f"the range of {name!r} takes {kind}s, not {bound!r:.80}", field=name)

@@ -1,0 +1,55 @@
+"""A reader of one index: it notices a new commit by a glance at one file, and then opens it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mappings.errors import NotFound
+from search.engines.embedded.layout import translated
+from search.engines.embedded.schema import Description, open_index
+from search.engines.embedded.snapshot import Snapshot
+
+_Stamp = tuple[int, int, int]
+
+
+class Reader:
+    """Follows the commits of the index in `folder`; snapshots taken before stay whole while they are used."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._index: Any = None
+        self._description: Description | None = None
+        self._current: tuple[_Stamp, Snapshot] | None = None
+
+    def snapshot(self) -> Snapshot:
+        """The newest commit. Raises `NotFound` when the index is not there, or no more."""
+        stamp = self._stamp()
+        current = self._current
+        if current is not None and current[0] == stamp:
+            return current[1]
+        with self._lock:
+            if self._current is None or self._current[0] != stamp:
+                # The stamp is older than what is opened now: a commit in between is opened again, never missed.
+                self._current = (stamp, self._open())
+            return self._current[1]
+
+    def _open(self) -> Snapshot:
+        with translated(f"index {self._folder.name} could not be read"):
+            if self._description is None:
+                self._description = Description.load(self._folder)
+                self._index = open_index(self._folder)
+            commit = int(orjson.loads((self._folder / "words" / "meta.json").read_bytes())["opstamp"])
+            self._index.reload()
+            return Snapshot(self._folder, self._description, self._index, commit)
+
+    def _stamp(self) -> _Stamp:
+        try:
+            status = (self._folder / "words" / "meta.json").stat()
+        except FileNotFoundError:
+            raise NotFound(f"there is no index {self._folder.name!r}", field="index") from None
+        return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,179 @@
+"""What an index says of itself, the fields of its word index, and how one version of a document becomes entries there.
+
+Each passage is one entry. `content` (title, heading, body) is what BM25 scores. The first passage of a document
+also carries in `rest` the terms of the others, unscored: a document is counted once, through its first passage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import tantivy
+
+from mappings.analysis.words import tokens
+from mappings.collection import FieldType
+from mappings.documents import EVERY_LABEL, FieldValue, Passage
+from mappings.errors import Conflict, InvalidInput, NotFound
+from search.engines.embedded.codec import encode_fields
+from search.engines.embedded.layout import write_atomic
+from search.protocols import IndexEntry
+
+FORM: Final = 1
+"""The version of the files' form; another one is refused."""
+
+MAX_KEYWORD_BYTES: Final = 8_191
+_ANALYZER: Final = "gaps"
+_GAP: Final = "\x01"
+_BETWEEN: Final = f" {' '.join([_GAP] * 8)} "
+# Wider than the gap that stop words leave inside a phrase, so that no phrase spans a title and a body.
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The unchanging part of an index: `index.json`. `encoders`: vector field -> (fingerprint, dimension)."""
+
+    index: str
+    collection: str
+    generation: int
+    encoders: Mapping[str, tuple[str, int]]
+    analysis: str
+    fields: Mapping[str, FieldType]
+
+    @property
+    def dimensions(self) -> dict[str, int]:
+        """Vector field -> dimension."""
+        return {name: dimension for name, (_, dimension) in self.encoders.items()}
+
+    def save(self, folder: Path) -> None:
+        """Write `index.json`."""
+        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        write_atomic(folder / "index.json", orjson.dumps({"form": FORM, **content}, option=orjson.OPT_INDENT_2))
+
+    @classmethod
+    def load(cls, folder: Path) -> Description:
+        """Read `index.json`. Raises `NotFound` where there is none, `Conflict` for another form."""
+        try:
+            content = orjson.loads((folder / "index.json").read_bytes())
+        except FileNotFoundError:
+            raise NotFound(f"there is no index {folder.name!r}", field="index") from None
+        if (form := content.pop("form", None)) != FORM:
+            raise Conflict(f"index {folder.name} has form {form}, this version reads {FORM}: rebuild it", field="index")
+        encoders = {
+            name: (fingerprint, dimension) for name, (fingerprint, dimension) in content.pop("encoders").items()
+        }
+        return cls(encoders=encoders, **content)
+
+
+def column(name: str) -> str:
+    """The word index's field for a document field, apart from the fields of our own."""
+    return f"f_{name}"
+
+
+def schema(fields: Mapping[str, FieldType]) -> Any:
+    """The fields of the word index."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("content", tokenizer_name=_ANALYZER, index_option="position")
+    builder.add_text_field("rest", tokenizer_name=_ANALYZER, index_option="position")
+    for name in ("title", "heading"):
+        builder.add_text_field(name, tokenizer_name=_ANALYZER, index_option="freq")
+    for name in ("passage", "document", "labels"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("slot", fast=True)
+    builder.add_unsigned_field("ordinal", indexed=True, fast=True)
+    builder.add_bytes_field("shown", stored=True)
+    for name, kind in fields.items():
+        _add_field(builder, column(name), kind)
+    return builder.build()
+
+
+def _add_field(builder: Any, name: str, kind: FieldType) -> None:
+    if kind == "keyword":
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    elif kind == "number":
+        builder.add_float_field(name, indexed=True, fast=True)
+    else:
+        # Dates are day numbers: tantivy's own end in 1677 and 2262.
+        builder.add_integer_field(name, indexed=True, fast=True)
+
+
+def open_index(folder: Path, create: Mapping[str, FieldType] | None = None) -> Any:
+    """The word index in `folder`, made with these fields when `create` is given."""
+    path = str(folder / "words")
+    index = tantivy.Index.open(path) if create is None else tantivy.Index(schema(create), path=path)
+    # The terms come from our own analysis; this analyzer only cuts them apart again, leaving the gaps.
+    analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(
+        tantivy.Filter.custom_stopword([_GAP])
+    )
+    index.register_tokenizer(_ANALYZER, analyzer.build())
+    index.config_reader("manual")
+    return index
+
+
+def spread(text: str) -> str:
+    """The terms of `text`, separated by spaces, with a mark in each place that a stop word left."""
+    parts: list[str] = []
+    expected = 0
+    for token in tokens(text):
+        parts.extend([_GAP] * (token.position - expected))
+        parts.append(token.term)
+        expected = token.position + 1
+    return " ".join(parts)
+
+
+def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int) -> Iterator[dict[str, Any]]:
+    """One word-index record for each passage of `entry`. Raises `InvalidInput` for a field that can't be indexed."""
+    shared = {"document": entry.document, "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else []}
+    shared |= {
+        column(name): indexed(name, kind, entry.fields[name]) for name, kind in fields.items() if name in entry.fields
+    }
+    spreads = [(spread(item.title), spread(item.heading), spread(item.text)) for item in entry.passages]
+    for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
+        yield shared | {
+            "content": _BETWEEN.join((title, heading, body)),
+            "title": title,
+            "heading": heading,
+            "rest": _BETWEEN.join(_others(spreads)) if number == 0 else "",
+            "passage": passage.id,
+            "ordinal": number,
+            "slot": first_slot + number,
+            "shown": _shown(passage, entry.fields if number == 0 else {}),
+        }
+
+
+def _others(spreads: list[tuple[str, str, str]]) -> Iterator[str]:
+    """The texts of the second and later passages; a title that is the first passage's own is not repeated."""
+    for title, heading, body in spreads[1:]:
+        yield from (heading, body) if title == spreads[0][0] else (title, heading, body)
+
+
+def _shown(passage: Passage, fields: Mapping[str, FieldValue]) -> bytes:
+    return orjson.dumps([passage.title, passage.heading, passage.text, passage.context, encode_fields(fields)])
+
+
+def indexed(name: str, kind: FieldType, value: FieldValue) -> list[Any]:
+    """A field's value as the word index takes it. Raises `InvalidInput` when it is not of the field's type."""
+    if kind == "keyword":
+        return _keywords(name, value)
+    if kind == "date":
+        if not isinstance(value, date):
+            raise InvalidInput(f"field {name!r} takes a date, not {value!r:.80}", field=name)
+        return [value.toordinal()]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(f"field {name!r} takes a finite number, not {value!r:.80}", field=name)
+    return [float(value) + 0.0]
+
+
+def _keywords(name: str, value: FieldValue) -> list[str]:
+    values = value if isinstance(value, tuple) else (value,)
+    for item in values:
+        if not isinstance(item, str):
+            raise InvalidInput(f"field {name!r} takes text, not {item!r:.80}", field=name)
+        if len(item.encode(errors="replace")) > MAX_KEYWORD_BYTES:
+            raise InvalidInput(f"field {name!r} takes at most {MAX_KEYWORD_BYTES:,} bytes", field=name)
+    return sorted({str(item) for item in values})

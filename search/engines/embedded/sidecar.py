@@ -1,0 +1,164 @@
+"""Append-only files beside the word index: passage ids and vectors by slot number, read through memory maps.
+
+A slot, once written, never changes and is never used again, so every process may map the files while one
+appends. Files are synchronised before the word index commits; slots that no committed passage names are dead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from mappings.errors import ModelError
+
+Rows = NDArray[Any]
+IDS: Final = "ids.bin"
+ENDS: Final = "ids.end"
+_LEVELS: Final = 127
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A file of rows of one type and width."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    width: int
+
+    @property
+    def row_bytes(self) -> int:
+        """The size of one row."""
+        return self.dtype.itemsize * self.width
+
+    def map(self, rows: int) -> Rows:
+        """The first `rows` rows, shape (rows, width), mapped read-only: shared by all processes, loaded when touched."""
+        if rows == 0:
+            return np.empty((0, self.width), self.dtype)
+        return np.memmap(self.path, self.dtype, "r", shape=(rows, self.width))
+
+
+def columns(folder: Path, fields: Mapping[str, int]) -> dict[str, tuple[Column, Column, Column]]:
+    """For each vector field of dimension d: float16 rows, int8 rows, and the float32 scale of each int8 row."""
+    return {
+        name: (
+            _column(folder / f"{name}.f16", np.float16, dimension),
+            _column(folder / f"{name}.i8", np.int8, dimension),
+            _column(folder / f"{name}.scale", np.float32, 1),
+        )
+        for name, dimension in fields.items()
+    }
+
+
+def _column(path: Path, dtype: DTypeLike, width: int) -> Column:
+    return Column(path, np.dtype(dtype), width)
+
+
+def quantise(vectors: NDArray[np.float32]) -> tuple[Rows, Rows, Rows]:
+    """Float16 rows, int8 rows and scales, so that `scale * int8` approximates the row to 1/254 of its largest value."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    scale = np.where(largest > 0, largest / _LEVELS, 1.0).astype(np.float32)
+    return vectors.astype(np.float16), np.rint(vectors / scale).astype(np.int8), scale
+
+
+def check_vectors(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
+    """Raise `ModelError` unless `vectors` is (rows, dimension) and finite."""
+    if vectors.shape != (rows, dimension):
+        raise ModelError(
+            f"{field}: vectors have the shape {vectors.shape}, the index holds ({rows}, {dimension})", field=field
+        )
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"{field}: the encoder gave a vector that is not finite", field=field)
+
+
+class SlotReader:
+    """Passage ids and vectors of the first `rows` slots."""
+
+    def __init__(self, folder: Path, fields: Mapping[str, int], rows: int) -> None:
+        self.rows = rows
+        self._ends = _column(folder / ENDS, np.uint64, 1).map(rows)[:, 0]
+        size = int(self._ends[-1]) if rows else 0
+        self._ids = np.memmap(folder / IDS, np.uint8, "r", shape=(size,)) if size else np.empty(0, np.uint8)
+        self.vectors = {
+            name: tuple(part.map(rows) for part in parts) for name, parts in columns(folder, fields).items()
+        }
+
+    def passage_ids(self, slots: Sequence[int]) -> list[str]:
+        """The passage id in each slot."""
+        ends = self._ends
+        starts = [int(ends[slot - 1]) if slot else 0 for slot in slots]
+        return [
+            self._ids[start : int(ends[slot])].tobytes().decode() for slot, start in zip(slots, starts, strict=True)
+        ]
+
+
+class SlotWriter:
+    """Appends to all files alike. One process at a time, which the caller's lock sees to."""
+
+    def __init__(self, folder: Path, fields: Mapping[str, int]) -> None:
+        self._vectors = columns(folder, fields)
+        self._ends = _column(folder / ENDS, np.uint64, 1)
+        flat = [self._ends, *(part for parts in self._vectors.values() for part in parts)]
+        self._files = {column: os.open(column.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644) for column in flat}
+        self._ids = os.open(folder / IDS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._id_bytes = os.fstat(self._ids).st_size
+        self.rows = self._align()
+        self._kept = (self.rows, self._id_bytes)
+
+    def append(self, ids: Sequence[str], vectors: Mapping[str, NDArray[np.float32]]) -> int:
+        """Write one slot for each passage id; the number of the first. `vectors[field]` has shape (len(ids), d)."""
+        first = self.rows
+        encoded = [identifier.encode() for identifier in ids]
+        ends = self._id_bytes + np.cumsum([len(item) for item in encoded], dtype=np.uint64)
+        _write(self._ids, b"".join(encoded), self._id_bytes)
+        self._put(self._ends, ends[:, None], first)
+        for name, parts in self._vectors.items():
+            for column, rows in zip(parts, quantise(vectors[name]), strict=True):
+                self._put(column, rows, first)
+        self.rows += len(ids)
+        self._id_bytes = int(ends[-1]) if len(ids) else self._id_bytes
+        return first
+
+    def sync(self) -> None:
+        """Make all slots durable; what was synchronised can no longer be rolled back."""
+        for descriptor in (self._ids, *self._files.values()):
+            os.fdatasync(descriptor)
+        self._kept = (self.rows, self._id_bytes)
+
+    def rollback(self) -> None:
+        """Cut off what was appended since the last `sync`: no commit names it, so no reader can have mapped it."""
+        self.rows, self._id_bytes = self._kept
+        os.ftruncate(self._ids, self._id_bytes)
+        for column, descriptor in self._files.items():
+            os.ftruncate(descriptor, self.rows * column.row_bytes)
+
+    def close(self) -> None:
+        """Release the files."""
+        for descriptor in (self._ids, *self._files.values()):
+            os.close(descriptor)
+
+    def _put(self, column: Column, rows: Rows, first: int) -> None:
+        _write(self._files[column], np.ascontiguousarray(rows, column.dtype).tobytes(), first * column.row_bytes)
+
+    def _align(self) -> int:
+        # A kill leaves files of different lengths. They are filled up, never cut: a commit that a reader has open
+        # may name slots that this writer's view of the index no longer does.
+        rows = max(-(-os.fstat(item).st_size // column.row_bytes) for column, item in self._files.items())
+        known = os.fstat(self._files[self._ends]).st_size // self._ends.row_bytes
+        missing = np.full((rows - known, 1), self._id_bytes, np.uint64)
+        self._put(self._ends, missing, known)
+        for column, descriptor in self._files.items():
+            os.ftruncate(descriptor, rows * column.row_bytes)
+        return rows
+
+
+def _write(descriptor: int, content: bytes, offset: int) -> None:
+    view = memoryview(content)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written

@@ -1,0 +1,221 @@
+"""One commit of one index, as a reader sees it: nothing in it changes, so one answer never mixes two commits."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from mappings.documents import Access, FieldValue, Passage, parse_passage_id
+from mappings.errors import InvalidInput, ModelError
+from search.engines.embedded.codec import decode_fields
+from search.engines.embedded.nearest import nearest
+from search.engines.embedded.queries import Compiler
+from search.engines.embedded.schema import Description, column
+from search.engines.embedded.sidecar import SlotReader
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest
+from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
+
+BM25: Final = "bm25"
+FACET_VALUES: Final = 100
+_FACET_FETCH: Final = 1_000
+_ALL_BUCKETS: Final = 60_000
+_CEILING: Final = 20_000
+_GROWTH: Final = 3
+_MASKS: Final = 64
+_DECIMALS: Final = 4
+# Sums of float32 in another order differ in their last bits; rounded, equal texts tie and their ids decide.
+
+_TOTAL: Final = " total"  # no field can have this name
+_COUNT: Final = {"value_count": {"field": "slot"}}
+
+Hits = list[tuple[int, float]]
+
+
+class Snapshot:
+    """A searcher on one commit, its slots, and the masks that filters and access made."""
+
+    def __init__(self, folder: Path, description: Description, index: Any, commit: int) -> None:
+        self.description = description
+        self._index = index
+        self._searcher = index.searcher()
+        everything = self._slots_of(None)
+        self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if len(everything) else 0)
+        self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.meta = IndexMeta(
+            index=description.index,
+            collection=description.collection,
+            generation=description.generation,
+            encoders={name: fingerprint for name, (fingerprint, _) in description.encoders.items()},
+            analysis=description.analysis,
+            commit=commit,
+            passages=len(everything),
+            documents=self._count(Compiler.firsts(index.schema)),
+        )
+
+    def compiler(self, boosts: Mapping[str, float]) -> Compiler:
+        """A compiler of queries for this index."""
+        return Compiler(self._index.schema, self.description.fields, boosts)
+
+    def legs(self, request: LegsRequest, compiler: Compiler) -> LegsAnswer:
+        """Every leg of the request, the total and the facets."""
+        allowed = self._allowed(request.filters, request.access, compiler)
+        # A restriction that keeps everything is left out: without it tantivy may skip what can't reach the top.
+        restricted = len(allowed) < self.meta.passages
+        restriction = compiler.restriction(request.filters, request.access) if restricted else None
+        rankings = {BM25: self._lexical(request, compiler, restriction)}
+        if request.sort == "relevance":
+            rankings |= {
+                name: self._dense(name, vector, allowed, request.documents) for name, vector in request.vectors.items()
+            }
+        total, facets = self._counts(request, compiler, restriction)
+        return LegsAnswer(rankings, total, facets)
+
+    def passages(self, ids: Sequence[str], access: Access, compiler: Compiler) -> dict[str, Passage]:
+        """The passages that exist and that the caller may see."""
+        found = {}
+        for shown, slot in self._shown(compiler.among("passage", ids, access), len(ids)):
+            identifier = self._slots.passage_ids([slot])[0]
+            found[identifier] = Passage(*parse_passage_id(identifier), *shown[:4])
+        return found
+
+    def fields(
+        self, documents: Sequence[str], access: Access, compiler: Compiler
+    ) -> dict[str, Mapping[str, FieldValue]]:
+        """The fields of the documents that exist and that the caller may see."""
+        found: dict[str, Mapping[str, FieldValue]] = {}
+        for shown, slot in self._shown(compiler.first_among(documents, access), len(documents)):
+            found[parse_passage_id(self._slots.passage_ids([slot])[0])[0]] = decode_fields(shown[4])
+        return found
+
+    def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
+        if not count:
+            return []
+        addresses = [address for _, address in self._searcher.search(query, count, count=False).hits]
+        slots = self._searcher.fast_field_values("slot", addresses)
+        return [
+            (orjson.loads(self._searcher.doc(address)["shown"][0]), slot)
+            for address, slot in zip(addresses, slots, strict=True)
+        ]
+
+    def _lexical(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> Ranking:
+        query = compiler.scored(request.lexical, restriction)
+        fetch = self._by_score(query) if request.sort == "relevance" else self._by_field(query, request.sort, compiler)
+        spread = max(1.0, min(4.0, self.meta.passages / max(self.meta.documents, 1)))
+        return self._gather(fetch, request.documents, int(request.documents * spread) + 10)
+
+    def _by_score(self, query: Any) -> Callable[[int], Hits]:
+        def fetch(limit: int) -> Hits:
+            hits = self._searcher.search(query, limit, count=False).hits
+            slots = self._searcher.fast_field_values("slot", [address for _, address in hits])
+            return [(slot, round(score, _DECIMALS)) for slot, (score, _) in zip(slots, hits, strict=True)]
+
+        return fetch
+
+    def _dense(self, name: str, vector: NDArray[np.float32], allowed: NDArray[np.int64], documents: int) -> Ranking:
+        dimension = self.description.dimensions.get(name)
+        if dimension is None:
+            known = ", ".join(self.description.encoders) or "none"
+            raise ModelError(f"index {self.meta.index} has no vectors {name!r}; it has {known}", field=name)
+        if vector.shape != (dimension,):
+            raise ModelError(
+                f"{name}: the query vector has the shape {vector.shape}, the index ({dimension},)", field=name
+            )
+
+        def fetch(limit: int) -> Hits:
+            slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit)
+            return list(zip(slots.tolist(), map(float, scores), strict=True))
+
+        return self._gather(fetch, documents, documents + 10)
+
+    def _gather(self, fetch: Callable[[int], Hits], documents: int, limit: int) -> Ranking:
+        """Fetch more and more passages, best first, until `documents` distinct documents stand above the last score.
+
+        Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the files.
+        """
+        while True:
+            hits = fetch(limit)
+            ranking = Ranking(self._scored(hits))
+            end = _end(ranking, documents)
+            complete = len(hits) < limit or (end is not None and ranking[end - 1].score > hits[-1][1])
+            if complete or limit >= _CEILING:
+                return Ranking(ranking.items[:end])
+            limit = min(limit * _GROWTH, _CEILING)
+
+    def _scored(self, hits: Hits) -> list[Scored]:
+        ids = self._slots.passage_ids([slot for slot, _ in hits])
+        return [Scored(item, parse_passage_id(item)[0], score) for item, (_, score) in zip(ids, hits, strict=True)]
+
+    def _counts(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> tuple[Total, Facets]:
+        query = compiler.counted(request.lexical, restriction, self.meta.passages > self.meta.documents)
+        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if compiler.field_kind(name)}
+        answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
+        facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
+        return Total(int(answer[_TOTAL]["value"])), facets
+
+    def _facet(self, query: Any, name: str, answer: Mapping[str, Any], compiler: Compiler) -> tuple[FacetCount, ...]:
+        """The most frequent values, ties by value."""
+        buckets = answer["buckets"]
+        if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
+            # So many values tie at the end that only seeing all of them tells which come first.
+            buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
+        kind = compiler.field_kind(name)
+        counts = [FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets]
+        return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+
+    def _allowed(self, filters: tuple[Filter, ...], access: Access, compiler: Compiler) -> NDArray[np.int64]:
+        """The slots that the caller may see and the filters keep, ascending; remembered for this commit."""
+        key = (frozenset(filters), access.key)
+        with self._lock:
+            if key in self._masks:
+                self._masks.move_to_end(key)
+                return self._masks[key]
+        slots = self._slots_of(compiler.restriction(filters, access))
+        with self._lock:
+            self._masks[key] = slots
+            if len(self._masks) > _MASKS:
+                self._masks.popitem(last=False)
+        return slots
+
+    def _slots_of(self, query: Any | None) -> NDArray[np.int64]:
+        query = query if query is not None else Compiler.everything()
+        limit = self._searcher.num_docs
+        if not limit:
+            return np.empty(0, np.int64)
+        hits = self._searcher.search(query, limit, count=False, order_by_field="slot").hits
+        return np.sort(np.fromiter((slot for slot, _ in hits), np.int64, len(hits)))
+
+    def _count(self, query: Any) -> int:
+        return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
+
+    def _by_field(self, query: Any, sort: str, compiler: Compiler) -> Callable[[int], Hits]:
+        raise InvalidInput(f"sort {sort!r} is not known; it is 'relevance'", field="sort")
+
+
+def _end(ranking: Ranking, documents: int) -> int | None:
+    """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
+    seen: set[str] = set()
+    for position, item in enumerate(ranking.items, 1):
+        seen.add(item.document)
+        if len(seen) == documents:
+            return position
+    return None
+
+
+def _terms(name: str, size: int) -> dict[str, Any]:
+    # Each segment gives all its buckets, so that the counts are exact.
+    return {"terms": {"field": column(name), "size": size, "segment_size": _ALL_BUCKETS}}
+
+
+def _facet_value(kind: str, key: Any) -> str:
+    if kind == "number":
+        return f"{key:.15g}"
+    return date.fromordinal(int(key)).isoformat() if kind == "date" else str(key)

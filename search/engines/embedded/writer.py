@@ -1,0 +1,119 @@
+"""The one writer of an index: vectors and ids go to their files first, then the word index commits and names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import tantivy
+
+from mappings.errors import InvalidInput, Unavailable
+from search.engines.embedded.layout import exclusive, translated, unavailable
+from search.engines.embedded.schema import Description, open_index, records
+from search.engines.embedded.sidecar import SlotWriter, check_vectors
+from search.protocols import IndexEntry
+
+_HEAP_BYTES: Final = 64_000_000
+
+
+class EmbeddedWriter:
+    """An `IndexWriter`. After an error nothing since the last commit is kept, and the writer takes no more."""
+
+    def __init__(self, folder: Path, description: Description) -> None:
+        self._description = description
+        self._index = open_index(folder)
+        self._words = self._index.writer(_HEAP_BYTES, 1)
+        self._slots = SlotWriter(folder, description.dimensions)
+        self._broken: Unavailable | None = None
+
+    def write(self, entries: Sequence[IndexEntry]) -> None:
+        """Put each entry in the place of every earlier version of its document.
+
+        Raises `InvalidInput` or `ModelError` for an entry that can't be indexed, before anything is written.
+        """
+        prepared = self._prepare(entries)
+        with self._guarded():
+            self._slots.append([passage.id for entry in entries for passage in entry.passages], self._stacked(entries))
+            for entry, documents in zip(entries, prepared, strict=True):
+                self._words.delete_documents_by_term("document", entry.document)
+                for document in documents:
+                    self._words.add_document(document)
+
+    def remove(self, documents: Sequence[str]) -> None:
+        """Remove every version of these documents."""
+        with self._guarded():
+            for document in documents:
+                self._words.delete_documents_by_term("document", document)
+
+    def commit(self) -> None:
+        """Make all that was written durable, then visible."""
+        with self._guarded():
+            self._slots.sync()
+            self._words.commit()
+
+    def close(self) -> None:
+        """Give up what was not committed, let running merges end, and release the files."""
+        with suppress(ValueError, OSError):
+            if self._broken is None:
+                self._words.rollback()
+                self._slots.rollback()
+                self._words.garbage_collect_files()
+        with suppress(ValueError):
+            self._words.wait_merging_threads()
+        self._slots.close()
+
+    def _prepare(self, entries: Sequence[IndexEntry]) -> list[list[Any]]:
+        """The word-index documents of each entry, checked: a badly typed one would make tantivy drop all the others."""
+        slot = self._slots.rows
+        prepared = []
+        for entry in entries:
+            for name, dimension in self._description.dimensions.items():
+                check_vectors(name, entry.vectors[name], len(entry.passages), dimension)
+            prepared.append(self._documents(entry, slot))
+            slot += len(entry.passages)
+        return prepared
+
+    def _documents(self, entry: IndexEntry, slot: int) -> list[Any]:
+        try:
+            rows = records(entry, self._description.fields, slot)
+            return [tantivy.Document.from_dict(row, self._index.schema) for row in rows]
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error
+
+    def _stacked(self, entries: Sequence[IndexEntry]) -> dict[str, Any]:
+        return {
+            name: np.concatenate([entry.vectors[name] for entry in entries] or [np.empty((0, dimension), np.float32)])
+            for name, dimension in self._description.dimensions.items()
+        }
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        # After a failed add or commit tantivy reports success and drops everything until a rollback; so one error
+        # ends this writer, and its owner replays from the store.
+        if self._broken is not None:
+            raise self._broken
+        try:
+            yield
+        except (OSError, ValueError, RuntimeError) as error:
+            self._broken = unavailable(f"index {self._description.index} could not be written", error)
+            with suppress(OSError, ValueError):
+                self._slots.rollback()
+            with suppress(OSError, ValueError):
+                self._words.rollback()
+            raise self._broken from error
+
+
+@contextmanager
+def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
+    """The writer of the index in `folder`; raises `Conflict` when it is still held after `wait` seconds."""
+    description = Description.load(folder)
+    with exclusive(folder / "writer.lock", f"the writer of index {description.index}", wait):
+        with translated(f"index {description.index} could not be opened for writing"):
+            writer = EmbeddedWriter(folder, description)
+        try:
+            yield writer
+        finally:
+            writer.close()
