@@ -96,6 +96,10 @@ class SearchEngine(Protocol):
         """The concrete index that answers for `collection` now."""
         ...
 
+    def meta(self, index: str) -> IndexMeta:
+        """What any index, published or not, says of itself at its newest commit."""
+        ...
+
     def legs(self, request: LegsRequest) -> LegsAnswer:
         """All rankings, the total and the facets, in one round trip."""
         ...
@@ -132,16 +136,16 @@ class IndexAdmin(Protocol):
         """A new empty generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
         ...
 
-    def writer(self, index: str) -> AbstractContextManager[IndexWriter]:
-        """The one writer of an index; raises `Conflict` while another process holds it."""
+    def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
+        """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
         ...
 
     def publish(self, index: str) -> None:
         """Let the collection answer from this index from now on, in one step."""
         ...
 
-    def drop(self, index: str) -> None:
-        """Remove an index; the published one is refused with `Conflict`."""
+    def drop(self, index: str, wait: float = 0.0) -> None:
+        """Remove an index; refused with `Conflict` if published, or still being written after `wait` seconds."""
         ...
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
@@ -216,7 +220,10 @@ class DocumentStore(Protocol):
         ...
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
-        """Compare-and-set: a record is taken only while its version is still the newest."""
+        """Compare-and-set: a record is taken only while its version is still the newest.
+
+        Attempts at a version are counted by the store; the number in the record is not read.
+        """
         ...
 
     def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
@@ -225,6 +232,14 @@ class DocumentStore(Protocol):
 
     def retry(self, index: str) -> int:
         """Put every failed document back to `received`; how many there were."""
+        ...
+
+    def recorded(self, index: str) -> tuple[int, int]:
+        """(documents, passages) that `index` holds by its records, also of versions superseded since."""
+        ...
+
+    def forget(self, index: str) -> None:
+        """Drop the records of an index that is gone for good."""
         ...
 
     def counts(self, index: str) -> StoreCounts:

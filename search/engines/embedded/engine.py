@@ -33,7 +33,7 @@ from search.engines.embedded.queries import Compiler
 from search.engines.embedded.reader import Reader
 from search.engines.embedded.schema import Description, open_index
 from search.engines.embedded.snapshot import Snapshot
-from search.engines.embedded.writer import open_writer
+from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest
 
 _POINTER = "published.json"
@@ -101,20 +101,18 @@ class EmbeddedEngine:
             pointer = collection_folder(self._home, collection) / _POINTER
             write_atomic(pointer, orjson.dumps({"index": index}))
 
-    def drop(self, index: str) -> None:
-        """Remove an index; the published one is refused with `Conflict`, one that is being written too.
+    def drop(self, index: str, wait: float = 0.0) -> None:
+        """Remove an index; refused with `Conflict` if published, or still being written after `wait` seconds.
 
         Answers under way keep the files they have mapped; later ones raise `NotFound`.
         """
         collection, _ = split_index(index)
         folder = index_folder(self._home, index)
-        with self._administration(collection):
+        aside = folder.with_name(f".dropped-{index}")
+        with locked_for_writing(folder, wait), self._administration(collection):
             if self._published(collection) == index:
                 raise Conflict(f"index {index} is published: publish another one first", field="index")
-            Description.load(folder)
-            with exclusive(folder / "writer.lock", f"the writer of index {index}"):
-                aside = folder.with_name(f".dropped-{index}")
-                os.rename(folder, aside)
+            os.rename(folder, aside)
         shutil.rmtree(aside, ignore_errors=True)
         with self._lock:
             self._readers.pop(index, None)
@@ -134,17 +132,22 @@ class EmbeddedEngine:
 
     @contextmanager
     def _open(self, index: str) -> Iterator[tuple[Snapshot, Compiler]]:
-        snapshot = self._reader(index).snapshot()
+        snapshot = self._snapshot(index)
         collection = self._collection(snapshot.description.collection)
         boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
         with translated(f"index {index} could not be read"):
             yield snapshot, snapshot.compiler(boosts)
 
-    def _reader(self, index: str) -> Reader:
+    def _snapshot(self, index: str) -> Snapshot:
         with self._lock:
-            if index not in self._readers:
-                self._readers[index] = Reader(index_folder(self._home, index))
-            return self._readers[index]
+            reader = self._readers.get(index) or Reader(index_folder(self._home, index))
+            self._readers[index] = reader
+        try:
+            return reader.snapshot()
+        except NotFound:
+            with self._lock:
+                self._readers.pop(index, None)
+            raise
 
     def _published(self, collection: str) -> str | None:
         try:

@@ -39,11 +39,17 @@ class Reader:
             return self._current[1]
 
     def _open(self) -> Snapshot:
+        try:
+            return self._read()
+        except FileNotFoundError:  # dropped between the glance and the opening
+            raise NotFound(f"there is no index {self._folder.name!r}", field="index") from None
+
+    def _read(self) -> Snapshot:
+        commit = int(orjson.loads((self._folder / "words" / "meta.json").read_bytes())["opstamp"])
         with translated(f"index {self._folder.name} could not be read"):
             if self._description is None:
                 self._description = Description.load(self._folder)
                 self._index = open_index(self._folder)
-            commit = int(orjson.loads((self._folder / "words" / "meta.json").read_bytes())["opstamp"])
             self._index.reload()
             return Snapshot(self._folder, self._description, self._index, commit)
 

@@ -97,7 +97,10 @@ class EmbeddedStore:
             ).fetchall()
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
-        """Compare-and-set, in one transaction: a record is taken only while its version is still the newest."""
+        """Compare-and-set, in one transaction: a record is taken only while its version is still the newest.
+
+        Attempts at a version are counted here; the number in the record is not read.
+        """
         with self._write() as database:
             return [_settle(database, index, record) for record in records]
 
@@ -114,16 +117,6 @@ class EmbeddedStore:
         return [
             StateRecord(key, version, state, passages, tries, cause) for key, version, passages, tries, cause in rows
         ]
-
-    def attempts(self, index: str, ids: Sequence[str]) -> Mapping[str, int]:
-        """How often the recorded version of each document was tried in `index`; unknown ids are missing."""
-        found: dict[str, int] = {}
-        with self._read() as database:
-            for chunk in _batches(ids, _CHUNK_DOCUMENTS):
-                marks = ",".join("?" * len(chunk))
-                statement = f"SELECT id, attempts FROM states WHERE place = ? AND id IN ({marks})"
-                found.update(database.execute(statement, (index, *chunk)).fetchall())
-        return found
 
     def retry(self, index: str) -> int:
         """Put every failed document back to `received`; how many there were."""
@@ -143,6 +136,13 @@ class EmbeddedStore:
         return StoreCounts(
             documents=sum(states.values()), deleted=sum(count for deleted, _, count in rows if deleted), states=states
         )
+
+    def recorded(self, index: str) -> tuple[int, int]:
+        """(documents, passages) that `index` holds by its records, also of versions superseded since."""
+        with self._read() as database:
+            statement = "SELECT COUNT(*), IFNULL(SUM(passages), 0) FROM states WHERE place = ? AND passages > 0"
+            row: tuple[int, int] = database.execute(statement, (index,)).fetchone()
+        return row
 
     def forget(self, index: str) -> None:
         """Drop the states of an index that is gone for good."""
@@ -246,9 +246,12 @@ def _append(
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:
+    key = (index, record.id, record.version)
     taken = database.execute(
-        "INSERT OR REPLACE INTO states SELECT ?, id, version, ?, ?, ?, ? FROM latest WHERE id = ? AND version = ?",
-        (index, record.state.value, record.passages, record.attempts, record.cause, record.id, record.version),
+        "INSERT OR REPLACE INTO states SELECT ?, id, version, ?, ?, 1 + IFNULL("
+        "(SELECT attempts FROM states WHERE place = ? AND id = ? AND version = ?), 0), ? "
+        "FROM latest WHERE id = ? AND version = ?",
+        (index, record.state.value, record.passages, *key, record.cause, record.id, record.version),
     )
     return taken.rowcount > 0
 

@@ -107,10 +107,17 @@ class EmbeddedWriter:
 
 
 @contextmanager
+def locked_for_writing(folder: Path, wait: float) -> Iterator[Description]:
+    """Hold the index in `folder` against every other writer. Raises `NotFound`, `Conflict` after `wait` seconds."""
+    index = Description.load(folder).index
+    with exclusive(folder / "writer.lock", f"the writer of index {index}", wait):
+        yield Description.load(folder)  # again: it may have been dropped while we waited
+
+
+@contextmanager
 def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
     """The writer of the index in `folder`; raises `Conflict` when it is still held after `wait` seconds."""
-    description = Description.load(folder)
-    with exclusive(folder / "writer.lock", f"the writer of index {description.index}", wait):
+    with locked_for_writing(folder, wait) as description:
         with translated(f"index {description.index} could not be opened for writing"):
             writer = EmbeddedWriter(folder, description)
         try:
