@@ -81,18 +81,20 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
     known = kinds(extra)
     kind = kind or name
     if kind not in known:
-        raise NotFound(f"there is no collection kind {kind!r}; known are {', '.join(sorted(known))}", field="collection")
+        raise NotFound(
+            f"there is no collection kind {kind!r}; known are {', '.join(sorted(known))}", field="collection"
+        )
     try:
         return _parse(name, kind, tomllib.loads(known[kind].read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 
-def tuned(collection: Collection, fusion: Mapping[str, float] | None = None, rerank: float | None = None) -> Collection:
-    """The collection with measured weights in the place of its kind's."""
-    fused = replace(collection.fusion, weights=dict(fusion)) if fusion else collection.fusion
-    reranking = replace(collection.reranking, weight=rerank) if rerank is not None else collection.reranking
-    return replace(collection, fusion=fused, reranking=reranking)
+def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
+    """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
+    fusion = replace(collection.fusion, **written.get("fusion", {}))
+    reranking = replace(collection.reranking, **written.get("rerank", {}))
+    return replace(collection, fusion=fusion, reranking=reranking)
 
 
 def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:

@@ -8,7 +8,7 @@ import re
 import secrets
 import threading
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +37,7 @@ class Medley:
     """One open Medley: collections, stores, engine and models, made when first needed and then kept."""
 
     settings: Settings
+    _collections: dict[str, tuple[tuple[int, ...], Collection]] = field(default_factory=dict)
     _stores: dict[str, EmbeddedStore] = field(default_factory=dict)
     _encoders: dict[str, Encoder] = field(default_factory=dict)
     _rerankers: dict[str, Anytime | MedleyError] = field(default_factory=dict)
@@ -94,10 +95,16 @@ class Medley:
     def collection(self, name: str) -> Collection:
         """A collection with the settings and tuned weights that apply to it. Raises `NotFound`."""
         folder = self.folder(name)
-        if not (folder / "collection.json").is_file():
+        files = (folder / "collection.json", folder / "tuned.toml")
+        stamp = tuple(_changed(file) for file in files)
+        if not stamp[0]:
             known = ", ".join(self.names()) or "none yet"
             raise NotFound(f"there is no collection {name!r}; there are: {known}", field="collection")
-        return with_tuned(kinds.load(name, self._kind(name), self.settings.collections), folder / "tuned.toml")
+        known_as = self._collections.get(name)
+        if known_as is None or known_as[0] != stamp:
+            loaded = with_tuned(kinds.load(name, self._kind(name), self.settings.collections), files[1])
+            known_as = self._collections[name] = (stamp, loaded)
+        return known_as[1]
 
     def _kind(self, name: str) -> str:
         return str(json.loads((self.folder(name) / "collection.json").read_text(encoding="utf-8"))["kind"])
@@ -193,20 +200,23 @@ class Medley:
         return stored
 
 
+def _changed(file: Path) -> int:
+    """When `file` was last changed, 0 when it is not there."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def with_tuned(collection: Collection, file: Path) -> Collection:
     """The collection with the weights that `medley tune` left in `file`, if it did."""
     if not file.is_file():
         return collection
     try:
         written = tomllib.loads(file.read_text(encoding="utf-8"))
-        return kinds.tuned(collection, _weights(written.get("fusion")), written.get("rerank", {}).get("weight"))
+        return kinds.tuned(collection, written)
     except (tomllib.TOMLDecodeError, AttributeError, TypeError, ValueError) as error:
         raise InvalidInput(f"{file} is not what `medley tune` writes: {error}", field="tuned.toml") from error
-
-
-def _weights(written: Mapping[str, object] | None) -> dict[str, float] | None:
-    weights = (written or {}).get("weights")
-    return {str(key): float(value) for key, value in weights.items()} if isinstance(weights, Mapping) else None
 
 
 def read_key(file: Path) -> bytes:

@@ -16,7 +16,10 @@ def models(as_json: bool) -> None:
     """List the models, checked file by file, and say what they are."""
     medley = open_medley()
     found = [_described(name, medley.model_folders()) for name in medley.model_names()]
-    rows = [[item["name"], item["kind"], str(item["dimension"] or ""), item["fingerprint"][:12], item["state"]] for item in found]
+    rows = [
+        [item["name"], item["kind"], str(item["dimension"] or ""), item["fingerprint"][:12], item["state"]]
+        for item in found
+    ]
     show({"models": found}, as_json, lambda: table(["name", "kind", "d", "fingerprint", "state"], rows))
     if any(item["state"] != "ok" for item in found):
         raise click.exceptions.Exit(1)

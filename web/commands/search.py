@@ -22,14 +22,22 @@ if TYPE_CHECKING:
 @click.option("--aspect", default="", help="What about it, such as treatment.")
 @click.option("--with", "having", multiple=True, help="A finding that should be there; may be repeated.")
 @click.option("--without", "lacking", multiple=True, help="A finding that should not be there; may be repeated.")
-@click.option("--filter", "filters", multiple=True, metavar="FIELD=VALUE", help="year=2015..2020, type=Radiology; may be repeated.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="year=2015..2020, type=Radiology; may be repeated.",
+)
 @click.option("--size", type=int, default=10, show_default=True, help="Hits on a page.")
 @click.option("--cursor", default=None, help="The cursor of the page before.")
 @click.option("--sort", default="relevance", show_default=True, help="relevance, or a field; - before it: descending.")
 @click.option("--explain", is_flag=True, help="Say why each hit stands where it stands.")
 @click.option("--no-rerank", is_flag=True, help="Show the fused order.")
 @click.option("--deadline-ms", type=int, default=None, help="Time for reranking; the collection's own when left out.")
-@click.option("--label", "labels", multiple=True, help="See only documents with this label; may be repeated. Default: all.")
+@click.option(
+    "--label", "labels", multiple=True, help="See only documents with this label; may be repeated. Default: all."
+)
 @json_option
 def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     """Search a collection."""
@@ -72,7 +80,9 @@ def _text(answer: dict[str, Any]) -> str:
     lines = [f"{answer['total']['value']} documents match · {answer['timings_ms']['total']:.0f} ms"]
     lines += [f"! {item}" for item in answer["degraded"]]
     for rank, hit in enumerate(answer["hits"], 1):
-        where = " · ".join([hit["document"], *(str(value) for value in hit["fields"].values() if isinstance(value, str | int))])
+        where = " · ".join(
+            [hit["document"], *(str(value) for value in hit["fields"].values() if isinstance(value, str | int))]
+        )
         lines += ["", f"{rank:2}. {click.style(hit['title'] or hit['document'], bold=True)}  {hit['score']:.3f}"]
         lines.append(f"    {click.style(where, dim=True)}")
         lines += [f"    {_marked(item)}" for item in hit["evidence"]]
@@ -93,10 +103,12 @@ def _marked(item: dict[str, Any]) -> str:
 
 
 def _why(explained: dict[str, Any]) -> str:
-    legs = " + ".join(f"{leg['weight']:.2f}×{leg['normalised']:.3f} ({name}, rank {leg['rank']})" for name, leg in explained["legs"].items())
+    legs = " + ".join(
+        f"{leg['weight']:.2f}×{leg['normalised']:.3f} ({name}, rank {leg['rank']})"
+        for name, leg in explained["legs"].items()
+    )
     final = " + ".join(f"{value:.3f} {name}" for name, value in explained["final"].items())
     return f"fused {explained['fused']:.3f} = {legs}; score {explained['score']:.3f} = {final}; terms: {', '.join(explained['matched_terms'])}"
-
 
 
 def _log(home: Path, query: Query, results: Results) -> None:

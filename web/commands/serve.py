@@ -12,10 +12,16 @@ from web.auth import check_bind
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token."
+)
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core.")
-@click.option("--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests a process works on at once.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests a process works on at once."
+)
 def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
     settings = read()
@@ -23,7 +29,16 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley at http://{address}/", err=True)
-    _gunicorn({"bind": address, "workers": processes, "threads": threads, "timeout": 120, "graceful_timeout": 20, "loglevel": "warning"})
+    _gunicorn(
+        {
+            "bind": address,
+            "workers": processes,
+            "threads": threads,
+            "timeout": 120,
+            "graceful_timeout": 20,
+            "loglevel": "warning",
+        }
+    )
 
 
 def _gunicorn(options: dict[str, Any]) -> None:

@@ -17,7 +17,13 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("user")
-@click.option("--label", "labels", multiple=True, required=True, help=f"An access label, or '{EVERY_LABEL}' for all; may be repeated.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    required=True,
+    help=f"An access label, or '{EVERY_LABEL}' for all; may be repeated.",
+)
 @json_option
 def add(user: str, labels: tuple[str, ...], as_json: bool) -> None:
     """Make a token for USER. It is shown this once; only its hash is kept."""

@@ -1,0 +1,136 @@
+"""`medley evaluate`, `tune` and `bench`: every published figure is printed by one of these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from search.bootstrap import Medley
+from search.settings import Settings, read
+from web.commands.common import json_option, progress, show
+from web.commands.filling import fill_quietly
+
+folder_type = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("suite")
+@click.argument("folder", type=folder_type, required=False)
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; named in the output.")
+@click.option("--full", is_flag=True, help="Search all passages; no candidate protocol.")
+@click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
+@click.option("--split", default="test", show_default=True, help="For beir: which judgements.")
+@click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
+@click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
+@click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option(
+    "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
+)
+@json_option
+def evaluate(
+    suite: str,
+    folder: Path | None,
+    report: Path | None,
+    as_json: bool,
+    no_rerank: bool,
+    no_variants: bool,
+    **chosen: Any,
+) -> None:
+    """Measure each stage on SUITE: scifact, check-covid, medquad, notes, press, cystic-fibrosis, beir FOLDER, or all."""
+    from search.evaluation.suites import SUITES, Options, run_suite
+
+    options = Options(folder=folder, rerank=not no_rerank, variants=not no_variants, **chosen)
+    settings = read()
+    names = [name for name in SUITES if name != "beir"] if suite == "all" else [suite]
+    reports = []
+    for name in names:
+        with progress(name) as advance:
+            reports.append(run_suite(name, options, settings, fill_quietly, lambda done, total: advance(1)))
+        if report:
+            _keep(reports[-1], report)
+        if not as_json:
+            _print(reports[-1])
+    if as_json:
+        show(reports[0] if suite != "all" else reports, True)
+
+
+def _print(report: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from search.evaluation.reports import show as print_report
+
+    print_report(report, Console())
+
+
+def _keep(report: dict[str, Any], folder: Path) -> None:
+    from search.evaluation.reports import write_page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    name = report["command"].removeprefix("medley evaluate ").replace(" --", "-").replace(" ", "-")
+    (folder / f"{name}.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_page(folder, folder.with_suffix(".md"))
+
+
+@click.command()
+@click.argument("kind")
+@click.option("--folder", type=folder_type, default=None, help="Judgements of your own, in BEIR's form.")
+@click.option("--split", default="train", show_default=True, help="Which judgements of the folder.")
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries.")
+@click.option("--no-rerank", is_flag=True, help="Tune the fusion only.")
+@click.option("--collection", "-c", default=None, help="Write the weights into this collection's folder.")
+@json_option
+def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
+    """Tune fusion and reranking weights of a collection KIND on training judgements."""
+    from search.evaluation import tune as tuning
+
+    settings = read()
+    with progress("tuning") as advance:
+        options = tuning.Options(rerank=not no_rerank, **chosen)
+        report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
+    if collection:
+        tuning.write(report, Medley.open(settings).folder(collection))
+    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
+
+
+def _tuned(report: dict[str, Any]) -> str:
+    measure = report["measure"]
+
+    def row(name: str, value: dict[str, float]) -> str:
+        return f"{name:44} {value['value']:.4f} ({value['low']:.4f}–{value['high']:.4f})"
+
+    fused = [
+        row(f"{item['method']} {item['normalisation']} {item['weights']}", item[measure]) for item in report["grid"]
+    ]
+    shares = [row(f"rerank weight {item['weight']}", item[measure]) for item in report["rerank"]]
+    return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
+
+
+def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
+    from search import bench_models, bench_search
+
+    return {
+        "search": lambda settings: bench_search.search(settings, fill_quietly),
+        "deadline": lambda settings: bench_search.deadline(settings, fill_quietly),
+        "rerank": bench_models.bench_rerank,
+        "encode": bench_models.bench_encode,
+    }
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["search", "deadline", "rerank", "encode", "all"]))
+@json_option
+def bench(name: str, as_json: bool) -> None:
+    """Measure speed and memory: search, deadline, rerank, encode, or all."""
+    benches, settings = _benches(), read()
+    for chosen in benches if name == "all" else [name]:
+        report = benches[chosen](settings)
+        show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
+
+
+def _figures(report: dict[str, Any]) -> str:
+    lines = [f"bench {report['bench']} on {json.dumps(report['machine'], ensure_ascii=False)}"]
+    return "\n".join([*lines, *(f"  {name:32} {value:.4g}" for name, value in report["figures"].items())])

@@ -1,0 +1,121 @@
+"""`medley index`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from web.commands.common import json_option, open_medley, progress, show, table
+
+
+@click.group()
+def index() -> None:
+    """Create, rebuild, verify, drop and list indexes."""
+
+
+@index.command()
+@click.argument("collection")
+@click.option("--kind", default=None, help="Kind of the collection; its own name when left out.")
+@json_option
+def create(collection: str, kind: str | None, as_json: bool) -> None:
+    """Make a COLLECTION, and its first index of what its store holds."""
+    from web.commands.filling import fill_quietly
+
+    medley = open_medley()
+    medley.create(collection, kind)
+    fill_quietly(medley, collection)
+    _show_list(medley, collection, as_json)
+
+
+@index.command()
+@click.argument("collection")
+@json_option
+def rebuild(collection: str, as_json: bool) -> None:
+    """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step."""
+    from web.commands.filling import rebuild as build
+
+    medley = open_medley()
+    failed = []
+    with progress("rebuilding") as advance:
+        for outcome in build(medley, collection):
+            advance(1)
+            failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
+    meta = medley.engine.resolve(collection)
+    report = {
+        "collection": collection,
+        "index": meta.index,
+        "documents": meta.documents,
+        "passages": meta.passages,
+        "failed": failed,
+    }
+    show(
+        report,
+        as_json,
+        lambda: f"{meta.index}: {meta.documents} documents, {meta.passages} passages, {len(failed)} failed",
+    )
+
+
+@index.command()
+@click.argument("collection")
+@json_option
+def verify(collection: str, as_json: bool) -> None:
+    """Compare the published index of COLLECTION with its store and its models, and say what to do."""
+    from mappings.errors import MedleyError
+    from workers.ingest import check_index
+    from workers.ingest import verify as compare
+
+    medley = open_medley()
+    meta, store = medley.engine.resolve(collection), medley.store(collection)
+    problems = compare(store, medley.engine, meta.index)
+    waiting = len(store.pending(meta.index, 1_000_000))
+    if waiting:
+        problems.append(f"{waiting} documents wait to be indexed: run `medley ingest` or `medley retry`")
+    try:
+        check_index(meta, medley.encoders(medley.collection(collection)))
+    except MedleyError as error:
+        problems.append(error.message)
+    show({"index": meta.index, "problems": problems}, as_json, lambda: "\n".join(problems) or f"{meta.index} is whole")
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+@index.command()
+@click.argument("name", metavar="INDEX")
+@json_option
+def drop(name: str, as_json: bool) -> None:
+    """Remove an INDEX that is not the published one."""
+    medley = open_medley()
+    medley.engine.drop(name)
+    show({"dropped": name}, as_json, lambda: f"dropped {name}")
+
+
+@index.command("list")
+@click.argument("collection", required=False)
+@json_option
+def list_(collection: str | None, as_json: bool) -> None:
+    """List every index, or those of COLLECTION."""
+    medley = open_medley()
+    if collection:
+        medley.collection(collection)
+    _show_list(medley, collection, as_json)
+
+
+def _show_list(medley: Any, collection: str | None, as_json: bool) -> None:
+    found = [_described(meta, published) for meta, published in medley.engine.list(collection)]
+    head = ["index", "published", "documents", "passages", "commit"]
+    rows = [[str(item[name]) for name in head] for item in found]
+    show({"indexes": found}, as_json, lambda: table(head, rows))
+
+
+def _described(meta: Any, published: bool) -> dict[str, Any]:
+    return {
+        "index": meta.index,
+        "collection": meta.collection,
+        "published": published,
+        "documents": meta.documents,
+        "passages": meta.passages,
+        "commit": meta.commit,
+        "encoders": dict(meta.encoders),
+        "analysis": meta.analysis,
+    }
