@@ -60,6 +60,10 @@ class Pace:
         """Seconds that a pair of so many characters will take."""
         return self._rate * characters
 
+    def relax(self) -> None:
+        """Doubt an estimate that allowed nothing: one slow call must not stop reranking for good."""
+        self._rate *= 0.7
+
     def learn(self, characters: int, seconds: float) -> None:
         """Take in one measured call; slow calls count at once, fast ones little by little."""
         seen = seconds / max(characters, 1)
@@ -103,6 +107,8 @@ class Anytime:
             if cost > (left if taken == 0 else left / 2):
                 break
             taken += 1
+        if not taken and left > 0:
+            self.pace.relax()
         return waiting[:taken]
 
     def _score_group(self, query: str, texts: Sequence[str]) -> list[float]:

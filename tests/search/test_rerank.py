@@ -46,6 +46,15 @@ def test_the_best_candidates_are_scored_before_the_deadline():
     assert model.now <= 0.4 + 0.16
 
 
+def test_one_slow_call_does_not_stop_reranking_for_good():
+    model = Slow()
+    patient = anytime(model)
+    patient.pace.learn(1, 60.0)
+    reached = [sum(score is not None for score in patient.score("q", TEXTS, model.now + 0.4)) for _ in range(60)]
+    assert reached[0] == 0
+    assert reached[-1] > 10
+
+
 def test_no_time_left_scores_nothing():
     model = Slow(now=5.0)
     assert anytime(model).score("q", TEXTS, 4.9) == [None] * 100
