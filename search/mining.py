@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text
@@ -58,9 +59,14 @@ def _answers(text: Text, pair: Pair, corpus: Mapping[str, Text]) -> bool:
     if text.id in pair.relevant or text.id == pair.positive.id:
         return True
     known = [corpus[name] for name in pair.relevant if name in corpus] + [pair.positive]
-    same = any(normalise(text.text) == normalise(other.text) for other in known)
+    same = any(_plain(text) == _plain(other) for other in known)
     titled = text.heading != "" and (text.title, text.heading) == (pair.positive.title, pair.positive.heading)
     return same or titled
+
+
+@lru_cache(maxsize=65_536)
+def _plain(text: Text) -> str:
+    return normalise(text.text)
 
 
 def _choose(pair: Pair, usable: Sequence[Text], mining: Mining) -> tuple[Text, ...]:

@@ -1,0 +1,123 @@
+"""Abstracts label themselves: a title, a conclusion, a research question or a trial's question finds its abstract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from encoders.labels.leaks import Twins, normalise
+from encoders.labels.pairs import Pair, Text
+from encoders.labels.records import Record, records
+from encoders.labels.split import bucket, split_of
+
+_CONCLUSIONS = ("conclusion", "interpretation", "outcome")
+
+
+def guarded_titles(data: Path) -> frozenset[str]:
+    """Normalised titles of the abstracts that evaluation judges: training makes no title pair of those."""
+    cited = {
+        str(doc) for r in records(data, "scifact/claims_dev.jsonl.gz") for doc in (*r["cited_doc_ids"], *r["evidence"])
+    }
+    scifact = (r["title"] for r in records(data, "scifact/corpus.jsonl.gz") if str(r["doc_id"]) in cited)
+    whole = (
+        r["title"] for name in ("check_covid", "cystic_fibrosis") for r in records(data, f"{name}/corpus.jsonl.gz")
+    )
+    train = train_articles(data)
+    trials = (
+        r["title"] for r in records(data, "evidence_inference/abstracts.jsonl.gz") if str(r["pmcid"]) not in train
+    )
+    return frozenset(map(normalise, (*scifact, *whole, *trials)))
+
+
+def train_articles(data: Path) -> frozenset[str]:
+    """The ids of the trial reports that training may see."""
+    return frozenset((data / "evidence_inference/train_article_ids.txt").read_text().split())
+
+
+def pool_text(record: Record) -> Text:
+    """A record of the abstracts pool as a passage."""
+    return Text(record["doc_id"], record["title"], "", " ".join(section["text"] for section in record["sections"]))
+
+
+def pool(data: Path, dropped: dict[str, int]) -> list[Record]:
+    """The abstracts without the twins of evaluated ones, by title, and without those that a press test quotes."""
+    titles = guarded_titles(data)
+    quoted = Twins(
+        (r["abstract_conclusion"] for r in records(data, "press_releases/insciout_test.jsonl.gz")), 4, 0.7, True
+    )
+    kept = []
+    for record in records(data, "abstracts/abstracts.jsonl.gz"):
+        if normalise(record["title"]) in titles:
+            dropped["abstracts whose title is evaluated"] += 1
+        elif pool_text(record).text in quoted:
+            dropped["abstracts that a press test pair quotes"] += 1
+        elif record["title"] and len(pool_text(record).text) >= 200:
+            kept.append(record)
+    return kept
+
+
+def titles(found: list[Record], one_in: int) -> Iterator[Pair]:
+    """Title -> abstract without its title, for one record in `one_in`."""
+    for record in found:
+        text = pool_text(record)
+        if bucket(f"title:{text.id}", one_in) == 0 and len(text.title.split()) >= 5:
+            shown = Text(text.id, "", "", text.text)
+            yield Pair(
+                "title", f"title:{text.id}", text.id, split_of(text.id), "abstracts", text.title, (text.id,), shown
+            )
+
+
+def conclusions(found: list[Record], one_in: int) -> Iterator[Pair]:
+    """The first sentence of a labelled conclusion -> title and the rest: a finding as a claim would put it."""
+    for record in found:
+        text, last = pool_text(record), record["sections"][-1]
+        claim = last["text"].split(". ")[0].strip().rstrip(".")
+        labelled = len(record["sections"]) > 2 and last["label"].lower().startswith(_CONCLUSIONS)
+        if labelled and 8 <= len(claim.split()) <= 45 and bucket(f"conclusion:{text.id}", one_in) == 0:
+            rest = " ".join(section["text"] for section in record["sections"][:-1])
+            name, shown = f"conclusion:{text.id}", Text(text.id, text.title, "", rest)
+            yield Pair("conclusion", name, text.id, split_of(text.id), "abstracts", claim, (text.id,), shown)
+
+
+def pubmedqa(data: Path, kept: frozenset[str]) -> Iterator[Pair]:
+    """Research questions -> their abstract without the conclusion that answers them; `kept`: normalised titles."""
+    for record in records(data, "pubmedqa/questions.jsonl.gz"):
+        if normalise(record["QUESTION"]) in kept:
+            name = f"pubmedqa:{record['id']}"
+            text = Text(name, "", "", " ".join(record["CONTEXTS"]))
+            group = f"pubmedqa:{record['id']}"
+            yield Pair("pubmedqa", name, group, split_of(group), "abstracts", record["QUESTION"], (name,), text)
+
+
+def trials(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:
+    """Intervention, comparator and outcome, as a question -> the trial's abstract: two prompts an article."""
+    train, guarded = train_articles(data), guarded_titles(data)
+    found = {str(record["pmcid"]): record for record in records(data, "evidence_inference/abstracts.jsonl.gz")}
+    taken: dict[str, int] = {}
+    for prompt in records(data, "evidence_inference/prompts.jsonl.gz"):
+        article = str(prompt["PMCID"])
+        if article not in train or article not in found or taken.get(article, 0) == 2:
+            continue
+        text = _trial_text(found[article])
+        if normalise(text.title) in guarded or len(text.text) < 200:
+            dropped["trial prompts whose abstract is evaluated or empty"] += 1
+            continue
+        taken[article] = taken.get(article, 0) + 1
+        name = f"trial:{prompt['PromptID']}"
+        yield Pair("trial", name, text.id, split_of(text.id), "abstracts", trial_question(prompt), (text.id,), text)
+
+
+def _trial_text(record: Record) -> Text:
+    body = " ".join(section["text"] for section in record["abstract_sections"])
+    return Text(f"pmc:{record['pmcid']}", record["title"], "", body)
+
+
+def trial_question(prompt: Record) -> str:
+    """One of four phrasings, by the prompt's id."""
+    drug, other, outcome = (prompt[name].strip().rstrip(".") for name in ("Intervention", "Comparator", "Outcome"))
+    return (
+        f"What is the effect of {drug} compared with {other} on {outcome}?",
+        f"Does {drug} change {outcome} compared with {other}?",
+        f"{drug} versus {other}: {outcome}",
+        f"{drug} reduces or improves {outcome}",
+    )[bucket(str(prompt["PromptID"]), 4)]

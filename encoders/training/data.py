@@ -1,0 +1,101 @@
+"""From pairs to batches.
+
+The whole plan of a run is fixed by recipe and seed before the first step, so that step i is the same batch in a
+fresh run and in a resumed one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from encoders.labels.pairs import Pair, Text, read_pairs
+from encoders.training.recipe import Recipe, Share
+
+T = TypeVar("T")
+SPAN = 24
+"""Batches are filled by length within this many batches' worth of shuffled examples: little padding, still random."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A query with its texts as the model reads them, the positive first, and what else answers the query."""
+
+    task: str
+    query: str
+    texts: tuple[str, ...]
+    ids: tuple[str, ...]
+    relevant: frozenset[str]
+
+
+def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
+    """The pairs of each task of the recipe on one side of the split: `folder/<task>.jsonl`. Raises `InvalidInput`."""
+    return {task: [p for p in read_pairs(folder / f"{task}.jsonl") if p.split == split] for task in recipe.tasks}
+
+
+def shown(text: Text, context: bool) -> str:
+    """A passage as a model reads it: title and heading before the text, or the text alone."""
+    return " ".join(part for part in ((text.title, text.heading) if context else ()) if part) + (
+        f" {text.text}" if context and (text.title or text.heading) else text.text
+    )
+
+
+def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Example:
+    """The pair with `negatives` of its negatives, drawn, all shown in the same way."""
+    context = draw.random() < share.context
+    chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
+    texts = (pair.positive, *chosen)
+    return Example(
+        pair.task,
+        pair.query,
+        tuple(shown(text, context) for text in texts),
+        tuple(text.id for text in texts),
+        frozenset((*pair.relevant, pair.positive.id)),
+    )
+
+
+def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> dict[str, list[Example]]:
+    """All examples of the run by task: pairs without enough negatives are left out of it."""
+    made = {}
+    for task, share in recipe.tasks.items():
+        usable = [pair for pair in pairs[task] if len(pair.negatives) >= recipe.negatives]
+        taken = random.Random(f"{recipe.seed}:take:{task}").sample(usable, min(share.take, len(usable)))  # noqa: S311
+        made[task] = [
+            example(pair, share, recipe.negatives, random.Random(f"{recipe.seed}:{round_}:{pair.id}"))  # noqa: S311
+            for round_ in range(share.repeat)
+            for pair in taken
+        ]
+    return made
+
+
+def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
+    """The batches of the run, in order.
+
+    A bi-encoder's batch holds one task, so that the other passages of the batch are hard enough to teach;
+    a cross-encoder's mixes tasks, filled by length.
+    """
+    made = examples(pairs, recipe)
+    draw = random.Random(f"{recipe.seed}:plan")  # noqa: S311
+    if recipe.kind == "bi-encoder":
+        batches = list(chain.from_iterable(_chunks(_shuffled(found, draw), recipe.batch) for found in made.values()))
+        return _shuffled([batch for batch in batches if len(batch) == recipe.batch], draw)
+    mixed = _shuffled(list(chain.from_iterable(made.values())), draw)
+    spans = _chunks(mixed, SPAN * recipe.batch)
+    sorted_spans = (_chunks(sorted(span, key=_longest), recipe.batch) for span in spans)
+    return [batch for chunks in sorted_spans for batch in _shuffled(chunks, draw)]
+
+
+def _longest(item: Example) -> int:
+    return len(item.query) + max(map(len, item.texts))
+
+
+def _chunks(items: Sequence[T], size: int) -> list[list[T]]:
+    return [list(items[at : at + size]) for at in range(0, len(items), size)]
+
+
+def _shuffled(items: Sequence[T], draw: random.Random) -> list[T]:
+    return draw.sample(items, len(items))

@@ -1,0 +1,60 @@
+"""How well a model ranks held-out training pairs: the positive among its mined candidates, by task."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from encoders.labels.pairs import Pair
+from encoders.training.data import Example, example
+from encoders.training.models import embed, score
+from encoders.training.recipe import Recipe
+
+Table = dict[str, dict[str, float]]
+
+
+def held_out(
+    model: Any, tokenizer: Any, pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, queries: int = 60
+) -> Table:
+    """`RR` and `Success@1` by task on at most `queries` held-out pairs a task, and their mean over tasks."""
+    table: Table = {}
+    model.eval()
+    for task, found in pairs.items():
+        ranks = [_rank(model, tokenizer, item, recipe) for item in sample(found, recipe, task, queries)]
+        if ranks:
+            table[task] = {
+                "queries": len(ranks),
+                "RR": round(sum(1 / rank for rank in ranks) / len(ranks), 4),
+                "Success@1": round(sum(rank == 1 for rank in ranks) / len(ranks), 4),
+            }
+    names = ("RR", "Success@1")
+    table["mean"] = {name: round(sum(row[name] for row in table.values()) / max(1, len(table)), 4) for name in names}
+    model.train()
+    return table
+
+
+def sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) -> list[Example]:
+    """A fixed sample of the pairs with all their candidates; context is shown as the recipe's share says."""
+    draw = random.Random(f"{recipe.seed}:held-out:{task}")  # noqa: S311 - reproducible, not secret
+    chosen = draw.sample(pairs, min(queries, len(pairs)))
+    share = replace(recipe.tasks[task], repeat=1)
+    return [example(pair, share, len(pair.negatives), random.Random(pair.id)) for pair in chosen]  # noqa: S311
+
+
+@torch.inference_mode()
+def _rank(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> int:
+    """The positive's rank among the candidates, from 1; a tie counts against it."""
+    scores = _scores(model, tokenizer, item, recipe)
+    return int((scores[1:] >= scores[0]).sum()) + 1
+
+
+def _scores(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> Tensor:
+    if recipe.kind == "cross-encoder":
+        return score(model, tokenizer, [item.query] * len(item.texts), item.texts, recipe)
+    query = embed(model, tokenizer, [item.query], recipe.max_query)
+    return embed(model, tokenizer, item.texts, recipe.max_length) @ query[0]

@@ -1,0 +1,49 @@
+"""`train`: pairs and a recipe in, a checkpoint with its log and its held-out scores out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+
+from encoders.training.data import load_pairs, plan
+from encoders.training.evaluate import held_out
+from encoders.training.loop import log_to, optimise
+from encoders.training.models import freeze, load, mix, save
+from encoders.training.recipe import Recipe, load_recipe
+
+
+def train(recipe: Path | str, data: Path, out: Path) -> dict[str, Any]:
+    """Train by `recipe` on the pairs in `data` and write a Hugging Face checkpoint to `out/checkpoint`.
+
+    `out` also gets `log.jsonl`, `report.json` (what is returned) and `state.pt`, from which the same command goes
+    on after a kill. Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base.
+    """
+    chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
+    torch.set_num_threads(chosen.threads)
+    torch.manual_seed(chosen.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    log = log_to(out / "log.jsonl")
+    pairs = load_pairs(data, chosen, "train")
+    batches = plan(pairs, chosen)
+    model, tokenizer = load(chosen.base, chosen.kind)
+    trainable = freeze(model, chosen.frozen)
+    counts = {task: len(found) for task, found in pairs.items()}
+    log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
+    optimise(model, tokenizer, batches, chosen, out, log)
+    return finish(model, tokenizer, chosen, data, out, counts)
+
+
+def finish(model: Any, tokenizer: Any, recipe: Recipe, data: Path, out: Path, counts: dict[str, int]) -> dict[str, Any]:
+    """Mix with the base as the recipe says, save, and score base and result on the held-out pairs."""
+    base, _ = load(recipe.base, recipe.kind)
+    if recipe.soup < 1:
+        mix(model, base, recipe.soup)
+    save(model, tokenizer, out / "checkpoint")
+    pairs = load_pairs(data, recipe, "held-out")
+    scores = {name: held_out(found, tokenizer, pairs, recipe) for name, found in (("base", base), ("trained", model))}
+    report = {"recipe": recipe.as_json(), "pairs": counts, "held_out": scores}
+    (out / "report.json").write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    return report
