@@ -58,23 +58,23 @@ class EmbeddedEngine:
 
     def meta(self, index: str) -> IndexMeta:
         """What an index, published or not, says of itself at its newest commit."""
-        with self._open(index) as (snapshot, _):
+        with self._open(index) as snapshot:
             return snapshot.meta
 
     def legs(self, request: LegsRequest) -> LegsAnswer:
         """All rankings, the total and the facets of one commit."""
-        with self._open(request.index) as (snapshot, compiler):
-            return snapshot.legs(request, compiler)
+        with self._open(request.index) as snapshot:
+            return snapshot.legs(request, self._compiler(snapshot))
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
         """The passages that exist and that the caller may see; the others are missing from the answer."""
-        with self._open(index) as (snapshot, compiler):
-            return snapshot.passages(ids, access, compiler)
+        with self._open(index) as snapshot:
+            return snapshot.passages(ids, access)
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
-        with self._open(index) as (snapshot, compiler):
-            return snapshot.fields(documents, access, compiler)
+        with self._open(index) as snapshot:
+            return snapshot.fields(documents, access)
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
         """A new empty generation, not yet published; its number was never used before, dropped ones included."""
@@ -130,13 +130,15 @@ class EmbeddedEngine:
             found.extend((self.meta(index), index == published) for index in indexes)
         return found
 
-    @contextmanager
-    def _open(self, index: str) -> Iterator[tuple[Snapshot, Compiler]]:
-        snapshot = self._snapshot(index)
+    def _compiler(self, snapshot: Snapshot) -> Compiler:
         collection = self._collection(snapshot.description.collection)
-        boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
+        return snapshot.compiler({"title": collection.title_boost, "heading": collection.heading_boost})
+
+    @contextmanager
+    def _open(self, index: str) -> Iterator[Snapshot]:
+        snapshot = self._snapshot(index)
         with translated(f"index {index} could not be read"):
-            yield snapshot, snapshot.compiler(boosts)
+            yield snapshot
 
     def _snapshot(self, index: str) -> Snapshot:
         with self._lock:

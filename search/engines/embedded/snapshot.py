@@ -50,6 +50,7 @@ class Snapshot:
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if len(everything) else 0)
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
+        self._plain = self.compiler({})
         self.meta = IndexMeta(
             index=description.index,
             collection=description.collection,
@@ -79,20 +80,18 @@ class Snapshot:
         total, facets = self._counts(request, compiler, restriction)
         return LegsAnswer(rankings, total, facets)
 
-    def passages(self, ids: Sequence[str], access: Access, compiler: Compiler) -> dict[str, Passage]:
+    def passages(self, ids: Sequence[str], access: Access) -> dict[str, Passage]:
         """The passages that exist and that the caller may see."""
         found = {}
-        for shown, slot in self._shown(compiler.among("passage", ids, access), len(ids)):
+        for shown, slot in self._shown(self._plain.among("passage", ids, access), len(ids)):
             identifier = self._slots.passage_ids([slot])[0]
             found[identifier] = Passage(*parse_passage_id(identifier), *shown[:4])
         return found
 
-    def fields(
-        self, documents: Sequence[str], access: Access, compiler: Compiler
-    ) -> dict[str, Mapping[str, FieldValue]]:
+    def fields(self, documents: Sequence[str], access: Access) -> dict[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
         found: dict[str, Mapping[str, FieldValue]] = {}
-        for shown, slot in self._shown(compiler.first_among(documents, access), len(documents)):
+        for shown, slot in self._shown(self._plain.first_among(documents, access), len(documents)):
             found[parse_passage_id(self._slots.passage_ids([slot])[0])[0]] = decode_fields(shown[4])
         return found
 
