@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from mappings.collection import Collection, Fusion
@@ -139,8 +139,3 @@ def keys(task: Task, items: Iterable[Scored]) -> list[str]:
 def distinct(names: Iterable[str]) -> list[str]:
     """Each name once, in the order of its first appearance."""
     return list(dict.fromkeys(names))
-
-
-def weighted(fusion: Fusion, method: str, normalisation: str, weights: Mapping[str, float]) -> Fusion:
-    """A fusion like the given one, with other arithmetic."""
-    return replace(fusion, method=method, normalisation=normalisation, weights=dict(weights))

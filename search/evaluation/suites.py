@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -207,8 +207,3 @@ def _test(first: str, second: str, measure: Measure, ours: Values, theirs: Value
         "difference": found.difference.as_json(),
         "p": round(found.p, 5),
     }
-
-
-def with_models(settings: Settings, encoder: str = "", reranker: str = "") -> Settings:
-    """The settings with other models, for comparing them."""
-    return replace(settings, encoder=encoder or settings.encoder, reranker=reranker or settings.reranker)

@@ -1,0 +1,199 @@
+"""Fusion and reranking weights from judgements: a grid for the fusion, then one for the reranker's share.
+
+The legs and the cross-encoder run once a question; the grid is arithmetic on what they said, by the product's own
+`fuse` and `combine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from mappings.collection import Fusion
+from mappings.errors import InvalidInput
+from search.bootstrap import write_atomically
+from search.evaluation import stages
+from search.evaluation.index import Fill, opened
+from search.evaluation.measures import Measure, Values, parse, per_query
+from search.evaluation.statistics import interval
+from search.evaluation.suites import bench
+from search.evaluation.task import Task
+from search.evaluation.tasks import beir, training
+from search.fusion import Fused, fuse
+from search.query import Scored
+from search.rerank import combine
+from search.settings import Settings
+
+Report = dict[str, Any]
+MEASURE: Final = "nDCG@10"
+SHARES: Final = tuple(round(0.1 * step, 1) for step in range(11))
+METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("rrf", "minmax"))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A task whose legs were asked: one entry a question, in order."""
+
+    bench: stages.Bench
+    legs: tuple[stages.Legs, ...]
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.bench.task
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`folder` tunes on judgements of your own (`split` of a BEIR folder) in the place of the training data."""
+
+    folder: Path | None = None
+    split: str = "train"
+    rerank: bool = True
+    queries: int | None = None
+
+
+def run(
+    kind: str, settings: Settings, fill: Fill, options: Options | None = None, progress: stages.Progress | None = None
+) -> Report:
+    """Tune the weights of a collection kind; the report holds both grids and what was chosen.
+
+    Raises `InvalidInput` for a kind without training judgements, and what reading the data raises.
+    """
+    options = options or Options()
+    tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
+    prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
+    grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
+    best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
+    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].bench.anytime else []
+    weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
+    return {
+        "tune": kind,
+        "measure": MEASURE,
+        "queries": sum(len(task.questions) for task in tasks),
+        "grid": [_row(fusion) | {MEASURE: interval(values).as_json()} for fusion, values in grid],
+        "rerank": [{"weight": share, MEASURE: interval(values).as_json()} for share, values in shares],
+        "chosen": {"fusion": _row(best), "rerank": weight},
+        "notes": [note for task in tasks for note in task.notes],
+        "command": command(kind, options),
+    }
+
+
+def command(kind: str, options: Options) -> str:
+    """The command line that prints this report."""
+    words = [
+        "medley tune",
+        kind,
+        *([f"--folder {options.folder.name} --split {options.split}"] if options.folder else []),
+    ]
+    return " ".join([*words, *([f"--queries {options.queries}"] if options.queries else [])])
+
+
+def fusions() -> Iterable[Fusion]:
+    """The grid: the dense leg's share from 0 to 1, for each arithmetic."""
+    for method, normalisation in METHODS:
+        for share in SHARES:
+            yield Fusion(method, normalisation, {stages.BM25: round(1 - share, 1), stages.DENSE: share})
+
+
+def _distance(fusion: Fusion) -> float:
+    """From equal shares: of equals, the more even one is the safer."""
+    return abs(fusion.weights[stages.DENSE] - 0.5)
+
+
+def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
+    if options.folder is not None:
+        return [beir.task(options.folder, options.split, kind)]
+    if kind not in training.KINDS:
+        raise InvalidInput(
+            f"there are no training judgements for {kind!r}, only for {', '.join(training.KINDS)}; "
+            "give a folder in BEIR's form with --folder",
+            field="collection",
+        )
+    return training.KINDS[kind](settings)
+
+
+def _prepare(
+    task: Task, settings: Settings, fill: Fill, options: Options, progress: stages.Progress | None
+) -> Prepared:
+    asked = bench(opened(task.corpus, settings, fill), task, options.rerank)
+    found = []
+    for number, question in enumerate(task.questions, 1):
+        found.append(stages.legs(asked, question))
+        if progress:
+            progress(number, len(task.questions))
+    return Prepared(asked, tuple(found))
+
+
+def _values(prepared: Sequence[Prepared], fusion: Fusion) -> Values:
+    """The measure of every question of every task under a fusion, shape (questions,)."""
+    return np.concatenate(
+        [_measured(item.task, [fuse(legs.rankings, fusion) for legs in item.legs]) for item in prepared]
+    )
+
+
+def _measured(task: Task, orders: Iterable[Iterable[Fused]]) -> Values:
+    run = {
+        question.id: stages.keys(task, (Scored(item.passage, item.document, item.score) for item in order))
+        for question, order in zip(task.questions, orders, strict=True)
+    }
+    measure: Measure = parse(MEASURE)
+    return per_query([measure], task.judgements, run)[measure]
+
+
+def _shares(
+    prepared: Sequence[Prepared], fusion: Fusion, progress: stages.Progress | None
+) -> list[tuple[float, Values]]:
+    """The measure of every question for each share of the reranker."""
+    orders: list[list[tuple[list[Fused], dict[str, float]]]] = []
+    for item in prepared:
+        known = []
+        for number, legs in enumerate(item.legs, 1):
+            order = fuse(legs.rankings, fusion)
+            known.append((order, stages.scores(item.bench, legs, order)))
+            if progress:
+                progress(number, len(item.legs))
+        orders.append(known)
+    return [(share, _reranked(prepared, orders, share)) for share in SHARES]
+
+
+def _reranked(
+    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Fused], Mapping[str, float]]]], share: float
+) -> Values:
+    return np.concatenate(
+        [
+            _measured(
+                item.task, [[ranked.fused for ranked in combine(order, scores, share)] for order, scores in known]
+            )
+            for item, known in zip(prepared, orders, strict=True)
+        ]
+    )
+
+
+def _row(fusion: Fusion) -> Report:
+    return {"method": fusion.method, "normalisation": fusion.normalisation, "weights": dict(fusion.weights)}
+
+
+def toml(report: Mapping[str, Any]) -> str:
+    """What `tuned.toml` holds: the chosen weights and the command that chose them."""
+    fusion, share = report["chosen"]["fusion"], report["chosen"]["rerank"]
+    weights = ", ".join(f"{leg} = {value:g}" for leg, value in fusion["weights"].items())
+    lines = [
+        f"# {report['command']}: {report['measure']} over {report['queries']} questions",
+        "[fusion]",
+        f'method = "{fusion["method"]}"',
+        f'normalisation = "{fusion["normalisation"]}"',
+        f"weights = {{ {weights} }}",
+    ]
+    return "\n".join([*lines, *(["", "[rerank]", f"weight = {share:g}"] if share is not None else []), ""])
+
+
+def write(report: Mapping[str, Any], folder: Path) -> Path:
+    """Put the chosen weights in the place of the collection's `tuned.toml`; its path."""
+    file = folder / "tuned.toml"
+    write_atomically(file, toml(report).encode())
+    return file

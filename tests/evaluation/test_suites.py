@@ -1,0 +1,223 @@
+"""Suites through the product's own path: store, ingestion, embedded engine, fusion, reranking, report."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mappings.analysis.words import terms
+from mappings.errors import InvalidInput, MedleyError, NotFound
+from search.bootstrap import Medley
+from search.evaluation import reference, stages, suites
+from search.evaluation.index import opened
+from search.evaluation.kept import KeptScores
+from search.evaluation.task import Question, Task
+from search.evaluation.tasks import beir
+from search.pipeline import search
+from search.protocols import Vectors
+from search.query import Query, Ranking, Scored
+from search.rerank import Anytime, Pace, ScoreCache
+from search.settings import Settings
+from workers.ingest import ingest
+
+pytest.importorskip("ir_measures")
+pytest.importorskip("rank_bm25")
+
+WORDS = "heart lung kidney liver brain asthma gout sepsis statin aspirin trial cohort risk dose child adult acute chronic".split()
+
+
+class Overlap:
+    """A reranker that counts shared terms."""
+
+    fingerprint = "overlap"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def score(self, query: str, passages: Sequence[str]) -> Vectors:
+        self.calls += 1
+        wanted = set(terms(query))
+        return np.array([len(wanted & set(terms(text))) for text in passages], dtype=np.float32)
+
+
+def fill(medley: Medley, name: str) -> None:
+    collection = medley.collection(name)
+    for outcome in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection):
+        assert not outcome.cause
+
+
+def folder(path: Path, documents: int = 30, seed: int = 1) -> Path:
+    """A BEIR folder of random words; a query is four words of the document that answers it."""
+    source = random.Random(seed)
+    texts = [[source.choice(WORDS) for _ in range(source.randint(6, 30))] for _ in range(documents)]
+    (path / "qrels").mkdir(parents=True)
+    corpus = [{"_id": f"d{number}", "title": "", "text": " ".join(text)} for number, text in enumerate(texts)]
+    queries = [{"_id": f"q{number}", "text": " ".join(source.sample(texts[number], 4))} for number in range(8)]
+    (path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (path / "qrels" / "test.tsv").write_text("".join(f"q{number}\td{number}\t1\n" for number in range(8)))
+    return path
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
+
+
+def test_a_suite_runs_and_reports_in_the_stable_form(tmp_path: Path, settings: Settings) -> None:
+    report = suites.run_suite("beir", suites.Options(folder=folder(tmp_path / "mine")), settings, fill)
+    assert json.loads(json.dumps(report)) == report
+    assert [row["system"] for row in report["rows"]] == ["bm25", "dense", "fused"]
+    assert [*report["rows"][0]["measures"]] == list(beir.MEASURES)
+    for row in report["rows"]:
+        for estimate in row["measures"].values():
+            assert 0 <= estimate["low"] <= estimate["value"] <= estimate["high"] <= 1
+    assert [(test["system"], test["against"], test["measure"]) for test in report["tests"]] == [
+        ("fused", "bm25", "nDCG@10"),
+        ("fused", "dense", "nDCG@10"),
+    ]
+    assert (report["suite"], report["collection"], report["queries"], report["sample"]) == (
+        "beir",
+        "abstracts",
+        8,
+        None,
+    )
+    assert report["command"] == "medley evaluate beir mine"
+    assert report["published"] == []
+    assert report["models"]["reranker"] is None
+
+
+def test_a_sample_is_named_and_the_index_is_used_again(tmp_path: Path, settings: Settings) -> None:
+    filled = Counter[str]()
+
+    def counting(medley: Medley, name: str) -> None:
+        filled[name] += 1
+        fill(medley, name)
+
+    mine = folder(tmp_path / "mine")
+    options = suites.Options(folder=mine, queries=3)
+    first = suites.run_suite("beir", options, settings, counting)
+    again = suites.run_suite("beir", options, settings, counting)
+    assert first["sample"] == {"queries": 3, "of": 8, "fixed": True}
+    assert first["command"] == "medley evaluate beir mine --queries 3"
+    assert first | {"seconds": 0} == again | {"seconds": 0}
+    assert list(filled.values()) == [1]
+    (mine / "corpus.jsonl").write_text((mine / "corpus.jsonl").read_text() + '\n{"_id": "new", "text": "heart"}')
+    suites.run_suite("beir", options, settings, counting)
+    assert list(filled.values()) == [2]
+
+
+def task_of(path: Path) -> Task:
+    return beir.task(folder(path))
+
+
+def bench_of(task: Task, settings: Settings, anytime: Anytime | None = None) -> stages.Bench:
+    return stages.Bench(opened(task.corpus, settings, fill), task, anytime)
+
+
+def test_the_stages_are_the_products_own_answers(tmp_path: Path, settings: Settings) -> None:
+    anytime = Anytime(Overlap(), ScoreCache(), Pace())
+    bench = bench_of(task_of(tmp_path / "mine"), settings, anytime)
+    runs = stages.runs(bench)
+    parts = replace(bench.medley.parts, reranker=lambda collection: anytime)
+    for question in bench.task.questions:
+        for system, rerank in (("fused", False), ("reranked", True)):
+            query = Query(bench.task.corpus.name, stages.ACCESS, question.text, size=100, rerank=rerank, deadline_ms=0)
+            answered = [hit.document for hit in search(query, parts).hits]
+            assert runs[system][question.id][: len(answered)] == answered
+
+
+def test_the_lexical_leg_agrees_with_an_independent_bm25(tmp_path: Path, settings: Settings) -> None:
+    from rank_bm25 import BM25Okapi
+
+    bench = bench_of(task_of(tmp_path / "mine"), settings)
+    documents = list(bench.task.corpus.documents())
+    names = [item.id for item in documents]
+    # Lucene's constants; its idf adds 1 inside the logarithm, which is one factor for a query of one word.
+    other = BM25Okapi([terms(item.sections[0].text) for item in documents], k1=1.2, b=0.75)
+    for word in WORDS:
+        scores = dict(zip(names, other.get_scores(terms(word)), strict=True))
+        found = stages.legs(bench, Question("q", word)).rankings["bm25"]
+        positive = [item.score for item in found]
+        expected = [abs(scores[item.document]) for item in found]
+        assert {item.document for item in found} == {name for name, score in scores.items() if score}
+        assert np.allclose(np.array(positive) / positive[0], np.array(expected) / expected[0], rtol=1e-4)
+
+
+def ranking(*documents: str) -> Ranking:
+    return Ranking(Scored(f"{name}@1#0", name, 1.0 - number / 100) for number, name in enumerate(documents))
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ({"a": 1}, {"a", "b", "c"}),
+        ({"z": 1}, {"a", "b", "z"}),
+        ({"z": 1, "c": 1}, {"a", "c", "z"}),
+        ({"y": 1, "z": 1, "c": 1, "a": 0}, {"c", "y", "z"}),
+        ({"a": 0}, {"a", "b", "c"}),
+    ],
+)
+def test_a_missed_answer_takes_the_place_of_the_lowest_false_candidate(
+    grades: dict[str, int], expected: set[str]
+) -> None:
+    assert stages.candidates(ranking("a", "b", "c", "d", "e"), grades, 3) == expected
+
+
+def test_the_protocol_ranks_its_candidates_only(tmp_path: Path, settings: Settings) -> None:
+    task = replace(task_of(tmp_path / "mine"), candidates=5, reference=True)
+    runs = stages.runs(bench_of(task, settings))
+    chosen = {query: frozenset(keys) for query, keys in runs["dense"].items()}
+    assert {len(ids) for ids in chosen.values()} == {5}
+    for run in (runs | reference.runs(task, chosen)).values():
+        for query, keys in run.items():
+            assert set(keys) <= chosen[query]
+            assert len(set(keys)) == len(keys)
+    assert all(task.judgements[query].keys() <= ids for query, ids in chosen.items())
+
+
+def test_kept_scores_are_the_same_and_asked_for_once(tmp_path: Path) -> None:
+    reranker = Overlap()
+    texts = ["heart trial", "lung", "heart trial", "gout"]
+    expected = reranker.score("heart trial", texts)
+    first = KeptScores(reranker, tmp_path / "scores.sqlite")
+    assert np.array_equal(first.score("heart trial", texts), expected)
+    first.close()
+    later = KeptScores(reranker, tmp_path / "scores.sqlite")
+    calls = reranker.calls
+    assert np.array_equal(later.score("heart trial", texts), expected)
+    assert reranker.calls == calls
+    later.score("another query", texts)
+    assert reranker.calls == calls + 1
+    later.close()
+
+
+def test_wrong_options_are_named(settings: Settings) -> None:
+    with pytest.raises(NotFound, match="there is no suite 'nope'; there are scifact, check-covid, medquad"):
+        suites.run_suite("nope", suites.Options(), settings, fill)
+    with pytest.raises(InvalidInput, match="evaluate beir needs a folder"):
+        suites.run_suite("beir", suites.Options(), settings, fill)
+    with pytest.raises(InvalidInput, match="queries is 0"):
+        suites.Options(queries=0)
+    with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
+        suites.run_suite("scifact", suites.Options(), settings, fill)
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "expected"),
+    [
+        ("scifact-distractors", suites.Options(distractors=True), "medley evaluate scifact --distractors"),
+        ("medquad", suites.Options(queries=500, variants=False), "medley evaluate medquad --queries 500 --no-variants"),
+        ("medquad-full", suites.Options(full=True, rerank=False), "medley evaluate medquad --full --no-rerank"),
+        ("beir", suites.Options(folder=Path("/x/mine"), split="dev"), "medley evaluate beir mine --split dev"),
+    ],
+)
+def test_the_command_that_prints_a_report_is_named(suite: str, options: suites.Options, expected: str) -> None:
+    assert suites.command(suite, options) == expected

@@ -1,0 +1,78 @@
+"""Tuning on judgements of one's own: the grid, the choice, the file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mappings.errors import InvalidInput
+from search.bootstrap import Medley
+from search.evaluation import tune
+from search.settings import Settings
+from workers.ingest import ingest
+
+pytest.importorskip("ir_measures")
+
+
+def fill(medley: Medley, name: str) -> None:
+    collection = medley.collection(name)
+    assert not [
+        item
+        for item in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection)
+        if item.cause
+    ]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Answers share no word with their query but the stem, so that BM25 alone is right; the hashing encoder is not."""
+    (tmp_path / "own" / "qrels").mkdir(parents=True)
+    organs = ["heart", "lung", "kidney", "liver", "brain", "spleen"]
+    corpus = [{"_id": organ, "text": f"{organ}s fail in old age after long years of illness"} for organ in organs]
+    queries = [{"_id": organ, "text": f"failing {organ}"} for organ in organs]
+    (tmp_path / "own" / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (tmp_path / "own" / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (tmp_path / "own" / "qrels" / "train.tsv").write_text("".join(f"{organ}\t{organ}\t1\n" for organ in organs))
+    return tmp_path / "own"
+
+
+def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) -> None:
+    settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
+    report = tune.run("abstracts", settings, fill, tune.Options(folder=own))
+    assert len(report["grid"]) == 33
+    best = max(row["nDCG@10"]["value"] for row in report["grid"])
+    chosen = [
+        row
+        for row in report["grid"]
+        if {key: row[key] for key in report["chosen"]["fusion"]} == report["chosen"]["fusion"]
+    ]
+    assert [row["nDCG@10"]["value"] for row in chosen] == [best] == [1.0]
+    assert report["chosen"]["rerank"] is None
+    assert report["queries"] == 6
+    written = tomllib.loads(tune.write(report, tmp_path).read_text())
+    assert written == {"fusion": report["chosen"]["fusion"]}
+    assert (
+        (tmp_path / "tuned.toml")
+        .read_text()
+        .startswith("# medley tune abstracts --folder own --split train: nDCG@10 over 6 questions")
+    )
+
+
+def test_the_rerankers_weight_is_written_when_it_was_tuned() -> None:
+    fusion = {"method": "weighted", "normalisation": "minmax", "weights": {"bm25": 0.3, "dense": 0.7}}
+    report = {
+        "chosen": {"fusion": fusion, "rerank": 0.8},
+        "command": "medley tune notes",
+        "measure": "nDCG@10",
+        "queries": 9,
+    }
+    assert tomllib.loads(tune.toml(report)) == {"fusion": fusion, "rerank": {"weight": 0.8}}
+
+
+def test_a_kind_without_training_judgements_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"):
+        tune.run("reports", replace(Settings(), home=tmp_path), fill)
