@@ -1,0 +1,65 @@
+"""The Flask application: its parts put together, and what every answer carries."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Flask, request
+from flask.wrappers import Response
+
+from search.bootstrap import Medley
+from search.settings import Settings, read
+from web import api, auth, errors, operations, pages
+from web.access_log import FILE, AccessLog
+from web.context import EXTENSION, Portal, request_id
+
+MAX_BODY_BYTES: Final = 2_000_000
+"""Enough for a batch of 50 searches of the longest text in any script."""
+
+CONTENT_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "img-src 'self' data:",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+def make_app(source: Medley | Settings | None = None) -> Flask:
+    """The application over `source`; see `web.create_app`."""
+    medley = source if isinstance(source, Medley) else Medley.open(source or read())
+    app = Flask("web")
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's own provider has it, its base class doesn't
+    app.url_map.merge_slashes = False  # a document's id may hold two slashes in a row
+    app.extensions[EXTENSION] = Portal(medley, AccessLog(medley.settings.home / FILE))
+    auth.set_up_sessions(app, medley.settings.home)
+    app.jinja_env.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    errors.register(app)
+    operations.register(app)
+    app.register_blueprint(api.blueprint)
+    app.register_blueprint(pages.blueprint)
+    app.after_request(finish)
+    return app
+
+
+def finish(response: Response) -> Response:
+    """Put on every answer what protects it. Only what is the same for everybody may be kept by a browser."""
+    response.headers.update(HEADERS)
+    response.headers["X-Request-ID"] = request_id()
+    response.headers["Cache-Control"] = "public, max-age=86400" if request.endpoint == "static" else "no-store"
+    return response

@@ -1,0 +1,62 @@
+"""A hit's explanation as a table whose last column adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense vectors)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of arithmetic: `value` × `weight` = `share`. Cells that have no meaning here are empty."""
+
+    name: str
+    rank: str
+    score: str
+    value: str
+    weight: str
+    share: str
+    kind: str = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines, first of the fusion, then of the final score, and the words that matched."""
+
+    rows: Sequence[Row]
+    terms: Sequence[str]
+
+
+def table(explain: Mapping[str, Any]) -> Table:
+    """The table of one hit's `explain`; see `search.explain`."""
+    fused, final, cross = explain["fused"], explain["final"], explain["reranker"]
+    rows = [_leg(name, leg) for name, leg in explain["legs"].items()]
+    rows.append(Row("Fused", "", "", "", "", _number(fused), "sum"))
+    if cross is not None:
+        rows.append(Row("Fused", "", "", _number(fused), _number(1 - cross["weight"]), _number(final["fused"])))
+        rows.append(
+            Row(
+                "Cross-encoder",
+                "",
+                f"{cross['logit']:.2f}",
+                _number(cross["normalised"]),
+                _number(cross["weight"]),
+                _number(final["reranker"]),
+            )
+        )
+    elif "not_reranked" in final:
+        rows.append(Row("Below what was reranked", "", "", "", "", _number(final["not_reranked"])))
+    rows.append(Row("Score", "", "", "", "", _number(explain["score"]), "total"))
+    return Table(rows, explain["matched_terms"])
+
+
+def _leg(name: str, leg: Mapping[str, Any]) -> Row:
+    cells = (_number(leg[key]) for key in ("normalised", "weight", "contribution"))
+    return Row(NAMES.get(name, name), str(leg["rank"]), f"{leg['score']:.3f}", *cells)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}".replace("-", "\N{MINUS SIGN}")

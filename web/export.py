@@ -1,0 +1,173 @@
+"""Documents as citations: RIS, BibTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+import rispy
+
+from mappings.documents import Document, FieldValue
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What a reference manager is told of one document."""
+
+    id: str
+    title: str
+    collection: str
+    abstract: str = ""
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """A field as text; several keywords are joined by '; '."""
+        value = self.fields.get(name, "")
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
+        return "; ".join(value) if isinstance(value, tuple) else str(value)
+
+    @property
+    def year(self) -> str:
+        """The year, from the field `year` or from a date; empty when neither is there."""
+        dates = (value for name in ("published", "date") if isinstance(value := self.fields.get(name), date))
+        return self.text("year") or next((str(value.year) for value in dates), "")
+
+
+def citation(document: Document, collection: str) -> Citation:
+    """The citation of a document: its sections, each under its heading, are the abstract."""
+    parts = (f"{section.heading}: {section.text}" if section.heading else section.text for section in document.sections)
+    return Citation(document.id, document.title, collection, " ".join(" ".join(parts).split()), document.fields)
+
+
+def as_ris(citations: Sequence[Citation]) -> str:
+    """RIS, as reference managers import it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rispy warns of what it leaves out; only known tags are given
+        return str(rispy.dumps([_ris(item) for item in citations]))
+
+
+def _ris(item: Citation) -> dict[str, Any]:
+    tags = {
+        "type_of_reference": "JOUR" if item.text("journal") else "GEN",
+        "title": _line(item.title),
+        "authors": [_line(name) for name in _names(item)],
+        "journal_name": _line(item.text("journal")),
+        "year": item.year,
+        "abstract": item.abstract,
+        "doi": _line(item.text("doi")),
+        "accession_number": _line(item.text("pmid")),
+        "name_of_database": _line(item.text("source") or item.collection),
+        "id": _line(item.id),
+    }
+    return {name: value for name, value in tags.items() if value}
+
+
+def _names(item: Citation) -> list[str]:
+    value = item.fields.get("authors", ())
+    return [str(name) for name in (value if isinstance(value, tuple) else (value,)) if name]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+_TEX: Final = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+)
+
+
+def as_bibtex(citations: Sequence[Citation]) -> str:
+    """BibTeX in UTF-8. Keys are made of the ids, and told apart by a letter where that makes two alike."""
+    taken: set[str] = set()
+    return "\n".join(_bibtex(item, _key(item, taken)) for item in citations)
+
+
+def _bibtex(item: Citation, key: str) -> str:
+    journal = item.text("journal")
+    values = {
+        "title": item.title,
+        "author": " and ".join(_names(item)),
+        "journal": journal,
+        "year": item.year,
+        "doi": item.text("doi"),
+        "abstract": item.abstract,
+        "note": f"{item.collection}: {item.id}",
+    }
+    # The title stands in two pairs of braces: styles that write titles in small letters would spoil abbreviations.
+    lines = [f"  {name} = {{{_tex(value, twice=name == 'title')}}}," for name, value in values.items() if value]
+    return "\n".join([f"@{'article' if journal else 'misc'}{{{key},", *lines, "}", ""])
+
+
+def _tex(text: str, *, twice: bool) -> str:
+    escaped = _line(text).translate(_TEX)
+    return f"{{{escaped}}}" if twice else escaped
+
+
+def _key(item: Citation, taken: set[str]) -> str:
+    plain = unicodedata.normalize("NFKD", item.id).encode("ascii", "ignore").decode()
+    stem = re.sub(r"[^A-Za-z0-9:.-]+", "-", plain).strip("-") or "document"
+    key, number = stem, 1
+    while key in taken:
+        number += 1
+        key = f"{stem}-{number}"
+    taken.add(key)
+    return key
+
+
+CSV_COLUMNS: Final = ("id", "title", "year", "journal", "source", "pmid", "doi", "collection", "abstract")
+
+
+def as_csv(citations: Sequence[Citation]) -> str:
+    """CSV with a header line. A cell that a spreadsheet would run as a formula gets an apostrophe before it."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(CSV_COLUMNS)
+    for item in citations:
+        known = {
+            "id": item.id,
+            "title": item.title,
+            "year": item.year,
+            "collection": item.collection,
+            "abstract": item.abstract,
+        }
+        writer.writerow([_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
+    return file.getvalue()
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form of citations, with its media type and the ending of its file."""
+
+    write: Callable[[Sequence[Citation]], str]
+    media_type: str
+    suffix: str
+
+
+WRITERS: Final[Mapping[str, Format]] = {
+    "ris": Format(as_ris, "application/x-research-info-systems", "ris"),
+    "bibtex": Format(as_bibtex, "application/x-bibtex", "bib"),
+    "csv": Format(as_csv, "text/csv", "csv"),
+}

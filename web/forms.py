@@ -1,0 +1,237 @@
+"""What callers send, validated: from JSON or an address's parameters to a `Query`. 400 here or nowhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from werkzeug.datastructures import MultiDict
+
+from mappings.collection import Collection
+from mappings.documents import Access, clean
+from mappings.errors import InvalidInput
+from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
+from web import filters
+
+MAX_BATCH: Final = 50
+FORMATS: Final = ("json", "ris", "bibtex", "csv")
+
+Slot = Annotated[str, Field(max_length=500)]
+Findings = Annotated[list[Slot], Field(max_length=20)]
+Scalar = str | int | float
+
+
+class RangeForm(BaseModel):
+    """Bounds of a number or a date (`YYYY-MM-DD`), both included; one of them may be left out."""
+
+    model_config = ConfigDict(extra="forbid", title="Range")
+
+    gte: Scalar | None = None
+    lte: Scalar | None = None
+
+
+class SearchForm(BaseModel):
+    """One search. At least one of `text`, `entity`, `aspect` and `with` says what is looked for."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, title="Search")
+
+    collection: str = Field(description="name of the collection to search", examples=["abstracts"])
+    text: str = Field(
+        "", max_length=MAX_QUERY_CHARACTERS, description="free text: a question, a headline, a whole article"
+    )
+    entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
+    aspect: Slot = Field("", description="what about it", examples=["treatment"])
+    having: Findings = Field([], alias="with", description="findings that should be there", examples=[["pneumonia"]])
+    lacking: Findings = Field([], alias="without", description="findings that should not", examples=[["effusion"]])
+    filters: Annotated[dict[str, Scalar | list[Scalar] | RangeForm], Field(max_length=20)] = Field(
+        {},
+        description="field -> value, list of values (any of them), or range",
+        examples=[{"year": {"gte": 2015, "lte": 2020}, "source": ["x", "y"]}],
+    )
+    facets: Annotated[list[str], Field(max_length=20)] | None = Field(
+        None, description="fields whose values are counted; the collection's own when left out"
+    )
+    size: int = Field(10, ge=1, le=MAX_PAGE_SIZE, description="hits on a page")
+    cursor: str | None = Field(None, max_length=20_000, description="the `cursor` of the page before")
+    sort: str = Field("relevance", description="`relevance`, or a number or date field; `-` before it: descending")
+    explain: bool = Field(False, description="say why each hit stands where it stands")
+    rerank: bool = Field(True, description="let the cross-encoder decide; false shows the fused order")
+    deadline_ms: int | None = Field(
+        None, ge=1, le=60_000, description="time for reranking in milliseconds; the collection's own when left out"
+    )
+
+
+class BatchForm(BaseModel):
+    """Several searches, answered in their order: all of them, or an error that names the one at fault."""
+
+    model_config = ConfigDict(extra="forbid", title="Batch")
+
+    searches: Annotated[list[SearchForm], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class DocumentForm(BaseModel):
+    """Which collection a document is in, and the form it is wanted in."""
+
+    model_config = ConfigDict(extra="forbid", title="DocumentParameters")
+
+    collection: str
+    format: Literal["json", "ris", "bibtex", "csv"] = "json"
+
+
+_LISTS: Final = {"with": "having", "without": "lacking", "facets": "facets"}
+PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.model_fields.items() if name != "filters")
+
+
+def parse_json(body: bytes) -> Any:
+    """The JSON value in `body`, its texts cleaned of what no engine can hold. Raises `InvalidInput`."""
+    try:
+        return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the body is no JSON: {str(error)[:200]}", field="body") from error
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): _cleaned(item) for key, item in value.items()}
+    return value
+
+
+def search_form(value: Any) -> SearchForm:
+    """A search from a JSON value. Raises `InvalidInput`."""
+    return validated(SearchForm, value)
+
+
+def batch_form(value: Any) -> BatchForm:
+    """Several searches from a JSON value. Raises `InvalidInput`."""
+    return validated(BatchForm, value)
+
+
+def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
+    """A search from an address's parameters: `filter.year=2015..2020`, `filter.source=x`, lists with commas.
+
+    Raises `InvalidInput`, also for a parameter that is unknown or given twice where one is meant.
+    """
+    value: dict[str, Any] = {}
+    chosen: dict[str, list[str]] = {}
+    for name, texts in parameters.lists():
+        given = [clean(text) for text in texts]
+        if name.startswith("filter."):
+            chosen[name.removeprefix("filter.")] = given
+        elif name in _LISTS:
+            value[name] = [part.strip() for text in given for part in text.split(",") if part.strip()]
+        elif name in PARAMETERS:
+            value[name] = _single(name, given)
+        else:
+            raise InvalidInput(
+                f"there is no parameter {name[:80]!r}; known are {', '.join((*PARAMETERS, 'filter.<field>'))}",
+                field=name,
+            )
+    if chosen:
+        value["filters"] = chosen
+    return validated(SearchForm, value, strict=False)
+
+
+def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
+    """A document's parameters. Raises `InvalidInput`."""
+    value = {name: _single(name, texts) for name, texts in parameters.lists()}
+    check_format(value.get("format", "json"))
+    return validated(DocumentForm, value)
+
+
+def check_format(name: str) -> str:
+    """`name`, when it is a known format of citations. Raises `InvalidInput` naming the known."""
+    if name not in FORMATS:
+        raise InvalidInput(f"there is no format {name[:80]!r}; known are {', '.join(FORMATS)}", field="format")
+    return name
+
+
+def _single(name: str, texts: Sequence[str]) -> str:
+    if len(texts) != 1:
+        raise InvalidInput(f"{name} is given {len(texts)} times; it is taken once", field=name)
+    return texts[0]
+
+
+def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
+    """The query that `form` asks of `collection`. Raises `InvalidInput` for a filter, facet or sort it hasn't."""
+    for name in form.facets or ():
+        if name not in collection.fields:
+            raise InvalidInput(
+                f"there is no field {name[:80]!r} to count in {collection.name!r}; {_known(collection.fields)}",
+                field="facets",
+            )
+    check_sort(form.sort, collection)
+    return Query(
+        collection=collection.name,
+        access=access,
+        text=form.text,
+        entity=form.entity,
+        aspect=form.aspect,
+        having=tuple(form.having),
+        lacking=tuple(form.lacking),
+        filters=filters.parse(form.filters, collection),
+        facets=collection.facets if form.facets is None else tuple(dict.fromkeys(form.facets)),
+        size=form.size,
+        cursor=form.cursor,
+        sort=form.sort,
+        explain=form.explain,
+        rerank=form.rerank,
+        deadline_ms=form.deadline_ms,
+    )
+
+
+def sorts(collection: Collection) -> tuple[str, ...]:
+    """The orders that a collection's hits can be shown in."""
+    fields = [name for name, field in collection.fields.items() if field.type in ("number", "date")]
+    return ("relevance", *(f"{sign}{name}" for name in fields for sign in ("-", "")))
+
+
+def check_sort(name: str, collection: Collection) -> None:
+    """Raise `InvalidInput` for an order that the collection doesn't have."""
+    if name not in sorts(collection):
+        raise InvalidInput(
+            f"{collection.name!r} can't be sorted by {name[:80]!r}; {_known(sorts(collection))}", field="sort"
+        )
+
+
+def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
+    return f"known are {', '.join(names)}" if names else "it has none"
+
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+def validated(kind: type[Form], value: Any, *, strict: bool = True) -> Form:
+    """`value` as a `kind`. Raises `InvalidInput` for the first thing that is wrong, naming its field."""
+    try:
+        return kind.model_validate(value, strict=strict)
+    except ValidationError as error:
+        raise _translated(error, kind) from error
+
+
+def _translated(error: ValidationError, kind: type[BaseModel]) -> InvalidInput:
+    first = error.errors(include_url=False)[0]
+    place = [str(part)[:80] for part in first["loc"]]
+    if "filters" in place[:-1]:
+        where = ".".join(place[: place.index("filters") + 2])
+        return InvalidInput(f"{where} takes a value, a list of values, or a range with 'gte' and 'lte'", field=where)
+    field = ".".join(place) or "body"
+    if first["type"] == "extra_forbidden":
+        known = SearchForm if kind is BatchForm and len(place) > 1 else kind
+        return InvalidInput(f"there is no field {place[-1]!r}; {_known(_fields(known))}", field=field)
+    if first["type"] == "missing":
+        return InvalidInput(f"{field} is missing", field=field)
+    return InvalidInput(f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}", field=field)
+
+
+def _fields(kind: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in kind.model_fields.items()]
