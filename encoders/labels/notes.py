@@ -21,7 +21,7 @@ def note_sections(record: Record) -> list[Text]:
     text, marks = record["text"], list(_HEADING.finditer(record["text"]))
     ends = [mark.start() for mark in marks[1:]] + [len(text)] * bool(marks)
     return [
-        Text(f"{record['id']}-{number}", "", mark.group(1).strip().lower(), _tidy(text[mark.end() : end]))
+        Text(f"{record['id']}-{number}", record["name"], mark.group(1).strip().lower(), _tidy(text[mark.end() : end]))
         for number, (mark, end) in enumerate(zip(marks, ends, strict=True))
     ]
 

@@ -64,7 +64,7 @@ def optimise(
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimiser.step()
         running.append(loss.item())
-        if (step + 1) % 20 == 0 or step + 1 == steps:
+        if (step + 1) % 10 == 0 or step + 1 == steps:
             rate = round((time.monotonic() - clock) / len(running), 3)
             log(
                 {
