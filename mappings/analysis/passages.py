@@ -1,0 +1,149 @@
+"""Passages: a document cut by its collection's granularity, nothing lost.
+
+- `document`: one passage, its section labels readable in the text ("Methods: ..."), unless it is too long.
+- `section`: one passage a section, unless it is too long.
+- `passage`: neighbouring sections are joined while they stay within `max_words`.
+
+What is too long is cut at sentence ends into pieces of about equal length; a sentence longer than `max_words` is cut at
+words. A word counts at most ten characters, so that text without spaces is bounded, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mappings.analysis.headings import level, normalise_heading, tidy
+from mappings.analysis.sentences import sentences
+from mappings.collection import Collection
+from mappings.documents import Document, Passage, Section
+
+_CHARACTERS_PER_WORD: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """`text[start:end]` of one section, a sentence as a rule; `size` in words."""
+
+    section: int
+    start: int
+    end: int
+    size: int
+
+
+_Piece = Sequence[_Unit]
+
+
+def passages(document: Document, version: int, collection: Collection) -> tuple[Passage, ...]:
+    """The passages of one version of a document, in order; at least one.
+
+    Their texts together hold every character of the sections that is not space, in order.
+    """
+    pieces = list(_pieces(document, collection))
+    if not pieces:
+        return (Passage(document.id, version, 0, document.title, "", document.title),)
+    return tuple(_passage(document, version, ordinal, piece, collection) for ordinal, piece in enumerate(pieces))
+
+
+def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:
+    """For each passage the index, in `document.sections`, of the section it begins in."""
+    return tuple(piece[0].section for piece in _pieces(document, collection)) or (0,)
+
+
+def _pieces(document: Document, collection: Collection) -> Iterator[_Piece]:
+    most = collection.max_words
+    units = [list(_units(index, section.text, most)) for index, section in enumerate(document.sections)]
+    for group in _groups([unit for unit in units if unit], collection.granularity, most):
+        yield from _pack(group, most)
+
+
+def _units(index: int, text: str, most: int) -> Iterator[_Unit]:
+    for sentence in sentences(text):
+        size = _size(text[sentence.start : sentence.end])
+        if size <= most:
+            yield _Unit(index, sentence.start, sentence.end, size)
+        else:
+            yield from _words(index, text, sentence.start, sentence.end, most)
+
+
+def _words(index: int, text: str, start: int, end: int, most: int) -> Iterator[_Unit]:
+    for match in re.compile(rf"\S{{1,{_CHARACTERS_PER_WORD * most}}}").finditer(text, start, end):
+        yield _Unit(index, *match.span(), _size(match[0]))
+
+
+def _size(text: str) -> int:
+    return max(len(text.split()), len(text) // _CHARACTERS_PER_WORD)
+
+
+def _groups(sections: Sequence[Sequence[_Unit]], granularity: str, most: int) -> Iterator[_Piece]:
+    """Units that may share a passage."""
+    group: list[_Unit] = []
+    size = 0
+    for units in sections:
+        added = sum(unit.size for unit in units)
+        if group and (granularity == "section" or (granularity == "passage" and size + added > most)):
+            yield group
+            group, size = [], 0
+        group.extend(units)
+        size += added
+    if group:
+        yield group
+
+
+def _pack(units: _Piece, most: int) -> Iterator[_Piece]:
+    """Runs of units of at most `most` words each, about equally long, so that no short tail is left."""
+    total = sum(unit.size for unit in units)
+    target = -(-total // -(-total // most)) if total else most
+    piece: list[_Unit] = []
+    size = 0
+    for unit in units:
+        if piece and (size + unit.size > most or size >= target):
+            yield piece
+            piece, size = [], 0
+        piece.append(unit)
+        size += unit.size
+    yield piece
+
+
+def _passage(document: Document, version: int, ordinal: int, piece: _Piece, collection: Collection) -> Passage:
+    labelled = collection.granularity == "document" or piece[0].section != piece[-1].section
+    first = document.sections[piece[0].section]
+    continues = bool(first.text[: piece[0].start].strip())
+    heading = "" if labelled and not continues else first.heading
+    return Passage(
+        document=document.id,
+        version=version,
+        ordinal=ordinal,
+        title=document.title,
+        heading=heading,
+        text="\n".join(_runs(document.sections, piece, labelled)),
+        context=_context(document.title, heading, collection),
+    )
+
+
+def _runs(sections: Sequence[Section], piece: _Piece, labelled: bool) -> Iterator[str]:
+    """The text of each section in the piece, with its label where the section begins."""
+    for index in sorted({unit.section for unit in piece}):
+        units = [unit for unit in piece if unit.section == index]
+        section = sections[index]
+        begins = not section.text[: units[0].start].strip()
+        label = tidy(section.heading) if labelled and begins else ""
+        text = section.text[units[0].start : units[-1].end]
+        yield f"{label}: {text}" if label else text
+
+
+def _context(title: str, heading: str, collection: Collection) -> str:
+    """The names in the collection's `context`, in the form "Title. Heading:"."""
+    parts = {"title": _ended(title.strip(), "."), "heading": _ended(_spoken(heading), ":")}
+    return " ".join(parts[name] for name in collection.context if parts.get(name))
+
+
+def _spoken(heading: str) -> str:
+    """A heading as an encoder reads it best: "HPI" as "History of present illness"."""
+    return normalise_heading(heading).capitalize() if level(heading) == "section" else tidy(heading)
+
+
+def _ended(text: str, mark: str) -> str:
+    return text + mark if text and text[-1] not in ".?!:" else text
