@@ -1,0 +1,208 @@
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+from mappings.documents import Access, Document, Section
+from mappings.errors import InvalidInput, ModelError, NotFound
+from search.pipeline import search
+from search.query import Query, Range, Terms
+from search.rerank import Anytime, Pace, ScoreCache
+from workers.ingest import ingest
+
+
+PUBLIC = Access("reader", frozenset({"public"}))
+EVERYTHING = Access("root", frozenset({"*"}))
+
+
+def query(text: str = "aspirin", **more) -> Query:
+    return Query("abstracts", more.pop("access", PUBLIC), text, **more)
+
+
+class Longest:
+    """A reranker that prefers the longer text; takes `seconds` for each."""
+
+    fingerprint = "longest"
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def score(self, query, passages):
+        time.sleep(self.seconds * len(passages))
+        return np.asarray([len(text) for text in passages], dtype=np.float32)
+
+
+def with_reranker(medley, reranker, **settings):
+    anytime = Anytime(reranker, ScoreCache(), Pace())
+    changed = dataclasses.replace(medley.settings, **settings)
+    return dataclasses.replace(medley.parts, settings=changed, reranker=lambda _: anytime)
+
+
+def test_the_whole_answer(medley):
+    results = medley.search(query("aspirin mortality", size=1, facets=("year",), explain=True))
+    (hit,) = results.hits
+    assert (hit.document, hit.passage, hit.title) == ("a1", "a1@1#0", "Aspirin after myocardial infarction")
+    assert hit.fields == {"year": 2015.0, "source": "test"}
+    assert [item.text for item in hit.evidence] == ["Low-dose aspirin lowered mortality after myocardial infarction."]
+    assert [item.text[mark.start : mark.end] for item in hit.evidence for mark in item.marks] == ["aspirin", "mortality"]
+    assert [hit.title[mark.start : mark.end] for mark in hit.title_marks] == ["Aspirin"]
+    assert hit.text[hit.evidence[0].start : hit.evidence[0].end] == hit.evidence[0].text
+    assert hit.explain["matched_terms"] == ["aspirin", "mortality"]
+    assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+    assert hit.score == pytest.approx(sum(leg["contribution"] for leg in hit.explain["legs"].values()))
+    assert (results.total.value, results.total.relation) == (2, "exact")
+    assert [(item.value, item.count) for item in results.facets["year"]] == [("2015", 1), ("2018", 1)]
+    assert results.degraded == ()
+    assert (results.reranked.scored, results.reranked.candidates) == (0, 0)
+    assert results.index == "abstracts-1"
+    assert results.understood["terms"] == ["aspirin", "mortal"]
+    assert {"understand", "encode", "legs", "fuse", "fetch", "evidence", "total"} <= set(results.timings_ms)
+
+
+def test_an_abbreviation_finds_its_long_form(medley):
+    results = medley.search(query("MI"))
+    assert results.hits[0].document == "a1"
+    assert {"short": "MI", "long": "myocardial infarction"} in results.understood["expansions"]
+
+
+def test_filters_hold_in_every_leg(medley):
+    results = medley.search(query("aspirin", filters=(Range("year", low=2018), Terms("source", ("test",)))))
+    assert "a1" not in {hit.document for hit in results.hits}
+    assert results.hits[0].document == "a5"
+    assert results.total.value == 1
+
+
+def test_hits_that_only_vectors_found_are_labelled(medley):
+    results = medley.search(query("aspirin"))
+    assert {hit.document: hit.lexical for hit in results.hits}["a4"] is False
+    assert results.total.value == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"filters": (Terms("colour", ("red",)),)}, "has no field 'colour'; its fields are journal, pmid, published, source, year"),
+        ({"facets": ("colour",)}, "has no field 'colour'"),
+        ({"sort": "-colour"}, "has no field 'colour'"),
+        ({"cursor": "forged"}, "not one of ours"),
+    ],
+)
+def test_what_the_collection_does_not_have_is_named(medley, more, message):
+    with pytest.raises(InvalidInput, match=message):
+        medley.search(query(**more))
+
+
+def test_an_unknown_collection_is_named(medley):
+    with pytest.raises(NotFound, match="no collection 'abstract'; there are: abstracts"):
+        medley.search(Query("abstract", PUBLIC, "aspirin"))
+
+
+def test_sorting_by_a_field(medley):
+    results = medley.search(query("adults", sort="-year"))
+    years = [hit.fields["year"] for hit in results.hits]
+    assert years == sorted(years, reverse=True)
+
+
+def test_reranking_decides_and_says_so(medley):
+    results = search(query("aspirin", explain=True), with_reranker(medley, Longest()))
+    assert results.reranked.scored == results.reranked.candidates == 5
+    for hit in results.hits:
+        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+
+
+def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
+    medley = many(60)
+    parts = with_reranker(medley, Longest(0.01), candidates=20)
+    results = search(query("aspirin", access=EVERYTHING, deadline_ms=60), parts)
+    assert 0 < results.reranked.scored < results.reranked.candidates == 20
+    assert results.degraded == (f"the reranker passed its deadline: {results.reranked.scored} of 20 reranked",)
+    assert len(results.hits) == 10
+
+
+def test_a_broken_reranker_leaves_the_fused_order(medley):
+    def broken(_):
+        raise ModelError("weights.bin was altered", field="weights.bin")
+
+    fused = [hit.document for hit in medley.search(query("aspirin")).hits]
+    results = search(query("aspirin"), dataclasses.replace(medley.parts, reranker=broken))
+    assert [hit.document for hit in results.hits] == fused
+    assert results.degraded == ("the reranker failed (weights.bin was altered); the fused order is shown",)
+
+
+def test_without_the_index_s_encoder_the_words_are_searched(medley):
+    results = search(query("aspirin"), dataclasses.replace(medley.parts, encoder=lambda _: None))
+    assert {hit.document for hit in results.hits} == {"a1", "a5"}
+    assert len(results.degraded) == 1
+    assert "words alone were searched" in results.degraded[0]
+
+
+def index_waiting(medley):
+    collection = medley.collection("abstracts")
+    list(ingest(medley.store("abstracts"), medley.engine, medley.encoders(collection), collection))
+
+
+def pages(medley, asked):
+    """Every page of a query, until there is no cursor."""
+    found, cursor = [], None
+    while True:
+        results = medley.search(dataclasses.replace(asked, cursor=cursor))
+        found.append(results)
+        cursor = results.cursor
+        if cursor is None or len(found) > 50:
+            return found
+
+
+def test_pages_repeat_nothing_and_leave_out_nothing(many):
+    medley = many(60)
+    found = pages(medley, query("aspirin", access=EVERYTHING, size=7))
+    documents = [hit.document for results in found for hit in results.hits]
+    assert len(documents) == len(set(documents)) == 60
+    assert [results.beyond_window for results in found][0] is False
+    assert found[-1].beyond_window is True
+
+
+def test_a_page_shows_only_what_the_caller_may_see(many):
+    medley = many(60)
+    documents = {hit.document for results in pages(medley, query("aspirin", size=9)) for hit in results.hits}
+    assert documents == {f"d{number:03}" for number in range(60) if number % 3}
+
+
+def test_a_cursor_outlives_new_documents_without_repeating(many):
+    medley = many(40)
+    asked = query("aspirin", access=EVERYTHING, size=5)
+    first = medley.search(asked)
+    medley.store("abstracts").put([Document("zz", "Late", (Section("", "aspirin " * 9),), frozenset({"public"}))])
+    index_waiting(medley)
+    second = medley.search(dataclasses.replace(asked, cursor=first.cursor))
+    assert not {hit.document for hit in first.hits} & {hit.document for hit in second.hits}
+    assert "zz" not in {hit.document for hit in second.hits}
+
+
+def test_a_document_deleted_between_pages_is_not_shown(many):
+    medley = many(40)
+    asked = query("aspirin", access=EVERYTHING, size=5)
+    first, whole = medley.search(asked), medley.search(dataclasses.replace(asked, size=20))
+    gone = whole.hits[6].document
+    medley.store("abstracts").delete([gone])
+    index_waiting(medley)
+    second = medley.search(dataclasses.replace(asked, cursor=first.cursor))
+    assert gone not in {hit.document for hit in second.hits}
+    assert len(second.hits) >= 4
+
+
+def test_an_explanation_on_a_later_page_adds_up_too(medley):
+    parts = with_reranker(medley, Longest())
+    first = search(query("aspirin", size=1), parts)
+    second = search(query("aspirin", size=2, explain=True, cursor=first.cursor), parts)
+    for hit in second.hits:
+        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score, abs=1e-5)
+
+
+def test_an_empty_query_is_refused():
+    with pytest.raises(InvalidInput, match="the query is empty"):
+        query("  ")
+
+
+def test_a_query_without_access_cannot_be_built():
+    with pytest.raises(TypeError, match="needs the Access"):
+        Query("abstracts", None, "aspirin")

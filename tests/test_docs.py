@@ -1,0 +1,32 @@
+"""The documentation tells the truth: links lead somewhere, commands and make targets exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+from web.cli import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"(?:^|[`\s/])medley ([a-z]+)\b", "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))):
+        assert name in COMMANDS, f"{page.name} names `medley {name}`"
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for name in re.findall(r"`make ([a-z]+)`", text):
+        assert name in targets, f"{page.name} names `make {name}`"
+
+
+def test_no_page_carries_a_path_of_a_machine():
+    for page in PAGES:
+        assert not re.search(r"/(work|root|home/[a-z]+)/", page.read_text(encoding="utf-8")), page.name
