@@ -1,0 +1,35 @@
+"""From hidden states to one vector a text. Padding never counts, whatever it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def pool(hidden: Floats, mask: NDArray[Any], pooling: str) -> Floats:
+    """(n, t, d) hidden states and an (n, t) 0/1 mask -> (n, d)."""
+    if pooling == "cls":
+        return hidden[:, 0]
+    return mean(hidden, mask)
+
+
+def mean(hidden: Floats, mask: NDArray[Any]) -> Floats:
+    """The mean over the real tokens, (n, t, d) -> (n, d).
+
+    Padding is left out of the sum rather than multiplied by zero: a NaN or infinity there would survive that.
+    """
+    weights = mask.astype(bool)[:, :, None]
+    total = np.sum(hidden, axis=1, where=weights, dtype=np.float32)
+    return np.asarray(total / np.maximum(weights.sum(axis=1), 1), dtype=np.float32)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Rows of length one, (n, d) -> (n, d). A row of zeros becomes the first axis, so every row is a direction."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    axis = np.zeros((1, vectors.shape[1]), dtype=np.float32)
+    axis[0, 0] = 1.0
+    return np.where(norms > 1e-12, vectors / np.maximum(norms, 1e-12), axis).astype(np.float32)

@@ -1,0 +1,125 @@
+"""Models on ONNX Runtime: a bi-encoder and a cross-encoder, without torch.
+
+A session runs on one thread; a call spreads its batches over `threads` of them. On inputs of a few hundred tokens
+that keeps the cores busier than splitting each matrix product, leaves no thread spinning between calls (gunicorn's
+workers share the cores), and lets the int8 form quantise each text by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from encoders import forms
+from encoders.artifact import Artifact, Kind
+from encoders.pooling import Floats, pool, unit
+from encoders.text import Batch, Reader, Tokens, batches, pad
+from mappings.errors import ModelError
+
+BATCH_TOKENS = 1024
+"""Tokens in one batch, padding included: about four passages. Larger ones leave the processor's cache."""
+
+
+class BiEncoder:
+    """Texts to vectors of length one; fulfils `search.protocols.Encoder`. Threads may share it."""
+
+    def __init__(self, artifact: Artifact, threads: int | None = None, form: str | None = None) -> None:
+        self._model = Model(artifact, "bi-encoder", threads, form)
+        self._reading = artifact.reading
+        self._reader = self._model.reader
+        self.form = self._model.form
+        self.fingerprint = artifact.fingerprint
+        self.dimension = artifact.dimension
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order."""
+        return self._encode(self._reader.queries(texts))
+
+    def encode_passages(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order."""
+        return self._encode(self._reader.passages(texts))
+
+    def _encode(self, tokens: Sequence[Tokens]) -> Floats:
+        vectors = self._model.map(tokens, self._pooled, (self.dimension,))
+        return unit(vectors) if self._reading.normalise else vectors
+
+    def _pooled(self, output: Floats, batch: Batch) -> Floats:
+        return pool(output, batch.mask, self._reading.pooling)
+
+
+class CrossEncoder:
+    """Scores passages against a query; fulfils `search.protocols.Reranker`. Threads may share it."""
+
+    def __init__(self, artifact: Artifact, threads: int | None = None, form: str | None = None) -> None:
+        self._model = Model(artifact, "cross-encoder", threads, form)
+        self.form = self._model.form
+        self.fingerprint = artifact.fingerprint
+
+    def score(self, query: str, passages: Sequence[str]) -> Floats:
+        """Shape (n,), in input order; a logit, higher is better."""
+        tokens = self._model.reader.pairs(query, passages)
+        return self._model.map(tokens, lambda output, batch: output.reshape(len(batch.rows)), ())
+
+
+class Model:
+    """A verified artifact in one form, ready to run."""
+
+    def __init__(self, artifact: Artifact, kind: Kind, threads: int | None, form: str | None) -> None:
+        if artifact.kind != kind:
+            raise ModelError(f"the model {artifact.name} is a {artifact.kind}; a {kind} is needed here", field="model")
+        if threads is not None and threads < 1:
+            raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
+        self.form = form or forms.fastest(artifact)
+        self._session = session(artifact.form_path(self.form))
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        self._budget = 1 if self.form == "int8" else BATCH_TOKENS
+
+    def map(
+        self, tokens: Sequence[Tokens], finish: Callable[[Floats, Batch], Floats], shape: tuple[int, ...]
+    ) -> Floats:
+        """Run all inputs; `finish` makes (n, *shape) of a batch's raw output. In input order: (len(tokens), *shape)."""
+        result = np.zeros((len(tokens), *shape), dtype=np.float32)
+
+        def one(rows: Sequence[int]) -> None:
+            batch = pad(tokens, rows)
+            result[list(rows)] = finish(self._run(batch), batch)
+
+        self._spread(one, batches([len(item) for item in tokens], self._budget))
+        return result
+
+    def _spread(self, work: Callable[[Sequence[int]], None], groups: Sequence[Sequence[int]]) -> None:
+        """Longest group first, so no thread is left alone with a long one at the end."""
+        if len(groups) < 2 or self.threads == 1:
+            for group in groups:
+                work(group)
+            return
+        with ThreadPoolExecutor(min(self.threads, len(groups))) as pool_of_threads:
+            list(pool_of_threads.map(work, groups))
+
+    def _run(self, batch: Batch) -> Floats:
+        arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
+        output: Any = self._session.run(None, {name: arrays[name] for name in self._inputs})
+        return np.asarray(output[0], dtype=np.float32)
+
+
+def session(path: Path, threads: int = 1) -> ort.InferenceSession:
+    """A CPU session over a graph file. Raises `ModelError` when ONNX Runtime refuses it."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Weights are stored as int8; without this they would be unpacked at every run instead of once at load.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    try:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no base class
+        raise ModelError(f"{path} can't be run by ONNX Runtime {ort.__version__}: {error}", field=str(path)) from error

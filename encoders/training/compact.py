@@ -1,0 +1,150 @@
+"""Compact storage: every weight once, as int8 per output channel, read by two graphs.
+
+The fp32 graph unpacks the weights at load and computes in fp32; the int8 graph multiplies the int8 weights themselves
+with activations that it quantises as they come (scales per output channel, Jacob et al. 2018, section 2).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from encoders.artifact import WEIGHTS
+
+SMALL = 4096
+"""Weights with fewer values stay fp32: there is nothing to save in them."""
+
+
+def write(model: onnx.ModelProto, folder: Path) -> dict[str, str]:
+    """Write `weights.bin` and one graph a form into `folder`; returns form -> file."""
+    quantised = _quantised(model)
+    graphs = {"fp32": _unpacking(model, quantised), "int8": _integer(model, quantised)}
+    _store(graphs, folder)
+    for form, graph in graphs.items():
+        (folder / f"{form}.onnx").write_bytes(graph.SerializeToString())
+    return {form: f"{form}.onnx" for form in graphs}
+
+
+def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """int8 values and one fp32 scale for each index of `axis`, symmetric: weight ~ values * scale."""
+    other = 1 - axis
+    scale = np.maximum(np.abs(weight).max(axis=other), 1e-12) / 127.0
+    values = np.round(weight / np.expand_dims(scale, other)).clip(-127, 127)
+    return values.astype(np.int8), scale.astype(np.float32)
+
+
+def _quantised(model: onnx.ModelProto) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Weight name -> (values, scales, axis), for every large matrix."""
+    users = defaultdict(list)
+    for node in model.graph.node:
+        for name in node.input:
+            users[name].append(node)
+    result = {}
+    for item in model.graph.initializer:
+        if item.data_type == TensorProto.FLOAT and len(item.dims) == 2 and np.prod(item.dims) >= SMALL:
+            axis = _axis(users[item.name][0])
+            result[item.name] = (*quantise(numpy_helper.to_array(item), axis), axis)
+    return result
+
+
+def _axis(user: NodeProto) -> int:
+    """The axis of a weight's output channels: rows of an embedding, columns of a product."""
+    if user.op_type in ("MatMul", "Attention"):
+        return 1
+    if user.op_type == "Gemm":
+        return 0 if any(item.name == "transB" and item.i for item in user.attribute) else 1
+    return 0
+
+
+def _base(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    kept = [item for item in copy.graph.initializer if item.name not in quantised]
+    del copy.graph.initializer[:]
+    copy.graph.initializer.extend(kept)
+    for name, (values, scales, _) in quantised.items():
+        copy.graph.initializer.append(numpy_helper.from_array(values, f"{name}.int8"))
+        copy.graph.initializer.append(numpy_helper.from_array(scales, f"{name}.scale"))
+    return copy
+
+
+def _unpack(name: str, axis: int) -> NodeProto:
+    return helper.make_node("DequantizeLinear", [f"{name}.int8", f"{name}.scale"], [name], f"unpack.{name}", axis=axis)
+
+
+def _unpacking(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    copy = _base(model, quantised)
+    nodes = [_unpack(name, axis) for name, (_, _, axis) in quantised.items()]
+    _set_nodes(copy, [*nodes, *copy.graph.node])
+    return copy
+
+
+def _integer(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    copy = _base(model, quantised)
+    nodes: list[NodeProto] = []
+    for node in copy.graph.node:
+        takes = len(node.input) > 1 and node.input[1] in quantised
+        if takes and node.op_type == "MatMul":
+            nodes.append(_matmul(node))
+        elif takes and node.op_type == "Attention":
+            nodes.extend(_attention(node))
+        else:
+            nodes.append(node)
+    used = {name for node in nodes for name in node.input}
+    unpacked = [_unpack(name, axis) for name, (_, _, axis) in quantised.items() if name in used]
+    _set_nodes(copy, [*unpacked, *nodes])
+    return copy
+
+
+def _matmul(node: NodeProto) -> NodeProto:
+    left, right = node.input
+    inputs = [left, f"{right}.int8", f"{right}.scale"]
+    return helper.make_node("DynamicQuantizeMatMul", inputs, node.output, node.name, domain="com.microsoft")
+
+
+def _attention(node: NodeProto) -> list[NodeProto]:
+    """Attention over int8 weights; its input is quantised just before it."""
+    left, weight, bias, *rest = node.input
+    mask = rest[0] if rest else ""
+    value, scale, zero = (f"{node.name}.input.{part}" for part in ("int8", "scale", "zero"))
+    attention = helper.make_node(
+        "QAttention", [value, f"{weight}.int8", bias, scale, f"{weight}.scale", mask, zero], node.output, node.name,
+        domain="com.microsoft",
+    )  # fmt: skip
+    wanted = ("num_heads", "unidirectional", "mask_filter_value")
+    attention.attribute.extend(item for item in node.attribute if item.name in wanted)
+    return [helper.make_node("DynamicQuantizeLinear", [left], [value, scale, zero], f"{node.name}.quantise"), attention]
+
+
+def _set_nodes(model: onnx.ModelProto, nodes: list[NodeProto]) -> None:
+    ordered = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del model.graph.node[:]
+    model.graph.node.extend(ordered)
+
+
+def _store(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:
+    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes."""
+    places: dict[str, tuple[int, int]] = {}
+    with (folder / WEIGHTS).open("wb") as file:
+        for graph in graphs.values():
+            for item in graph.graph.initializer:
+                raw = numpy_helper.to_array(item).tobytes()
+                if len(raw) >= 1024:
+                    if item.name not in places:
+                        file.write(b"\0" * (-file.tell() % 64))
+                        places[item.name] = (file.tell(), len(raw))
+                        file.write(raw)
+                    _point(item, *places[item.name])
+
+
+def _point(item: TensorProto, offset: int, length: int) -> None:
+    for field in ("raw_data", "float_data", "int32_data", "int64_data"):
+        item.ClearField(field)
+    item.data_location = TensorProto.EXTERNAL
+    del item.external_data[:]
+    for key, value in (("location", WEIGHTS), ("offset", str(offset)), ("length", str(length))):
+        item.external_data.add(key=key, value=value)
