@@ -1,0 +1,105 @@
+"""Lines of files of any size: gzip known by its first bytes, memory bounded, damage told from content."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+from mappings.documents import Rejection
+from mappings.errors import InvalidInput
+
+MAX_LINE_BYTES: Final = 64 << 20
+_CHUNK: Final = 1 << 18
+_GZIP: Final = b"\x1f\x8b"
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file without its break; `number` counts from 1."""
+
+    source: str
+    number: int
+    content: bytes
+
+    def rejected(self, reason: str, field: str | None = None) -> Rejection:
+        """The line as a rejection."""
+        return Rejection(self.source, f"line {self.number}", reason, field)
+
+
+def files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """`path` itself, or the files in the folder with one of these suffixes (and `.gz`), in order of their names.
+
+    Raises `InvalidInput` when there is no such file.
+    """
+    if not path.exists():
+        raise InvalidInput(f"{path}: there is no such file or folder", field="path")
+    if not path.is_dir():
+        return [path]
+    endings = (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
+    found = [item for item in sorted(path.rglob("*")) if item.is_file() and item.name.lower().endswith(endings)]
+    if not found:
+        raise InvalidInput(
+            f"{path}: the folder holds no file that ends in {', '.join(suffixes)} (or .gz)", field="path"
+        )
+    return found
+
+
+def lines(path: Path, limit: int = MAX_LINE_BYTES) -> Iterator[Line | Rejection]:
+    """The lines of a file. One longer than `limit` bytes, and the place where a gzip ends early, are rejections."""
+    source, number = str(path), 0
+    pending: list[bytes] = []
+    size = 0
+    for chunk in chunks(path):
+        if isinstance(chunk, Rejection):
+            yield Rejection(source, f"line {number + 1}", chunk.reason)
+            return
+        head, *rest = chunk.split(b"\n")
+        size += len(head)
+        if size <= limit:
+            pending.append(head)
+        for part in rest:
+            number += 1
+            yield _line(source, number, pending, size, limit)
+            pending, size = [part], len(part)
+    if size:
+        yield _line(source, number + 1, pending, size, limit)
+
+
+def _line(source: str, number: int, parts: list[bytes], size: int, limit: int) -> Line | Rejection:
+    if size > limit:
+        return Rejection(source, f"line {number}", f"the line has {size:,} bytes; at most {limit:,} are taken")
+    content = b"".join(parts).removesuffix(b"\r")
+    return Line(source, number, content.removeprefix(_BOM) if number == 1 else content)
+
+
+def chunks(path: Path) -> Iterator[bytes | Rejection]:
+    """The content in pieces; where a compressed file breaks off, a rejection that says so comes last."""
+    place = 0
+    try:
+        with _open(path) as stream:
+            while chunk := stream.read1(_CHUNK):  # what stands before a cut comes, too
+                place += len(chunk)
+                yield chunk
+    except EOFError:
+        yield Rejection(
+            str(path), f"byte {place}", "the gzip ends early: the file was cut off; what came before was taken"
+        )
+    except (gzip.BadGzipFile, zlib.error) as error:
+        yield Rejection(str(path), f"byte {place}", f"the gzip is damaged ({error}); what came before was taken")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error})", field="path") from error
+
+
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    stream = path.open("rb")
+    compressed = stream.peek(len(_GZIP)).startswith(_GZIP)
+    if not compressed:
+        return stream
+    stream.close()
+    return gzip.open(path, "rb")

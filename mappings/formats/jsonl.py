@@ -1,0 +1,59 @@
+"""Medley's own schema: one JSON object a document, on a line of a file or posted over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mappings.analysis.sections import split_abstract, split_note
+from mappings.collection import Collection
+from mappings.documents import Document, Section
+from mappings.errors import InvalidInput
+from mappings.formats.fields import fields_of, id_of, kind, labels_of, objects_of, text_of
+from mappings.formats.records import json_lines
+
+
+def parse_record(record: object, collection: Collection) -> Document:
+    """The document that a record of our schema describes; raises `InvalidInput` that names the field.
+
+    `id` and one of `title`, `text` and `sections` are needed. A `text` is split into sections as the collection's kind
+    says. Without `labels` the document gets the collection's; an empty list makes it visible to nobody. Keys that are
+    neither of the schema nor fields of the collection are ignored.
+    """
+    if not isinstance(record, dict):
+        raise InvalidInput(f"a document is a JSON object, not {kind(record)}", field="document")
+    return Document(
+        id=id_of(record),
+        title=text_of(record, "title").strip(),
+        sections=_sections(record, collection),
+        labels=labels_of(record, collection),
+        fields=fields_of(record, collection),
+    )
+
+
+def split(text: str, collection: Collection) -> tuple[Section, ...]:
+    """The sections of a text that came as one piece, as the collection's kind says."""
+    if not text.strip():
+        return ()
+    if collection.sections == "note":
+        return tuple(split_note(text))
+    return tuple(split_abstract(text)) if collection.sections == "abstract" else (Section("", text),)
+
+
+def _sections(record: Mapping[str, Any], collection: Collection) -> tuple[Section, ...]:
+    parts = objects_of(record, "sections")
+    if not parts:
+        return split(text_of(record, "text"), collection)
+    if record.get("text"):
+        raise InvalidInput("give either text or sections, not both", field="sections")
+    return tuple(_section(part, index) for index, part in enumerate(parts))
+
+
+def _section(part: Mapping[str, Any], index: int) -> Section:
+    try:
+        return Section(text_of(part, "heading").strip(), text_of(part, "text", required=True))
+    except InvalidInput as error:
+        raise InvalidInput(f"sections[{index}].{error.message}", field=f"sections[{index}].{error.field}") from error
+
+
+read = json_lines(parse_record)

@@ -1,0 +1,74 @@
+"""The formats by name, and the one door to them: `read`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mappings.collection import Collection
+from mappings.documents import Document, Rejection
+from mappings.errors import InvalidInput
+from mappings.formats import beir, jsonl, labelled_abstracts, medquad, mtsamples, notes, records, scifact
+from mappings.formats.files import files
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How one format is read. `read` takes one file; `suffixes` choose the files of a folder."""
+
+    read: Callable[[Path, Collection], Iterator[Document | Rejection]]
+    about: str
+    suffixes: tuple[str, ...] = records.SUFFIXES
+
+
+FORMATS: Final[Mapping[str, Reader]] = {
+    "jsonl": Reader(jsonl.read, "our own schema, one JSON object a line"),
+    "abstracts": Reader(labelled_abstracts.read, "abstracts with labelled sections"),
+    "beir": Reader(beir.read, "corpus.jsonl of BEIR"),
+    "medquad": Reader(medquad.read, "health articles, one passage a question"),
+    "mtsamples": Reader(mtsamples.read, "transcribed notes whose line breaks became commas"),
+    "notes": Reader(notes.read, "plain-text notes, one a file", notes.SUFFIXES),
+    "scifact": Reader(scifact.read, "corpus.jsonl of SciFact or Check-COVID"),
+}
+
+
+def read(path: Path, format: str, collection: Collection) -> Iterator[Document | Rejection]:  # noqa: A002 (the word users know)
+    """The documents of a file, or of a folder's files, in order; a bad record becomes a rejection and the rest go on.
+
+    Streams: memory does not grow with the file but for 64 bits an id, by which the second record with an id is rejected.
+    Raises `InvalidInput` for an unknown format, a missing path, a folder without files of the format and a file that is
+    wholly something else; in a folder the last is a rejection, too.
+    """
+    reader = FORMATS.get(format)
+    if reader is None:
+        raise InvalidInput(f"there is no format {format!r}; known are {', '.join(FORMATS)}", field="format")
+    return _unique(_all(path, files(path, reader.suffixes), reader, collection))
+
+
+def _all(
+    path: Path, found: list[Path], reader: Reader, collection: Collection
+) -> Iterator[tuple[Path, Document | Rejection]]:
+    for file in found:
+        try:
+            for item in reader.read(file, collection):
+                yield file, item
+        except InvalidInput as error:
+            if file == path:
+                raise
+            yield file, Rejection(str(file), "file", error.message, error.field)
+
+
+def _unique(items: Iterator[tuple[Path, Document | Rejection]]) -> Iterator[Document | Rejection]:
+    seen: set[int] = set()
+    for file, item in items:
+        if isinstance(item, Document):
+            key = hash(item.id)
+            if key in seen:
+                yield Rejection(
+                    str(file), f"id {item.id}", f"the id {item.id!r} was there before; the first is kept", "id"
+                )
+                continue
+            seen.add(key)
+        yield item

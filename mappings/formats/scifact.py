@@ -1,0 +1,26 @@
+"""SciFact's `corpus.jsonl`: `doc_id`, `title`, `abstract` as a list of sentences (Wadden et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mappings.collection import Collection
+from mappings.documents import Document
+from mappings.formats.fields import fields_of, id_of, labels_of, text_of, texts_of
+from mappings.formats.jsonl import split
+from mappings.formats.records import json_lines
+
+
+def parse(record: Mapping[str, Any], collection: Collection) -> Document:
+    """One abstract; `cord_id` may stand in the place of `doc_id`, as in Check-COVID."""
+    return Document(
+        id=id_of(record, "doc_id" if "doc_id" in record or "cord_id" not in record else "cord_id"),
+        title=text_of(record, "title").strip(),
+        sections=split(" ".join(texts_of(record, "abstract")), collection),
+        labels=labels_of(record, collection),
+        fields=fields_of(record, collection),
+    )
+
+
+read = json_lines(parse)
