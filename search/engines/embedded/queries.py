@@ -99,7 +99,7 @@ class Compiler:
             )
         low, high = (None if bound is None else _bound(item.name, kind, bound) for bound in (item.low, item.high))
         if low is None and high is None:
-            return Query.all_query()
+            return Query.exists_query(column(item.name))
         tantivy_kind = Kind.Float if kind == "number" else Kind.Integer
         return Query.range_query(self._schema, column(item.name), tantivy_kind, low, high)
 

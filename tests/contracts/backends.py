@@ -1,0 +1,130 @@
+"""Every engine that the contract is run on, and the small corpus with hand-made vectors it is run over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mappings.analysis.words import terms
+from mappings.collection import Collection, load
+from mappings.documents import Access, FieldValue, Passage
+from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.store import EmbeddedStore
+from search.protocols import IndexEntry, IndexMeta, LegsAnswer, LegsRequest, LexicalQuery
+
+DIMENSION = 8
+COLLECTION = load("abstracts")
+ENCODERS = {"dense": ("fingerprint-of-the-test", DIMENSION)}
+EVERYBODY = Access("tester", frozenset({"*"}))
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A store and an engine under test, empty."""
+
+    store: Any
+    engine: Any
+    collection: Collection = COLLECTION
+
+    def index(self, entries: Sequence[IndexEntry], publish: bool = True) -> IndexMeta:
+        """A new index of these entries, written in one commit."""
+        meta = self.engine.create(self.collection.name, ENCODERS)
+        self.write(meta.index, entries)
+        if publish:
+            self.engine.publish(meta.index)
+        return self.engine.meta(meta.index)
+
+    def write(self, index: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()) -> None:
+        """Write and remove, then commit."""
+        with self.engine.writer(index) as writer:
+            writer.write(entries)
+            writer.remove(removed)
+            writer.commit()
+
+    def ask(
+        self, index: str, words: str = "", vector: Any = None, access: Access = EVERYBODY, **rest: Any
+    ) -> LegsAnswer:
+        """The legs of one question."""
+        lexical = rest.pop("lexical", None) or LexicalQuery(tuple((term, 1.0) for term in terms(words)))
+        vectors = {} if vector is None else {"dense": np.asarray(vector, np.float32)}
+        documents = rest.pop("documents", 10)
+        return self.engine.legs(LegsRequest(index, lexical, vectors, access, documents, **rest))
+
+
+def embedded(folder: Path) -> Backend:
+    """The embedded engine in an empty folder."""
+    return Backend(
+        store=EmbeddedStore(folder / "collections" / COLLECTION.name),
+        engine=EmbeddedEngine(folder, lambda name: load(name, "abstracts")),
+    )
+
+
+BACKENDS: Mapping[str, Callable[[Path], Backend]] = {"embedded": embedded}
+
+
+def axis(number: int, second: int | None = None) -> np.ndarray:
+    """A unit vector along one axis, or halfway between two."""
+    vector = np.zeros(DIMENSION, np.float32)
+    vector[number] = 1.0
+    if second is not None:
+        vector[second] = 1.0
+    return vector / np.linalg.norm(vector)
+
+
+@dataclass
+class Draft:
+    """A document as a test writes it: one text and one vector for each passage."""
+
+    id: str
+    texts: Sequence[str]
+    title: str = ""
+    labels: frozenset[str] = frozenset({"public"})
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    version: int = 1
+    vectors: Sequence[np.ndarray] | None = None
+    heading: str = ""
+
+    def entry(self) -> IndexEntry:
+        """The draft as an index takes it."""
+        passages = tuple(
+            Passage(self.id, self.version, number, self.title, self.heading, text)
+            for number, text in enumerate(self.texts)
+        )
+        vectors = self.vectors if self.vectors is not None else [axis(0)] * len(self.texts)
+        stacked = np.stack(vectors).astype(np.float32)
+        return IndexEntry(self.id, self.version, self.labels, self.fields, passages, {"dense": stacked})
+
+
+WORDS = ("heart", "lung", "kidney", "fever", "cough", "aspirin", "trial", "placebo", "mortality", "edema")
+LABELS = ("public", "ward-a", "ward-b", "study")
+
+
+def random_drafts(seed: int, count: int) -> list[Draft]:
+    """Documents of one to four passages with random words, labels (sometimes none), fields and vectors."""
+    rng = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    return [_random_draft(rng, numbers, number) for number in range(count)]
+
+
+def _random_draft(rng: random.Random, numbers: Any, number: int) -> Draft:
+    size = rng.choice((1, 1, 2, 3, 4))
+    vectors = numbers.standard_normal((size, DIMENSION))
+    fields: dict[str, FieldValue] = {"journal": tuple(rng.sample(("Lancet", "BMJ", "JAMA"), rng.randint(1, 2)))}
+    if rng.random() < 0.8:
+        fields["year"] = float(rng.randint(2000, 2004))
+    if rng.random() < 0.8:
+        fields["published"] = date(2000, 1, 1 + rng.randrange(28))
+    return Draft(
+        id=f"doc/{number}@x#y",
+        title=" ".join(rng.choices(WORDS, k=2)),
+        texts=[" ".join(rng.choices(WORDS, k=rng.randint(1, 6))) for _ in range(size)],
+        labels=frozenset(rng.sample(LABELS, rng.choice((0, 1, 1, 2)))),
+        fields=fields,
+        vectors=list(vectors / np.linalg.norm(vectors, axis=1, keepdims=True)),
+    )

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from backends import EVERYBODY, WORDS, Backend, Draft, axis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mappings.analysis.words import terms
+from mappings.documents import Access
+from mappings.errors import InvalidInput, ModelError, NotFound
+from search.protocols import LegsRequest, LexicalQuery
+
+relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def found(answer, leg="bm25"):
+    return [item.passage for item in answer.rankings[leg]]
+
+
+def test_an_answer_has_a_leg_for_words_and_one_for_each_vector_field(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    answer = backend.ask(meta.index, "heart", axis(0))
+    assert {name: [(item.passage, item.document) for item in leg] for name, leg in answer.rankings.items()} == {
+        "bm25": [("a@1#0", "a")],
+        "dense": [("a@1#0", "a")],
+    }
+    assert answer.rankings["dense"][0].score == pytest.approx(1.0, abs=1e-3)
+    assert (answer.total.value, answer.total.relation, dict(answer.facets)) == (1, "exact", {})
+
+
+def test_equal_scores_are_ordered_by_passage_id(backend: Backend):
+    names = ["m", "c", "z", "a", "k"]
+    meta = backend.index([Draft(name, ["heart failure"]).entry() for name in names])
+    answer = backend.ask(meta.index, "heart", axis(0))
+    expected = [f"{name}@1#0" for name in sorted(names)]
+    assert found(answer) == expected
+    assert found(answer, "dense") == expected
+
+
+def test_a_tie_at_the_cut_falls_to_the_lower_ids(backend: Backend):
+    names = [f"{number:03}" for number in reversed(range(60))]
+    meta = backend.index([Draft(name, ["heart failure"]).entry() for name in names])
+    answer = backend.ask(meta.index, "heart", axis(0), documents=7)
+    expected = [f"{name}@1#0" for name in sorted(names)[:7]]
+    assert found(answer) == expected
+    assert found(answer, "dense") == expected
+
+
+def test_a_leg_brings_distinct_documents_however_many_passages_they_have(backend: Backend):
+    long = Draft("long", ["heart heart heart"] * 40, vectors=[axis(0)] * 40)
+    others = [Draft(f"short{n}", ["heart and other words here"], vectors=[axis(0, 1)]) for n in range(8)]
+    meta = backend.index([draft.entry() for draft in (long, *others)])
+    answer = backend.ask(meta.index, "heart", axis(0), documents=5)
+    for leg in ("bm25", "dense"):
+        documents = [item.document for item in answer.rankings[leg]]
+        assert list(dict.fromkeys(documents)) == ["long", "short0", "short1", "short2", "short3"]
+        assert len(documents) == 44
+
+
+def test_rarer_words_and_repeated_words_count_more(backend: Backend):
+    drafts = [Draft("common", ["heart lung"]), Draft("rare", ["kidney lung"]), Draft("twice", ["heart heart"])]
+    meta = backend.index([draft.entry() for draft in drafts])
+    assert found(backend.ask(meta.index, "heart kidney")) == ["rare@1#0", "twice@1#0", "common@1#0"]
+
+
+def test_a_repeated_query_word_counts_as_often_as_it_stands_there(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry(), Draft("b", ["lung"]).entry()])
+    once = backend.ask(meta.index, "heart").rankings["bm25"][0].score
+    twice = backend.ask(meta.index, "heart heart").rankings["bm25"][0].score
+    assert twice == pytest.approx(2 * once, rel=1e-3)
+
+
+def test_a_title_match_weighs_more_than_the_same_word_in_the_body(backend: Backend):
+    drafts = [Draft("body", ["heart"], title="lung"), Draft("title", ["lung"], title="heart")]
+    meta = backend.index([draft.entry() for draft in drafts])
+    assert found(backend.ask(meta.index, "heart")) == ["title@1#0", "body@1#0"]
+
+
+def test_a_phrase_matches_in_order_only(backend: Backend):
+    drafts = [
+        Draft("order", ["congestive heart failure"]),
+        Draft("apart", ["failure of the congestive heart"]),
+        Draft("spanning", ["failure"], title="congestive heart"),
+    ]
+    meta = backend.index([draft.entry() for draft in drafts])
+    words = tuple(terms("congestive heart failure"))
+    answer = backend.ask(meta.index, lexical=LexicalQuery((), ((words, 1.0),)))
+    assert (found(answer), answer.total.value) == (["order@1#0"], 1)
+
+
+def test_a_phrase_keeps_the_place_of_a_stop_word(backend: Backend):
+    meta = backend.index([Draft("a", ["shortness of breath"]).entry()])
+    words = tuple(terms("shortness breath"))
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((), ((words, 1.0),)))) == []
+
+
+def test_a_phrase_in_a_later_passage_counts_its_document_once(backend: Backend):
+    texts = ["nothing here", "congestive heart failure", "congestive heart failure"]
+    meta = backend.index([Draft("a", texts).entry(), Draft("b", ["heart"]).entry()])
+    words = tuple(terms("heart failure"))
+    answer = backend.ask(meta.index, lexical=LexicalQuery((), ((words, 1.0),)))
+    assert (sorted(found(answer)), answer.total.value) == (["a@1#1", "a@1#2"], 1)
+
+
+def test_expansions_are_weighted(backend: Backend):
+    meta = backend.index([Draft("full", ["hypertension"]).entry(), Draft("short", ["htn"]).entry()])
+    query = LexicalQuery((("htn", 1.0), ("hypertens", 0.5)))
+    leg = backend.ask(meta.index, lexical=query).rankings["bm25"]
+    assert [item.document for item in leg] == ["short", "full"]
+    assert leg[1].score == pytest.approx(leg[0].score / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("words", ["", "the of and", "absentword"])
+def test_words_that_match_nothing_leave_the_vectors_their_leg(backend: Backend, words):
+    meta = backend.index([Draft("a", ["heart"], fields={"journal": "BMJ"}).entry()])
+    answer = backend.ask(meta.index, words, axis(0), facets=("journal",))
+    assert (found(answer), found(answer, "dense"), answer.total.value) == ([], ["a@1#0"], 0)
+    assert dict(answer.facets) == {"journal": ()}
+
+
+def test_an_empty_index_answers_with_nothing(backend: Backend):
+    meta = backend.index([])
+    answer = backend.ask(meta.index, "heart", axis(0), facets=("journal", "year"))
+    assert (found(answer), found(answer, "dense"), answer.total.value) == ([], [], 0)
+    assert (meta.documents, meta.passages) == (0, 0)
+
+
+def test_an_unknown_index_is_not_found(backend: Backend):
+    for name in ("abstracts-99", "nonsense", "../abstracts-1", ""):
+        with pytest.raises(NotFound):
+            backend.engine.legs(LegsRequest(name, LexicalQuery((("heart", 1.0),)), {}, EVERYBODY, 5))
+        with pytest.raises(NotFound):
+            backend.engine.passages(name, ["a@1#0"], EVERYBODY)
+
+
+def test_a_vector_of_another_encoder_is_refused(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    with pytest.raises(ModelError, match="dense"):
+        backend.ask(meta.index, "heart", np.ones(DIMENSION_OF_ANOTHER, np.float32))
+    with pytest.raises(ModelError, match="other"):
+        request = LegsRequest(meta.index, LexicalQuery(()), {"other": axis(0)}, EVERYBODY, 5)
+        backend.engine.legs(request)
+
+
+DIMENSION_OF_ANOTHER = 5
+
+
+def test_an_unknown_facet_or_sort_is_named(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    with pytest.raises(InvalidInput, match="colour"):
+        backend.ask(meta.index, "heart", facets=("colour",))
+    with pytest.raises(InvalidInput, match="sort"):
+        backend.ask(meta.index, "heart", sort="colour")
+
+
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), documents=st.integers(1, 90))
+@relaxed
+def test_every_matching_passage_is_found_and_sorted(library, words, documents):
+    backend, index, drafts = library
+    leg = backend.ask(index, " ".join(words), documents=documents).rankings["bm25"]
+    assert [(-item.score, item.passage) for item in leg] == sorted((-item.score, item.passage) for item in leg)
+    allowed = reference.matching(reference.visible(drafts, EVERYBODY), " ".join(words))
+    known = {key for draft in allowed for key in reference.matching_passages(draft, " ".join(words))}
+    assert {item.passage for item in leg} <= known
+    assert len({item.document for item in leg}) == min(documents, len(allowed))
+    if documents > len(allowed):
+        assert {item.passage for item in leg} == known
+
+
+@given(seed=st.integers(0, 10_000), documents=st.integers(1, 90))
+@relaxed
+def test_vectors_are_ranked_exactly(library, seed, documents):
+    backend, index, drafts = library
+    vector = np.random.default_rng(seed).standard_normal(8).astype(np.float32)
+    vector /= np.linalg.norm(vector)
+    leg = backend.ask(index, "", vector, documents=documents).rankings["dense"]
+    expected = reference.nearest(reference.visible(drafts, EVERYBODY), vector, documents)
+    assert {item.passage for item in leg} == set(expected)
+    assert len({item.document for item in leg}) == min(documents, sum(bool(draft.labels) for draft in drafts))
+
+
+def test_nobody_sees_anything_without_labels(library):
+    backend, index, _ = library
+    answer = backend.ask(index, "heart", axis(0), access=Access("nobody", frozenset()), facets=("journal",))
+    assert (found(answer), found(answer, "dense"), answer.total.value) == ([], [], 0)
+    assert dict(answer.facets) == {"journal": ()}
