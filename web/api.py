@@ -12,7 +12,7 @@ from mappings.collection import Collection
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.protocols import StoredDocument
 from search.query import Query, Results
-from web import auth, context, export, forms, wire
+from web import auth, context, export, filters, forms, wire
 from web.errors import MediaTypeError
 
 blueprint = Blueprint("api", __name__, url_prefix="/v1")
@@ -117,7 +117,7 @@ def _asked(query: Query) -> Mapping[str, Any]:
         "aspect": query.aspect,
         "with": list(query.having),
         "without": list(query.lacking),
-        "filters": forms.filters.spelled(query.filters),
+        "filters": filters.spelled(query.filters),
     }
     further = {"sort": query.sort} if query.sort != "relevance" else {}
     return (
@@ -149,7 +149,7 @@ def cited(name: str, items: Sequence[export.Citation], title: str) -> Response:
     """Citations as a file to keep."""
     form = export.WRITERS[name]
     response = make_response(form.write(items))
-    response.mimetype = form.media_type
+    response.headers["Content-Type"] = f"{form.media_type}; charset=utf-8"
     stem = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in title)[
         :80
     ]

@@ -49,7 +49,8 @@ def _range(field: Field, value: Any, where: str) -> Range:
     upper = None if high is None else bound(high, field, where)
     if lower is None and upper is None:
         raise InvalidInput(f"{field.name} needs a lower or an upper bound: 'gte', 'lte' or both", field=where)
-    if lower is not None and upper is not None and lower > upper:
+    # Both bounds are of the field's type, so they compare.
+    if lower is not None and upper is not None and lower > upper:  # type: ignore[operator]
         raise InvalidInput(f"{field.name}: the lower bound {low} is above the upper bound {high}", field=where)
     return Range(field.name, lower, upper)
 

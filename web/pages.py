@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from flask import Blueprint, make_response, redirect, render_template, request, session, url_for
+from flask import Blueprint, g, make_response, redirect, render_template, request, session, url_for
 from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
-from web import api, auth, context, forms, view
+from web import api, auth, context, export, forms, view
 from web.links import State
 
 blueprint = Blueprint("pages", __name__)
@@ -27,7 +27,7 @@ def know_the_caller() -> None:
 @blueprint.context_processor
 def for_every_page() -> dict[str, object]:
     """What the frame around each page shows."""
-    return {"caller": context.g.get("caller"), "form_token": auth.form_token, "asset": view.asset}
+    return {"caller": g.get("caller"), "form_token": auth.form_token, "asset": view.asset}
 
 
 @blueprint.get("/")
@@ -101,7 +101,7 @@ def cite() -> Response:
     collection = api.collection_of(arguments.get("collection", ""))
     stored = api.opened(collection.name, arguments.get("id", ""), "cite")
     assert stored.document is not None  # noqa: S101 - `opened` never gives a tombstone
-    return api.cited(name, [api.export.citation(stored.document, collection.name)], stored.id)
+    return api.cited(name, [export.citation(stored.document, collection.name)], stored.id)
 
 
 @blueprint.get("/login")
@@ -115,7 +115,7 @@ def send_log_in() -> Response:
     """Open a session for the token in the form."""
     auth.check_form_token()
     try:
-        context.g.caller = auth.log_in(request.form.get("token", ""))
+        g.caller = auth.log_in(request.form.get("token", ""))
     except Unauthorized as error:
         return login_page(error)
     context.log(context.audit("login", "", {}, []))

@@ -379,11 +379,15 @@ class DocumentPage:
 
 def section_view(section: Section, number: int, sentences: Sequence[str]) -> SectionView:
     """A section with those of the sentences marked that stand in it."""
-    spans = [span for sentence in sentences if (span := find(sentence, section.text))]
+    # A passage made of whole sections writes each heading into its text: the evidence may begin with it.
+    tried = (find(sentence, section.text) or find(sentence.partition(":")[2], section.text) for sentence in sentences)
+    spans = [span for span in tried if span]
     return SectionView(section.heading, segments(section.text, spans), f"section-{number}")
 
 
 def find(sentence: str, text: str) -> Span | None:
     """Where `sentence` stands in `text`; line breaks and runs of spaces count as one space."""
+    if not sentence.strip():
+        return None
     match = re.search(r"\s+".join(re.escape(word) for word in sentence.split()), text)
     return Span(match.start(), match.end()) if match else None

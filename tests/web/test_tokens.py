@@ -23,10 +23,18 @@ def test_a_token_is_verified_and_its_secret_is_not_kept(tmp_path):
     found = tokens.verified(tokens.listed(tmp_path), text)
     assert found is not None
     assert (found.user, found.labels) == ("ada", {"clinical", "public"})
-    assert found.as_json() == {"id": identifier, "user": "ada", "labels": ["clinical", "public"], "created": found.created}
+    assert found.as_json() == {
+        "id": identifier,
+        "user": "ada",
+        "labels": ["clinical", "public"],
+        "created": found.created,
+    }
 
 
-@pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + "x", lambda t: t.replace("medley", "other"), lambda t: "", lambda t: "_" * 9])
+@pytest.mark.parametrize(
+    "change",
+    [lambda t: t[:-1], lambda t: t + "x", lambda t: t.replace("medley", "other"), lambda t: "", lambda t: "_" * 9],
+)
 def test_an_altered_token_is_refused(tmp_path, change):
     text = tokens.add(tmp_path, "ada", ["*"])
     assert tokens.verified(tokens.listed(tmp_path), change(text)) is None
@@ -65,7 +73,15 @@ def test_nothing_is_lost_when_several_add_at_once(tmp_path):
 
 @pytest.mark.parametrize(
     ("user", "labels", "field"),
-    [("", ["a"], "user"), (" ", ["a"], "user"), ("a\nb", ["a"], "user"), ("a" * 101, ["a"], "user"), ("ada", [], "labels"), ("ada", [""], "labels"), ("ada", ["a\x00"], "labels")],
+    [
+        ("", ["a"], "user"),
+        (" ", ["a"], "user"),
+        ("a\nb", ["a"], "user"),
+        ("a" * 101, ["a"], "user"),
+        ("ada", [], "labels"),
+        ("ada", [""], "labels"),
+        ("ada", ["a\x00"], "labels"),
+    ],
 )
 def test_unusable_names_are_refused(tmp_path, user, labels, field):
     with pytest.raises(InvalidInput) as caught:
@@ -77,7 +93,7 @@ def test_unusable_names_are_refused(tmp_path, user, labels, field):
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"tokens": [{}]}', '{"tokens": 3}'])
 def test_a_damaged_file_lets_nobody_in(tmp_path, content):
     (tmp_path / "tokens.json").write_text(content)
-    with pytest.raises(Unavailable, match="tokens.json"):
+    with pytest.raises(Unavailable, match=r"tokens\.json"):
         tokens.listed(tmp_path)
 
 
@@ -97,5 +113,5 @@ def test_one_secret_for_all_processes(tmp_path):
 
 def test_a_damaged_secret_is_refused(tmp_path):
     (tmp_path / "session.key").write_bytes(b"short")
-    with pytest.raises(Unavailable, match="session.key is damaged"):
+    with pytest.raises(Unavailable, match=r"session\.key is damaged"):
         kept_secret(tmp_path / "session.key")
