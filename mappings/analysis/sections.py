@@ -27,12 +27,12 @@ _NOTE_HEADING: Final = re.compile(
 )
 _OWN_LINE: Final = re.compile(r"^[ \t*#=_]{0,8}(?P<head>[A-Z][A-Za-z/&'()\- ]{1,60})[ \t\r*#=_]{0,8}$", re.MULTILINE)
 _VALUE: Final = re.compile(r"[ \t,]*[<>~]?\d(?!\d?[.)]\s)")
+_LABEL_PLACE: Final = r"(?:\A|(?<=[.!?)\]])[ ]{1,4}|\n)[ \t]{0,4}"
 _ABSTRACT_LABEL: Final = re.compile(
-    r"(?:\A|(?<=[.!?)\]]) |(?<=[.!?)\]])  |(?<=\n))[ \t]{0,8}(?P<head>[A-Z][A-Za-z/&'\-]*+(?:,?[ ]{1,2}[A-Za-z/&'\-]++){0,8}+)"
-    r"(?P<colon>[ ]?:)"
+    _LABEL_PLACE + r"(?P<head>[A-Z][A-Za-z/&'\-]*+(?:,?[ ]{1,2}[A-Za-z/&'\-]++){0,8}+)[ ]?:"
 )
 _BARE_LABEL: Final = re.compile(
-    r"(?:\A|(?<=[.!?)\]]) |(?<=\n))(?P<head>[A-Z]{3,}+(?:,? (?:AND|OF|[A-Z]{3,}+)){0,5}+)(?= [A-Z0-9][a-z0-9 ])"
+    _LABEL_PLACE + r"(?P<head>[A-Z]{3,}+(?:,? (?:AND|OF|[A-Z]{3,}+)){0,5}+)(?= [A-Z0-9][A-Za-z0-9]*[ ,-])"
 )
 _LEAST_UNKNOWN: Final = 5
 _EDGES: Final = " \t\r\n,"

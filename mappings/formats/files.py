@@ -8,15 +8,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from mappings.documents import Rejection
+from mappings.documents import Document, Rejection
 from mappings.errors import InvalidInput
 
 MAX_LINE_BYTES: Final = 64 << 20
 _CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+class Placed(NamedTuple):
+    """What a reader makes of one record, and the record's place in its file, such as "line 12"."""
+
+    position: str
+    item: Document | Rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +34,14 @@ class Line:
     number: int
     content: bytes
 
+    @property
+    def position(self) -> str:
+        """The place of the line in its file."""
+        return f"line {self.number}"
+
     def rejected(self, reason: str, field: str | None = None) -> Rejection:
         """The line as a rejection."""
-        return Rejection(self.source, f"line {self.number}", reason, field)
+        return Rejection(self.source, self.position, reason, field)
 
 
 def files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:

@@ -1,18 +1,22 @@
 """Health articles with one passage a question: `id`, `title`, `source`, `passages` of `id` and `text` (MedQuAD).
 
-A passage's `question` and `question_type` are the query and its aspect: they never enter the document. Each passage is
-one section, in order and even when empty, so that section n is the source's passage n.
+A passage's `question` and `question_type` are the query and its aspect: they never enter the document. The passage
+`<id>-<n>` is section n - 1, whatever the source left out before it: empty sections stand in the gaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from mappings.collection import Collection
 from mappings.documents import Document, Section
 from mappings.formats.fields import fields_of, id_of, labels_of, objects_of, text_of
 from mappings.formats.records import json_lines
+
+_NUMBER: Final = re.compile(r"-(\d{1,6})$")
+_WIDEST_GAP: Final = 1000
 
 
 def parse(record: Mapping[str, Any], collection: Collection) -> Document:
@@ -20,10 +24,21 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
     return Document(
         id=id_of(record),
         title=text_of(record, "title").strip(),
-        sections=tuple(Section("", text_of(part, "text")) for part in objects_of(record, "passages")),
+        sections=tuple(_sections(objects_of(record, "passages"))),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
     )
+
+
+def _sections(parts: list[Mapping[str, Any]]) -> Iterator[Section]:
+    count = 0
+    for part in parts:
+        number = _NUMBER.search(id_of(part))
+        for _ in range(count, min(int(number[1]) - 1, count + _WIDEST_GAP) if number else count):
+            yield Section("", "")
+            count += 1
+        yield Section("", text_of(part, "text"))
+        count += 1
 
 
 read = json_lines(parse)

@@ -9,18 +9,18 @@ from typing import Final
 from mappings.collection import Collection
 from mappings.documents import MAX_TEXT_CHARACTERS, Document, Rejection, clean
 from mappings.errors import InvalidInput
-from mappings.formats.files import chunks
+from mappings.formats.files import Placed, chunks
 from mappings.formats.jsonl import split
 
 SUFFIXES: Final = (".txt", ".text", ".note")
 
 
-def read(path: Path, collection: Collection) -> Iterator[Document | Rejection]:
+def read(path: Path, collection: Collection) -> Iterator[Placed]:
     """The one note of a file, split into sections as the collection's kind says; or why it was not taken."""
     try:
-        yield _note(path, collection)
+        yield Placed("file", _note(path, collection))
     except InvalidInput as error:
-        yield Rejection(str(path), "file", error.message, error.field)
+        yield Placed("file", Rejection(str(path), "file", error.message, error.field))
 
 
 def _note(path: Path, collection: Collection) -> Document:

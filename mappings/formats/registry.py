@@ -11,14 +11,14 @@ from mappings.collection import Collection
 from mappings.documents import Document, Rejection
 from mappings.errors import InvalidInput
 from mappings.formats import beir, jsonl, labelled_abstracts, medquad, mtsamples, notes, records, scifact
-from mappings.formats.files import files
+from mappings.formats.files import Placed, files
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
     """How one format is read. `read` takes one file; `suffixes` choose the files of a folder."""
 
-    read: Callable[[Path, Collection], Iterator[Document | Rejection]]
+    read: Callable[[Path, Collection], Iterator[Placed]]
     about: str
     suffixes: tuple[str, ...] = records.SUFFIXES
 
@@ -47,28 +47,24 @@ def read(path: Path, format: str, collection: Collection) -> Iterator[Document |
     return _unique(_all(path, files(path, reader.suffixes), reader, collection))
 
 
-def _all(
-    path: Path, found: list[Path], reader: Reader, collection: Collection
-) -> Iterator[tuple[Path, Document | Rejection]]:
+def _all(path: Path, found: list[Path], reader: Reader, collection: Collection) -> Iterator[tuple[Path, Placed]]:
     for file in found:
         try:
-            for item in reader.read(file, collection):
-                yield file, item
+            for placed in reader.read(file, collection):
+                yield file, placed
         except InvalidInput as error:
             if file == path:
                 raise
-            yield file, Rejection(str(file), "file", error.message, error.field)
+            yield file, Placed("file", Rejection(str(file), "file", error.message, error.field))
 
 
-def _unique(items: Iterator[tuple[Path, Document | Rejection]]) -> Iterator[Document | Rejection]:
+def _unique(items: Iterator[tuple[Path, Placed]]) -> Iterator[Document | Rejection]:
     seen: set[int] = set()
-    for file, item in items:
+    for file, (position, item) in items:
         if isinstance(item, Document):
             key = hash(item.id)
             if key in seen:
-                yield Rejection(
-                    str(file), f"id {item.id}", f"the id {item.id!r} was there before; the first is kept", "id"
-                )
+                yield Rejection(str(file), position, f"the id {item.id!r} was there before; the first is kept", "id")
                 continue
             seen.add(key)
         yield item

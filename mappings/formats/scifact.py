@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
 
 from mappings.collection import Collection
@@ -17,7 +18,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
     return Document(
         id=id_of(record, "doc_id" if "doc_id" in record or "cord_id" not in record else "cord_id"),
         title=text_of(record, "title").strip(),
-        sections=split(" ".join(texts_of(record, "abstract")), collection),
+        sections=split(unescape(" ".join(texts_of(record, "abstract"))), collection),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
     )
