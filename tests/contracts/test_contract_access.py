@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from datetime import date
 
+import contract_reference as reference
 import numpy as np
 import pytest
-import reference
 from backends import EVERYBODY, LABELS, WORDS, Backend, Draft, axis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

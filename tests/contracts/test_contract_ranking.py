@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import contract_reference as reference
 import numpy as np
 import pytest
-import reference
 from backends import EVERYBODY, WORDS, Backend, Draft, axis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -139,8 +139,8 @@ def test_a_vector_of_another_encoder_is_refused(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     with pytest.raises(ModelError, match="dense"):
         backend.ask(meta.index, "heart", np.ones(DIMENSION_OF_ANOTHER, np.float32))
+    request = LegsRequest(meta.index, LexicalQuery(()), {"other": axis(0)}, EVERYBODY, 5)
     with pytest.raises(ModelError, match="other"):
-        request = LegsRequest(meta.index, LexicalQuery(()), {"other": axis(0)}, EVERYBODY, 5)
         backend.engine.legs(request)
 
 

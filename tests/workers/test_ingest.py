@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from encoders.hashing import HashingEncoder
+from mappings.collection import load
+from mappings.documents import Access, Document, Section
+from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.store import EmbeddedStore
+from search.protocols import LegsRequest, LexicalQuery, State
+from workers import ingest as module
+from workers.ingest import Outcome, delete, ingest, rebuild, verify
+
+NOTES = load("notes")
+EVERYBODY = Access("tester", frozenset({"*"}))
+
+
+class Counting:
+    """The hashing encoder, which counts texts, and refuses one that holds a poison word, as a model may."""
+
+    def __init__(self, dimension: int = 64) -> None:
+        self._encoder = HashingEncoder(dimension)
+        self.fingerprint = self._encoder.fingerprint
+        self.dimension = dimension
+        self.texts = 0
+        self.down = False
+
+    def encode_queries(self, texts):
+        return self._encoder.encode_queries(texts)
+
+    def encode_passages(self, texts):
+        if self.down:
+            raise Unavailable("the model server does not answer")
+        if any("poison" in text for text in texts):
+            raise RuntimeError("token out of range")
+        self.texts += len(texts)
+        return self._encoder.encode_passages(texts)
+
+
+class World:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.engine = EmbeddedEngine(home, lambda name: NOTES)
+        self.store = EmbeddedStore(home / "collections" / "notes")
+        self.encoder = Counting()
+
+    @property
+    def encoders(self):
+        return {"dense": self.encoder}
+
+    def put(self, *documents: Document):
+        return self.store.put(documents)
+
+    def ingest(self, **rest) -> list[Outcome]:
+        return list(ingest(self.store, self.engine, self.encoders, NOTES, **rest))
+
+    def rebuild(self, **rest) -> list[Outcome]:
+        return list(rebuild(self.store, self.engine, self.encoders, NOTES, grace=0.0, **rest))
+
+    def delete(self, *ids: str) -> list[Outcome]:
+        return list(delete(self.store, self.engine, self.encoders, NOTES, ids))
+
+    def found(self, term: str, index: str | None = None) -> list[str]:
+        index = index or self.engine.resolve("notes").index
+        vector = self.encoder.encode_queries([term])[0]
+        request = LegsRequest(index, LexicalQuery(((term, 1.0),)), {"dense": vector}, EVERYBODY, 1000)
+        return sorted({item.document for item in self.engine.legs(request).rankings["bm25"]})
+
+    def counts(self):
+        return dict(self.store.counts(self.engine.resolve("notes").index).states)
+
+
+@pytest.fixture
+def world(tmp_path) -> World:
+    return World(tmp_path)
+
+
+def note(name: str, text: str = "heart failure", **fields) -> Document:
+    sections = (Section("HISTORY", text), Section("PLAN", "Rest and fluids."))
+    return Document(name, "Consultation", sections, frozenset({"clinical"}), fields)
+
+
+def test_documents_are_indexed_and_found(world):
+    world.put(note("a"), note("b", "lung edema"))
+    assert world.ingest() == [Outcome("a", 1, State.INDEXED, 2), Outcome("b", 1, State.INDEXED, 2)]
+    assert (world.found("heart"), world.found("edema")) == (["a"], ["b"])
+    assert world.counts() == {State.INDEXED: 2}
+    assert verify(world.store, world.engine, "notes-1") == []
+
+
+def test_nothing_is_done_twice(world):
+    world.put(note("a"))
+    world.ingest()
+    world.put(note("a"))
+    assert (world.ingest(), world.encoder.texts) == ([], 2)
+
+
+def test_only_the_ids_asked_for_are_indexed(world):
+    world.put(note("a"), note("b"), note("c"))
+    assert [outcome.id for outcome in world.ingest(ids=["c", "absent"])] == ["c"]
+    assert world.counts() == {State.INDEXED: 1, State.RECEIVED: 2}
+
+
+def test_a_change_replaces_and_a_deletion_removes(world):
+    world.put(note("a"), note("b"))
+    world.ingest()
+    world.put(note("a", "kidney stones"))
+    assert world.ingest() == [Outcome("a", 2, State.INDEXED, 2)]
+    assert (world.found("heart"), world.found("kidney")) == (["b"], ["a"])
+    assert world.delete("b", "absent") == [Outcome("b", 2, State.INDEXED, deleted=True)]
+    assert world.found("heart") == []
+    assert world.delete("b") == []
+    world.put(note("b"))
+    assert world.ingest() == [Outcome("b", 3, State.INDEXED, 2)]
+    assert world.found("heart") == ["b"]
+
+
+def test_a_poison_document_fails_alone_with_its_cause(world):
+    world.put(*(note(f"n{number:02}", "poison" if number in (3, 11) else "heart") for number in range(20)))
+    outcomes = world.ingest()
+    failed = [outcome for outcome in outcomes if outcome.state is State.FAILED]
+    assert [(outcome.id, outcome.cause) for outcome in failed] == [
+        ("n03", "RuntimeError: token out of range"),
+        ("n11", "RuntimeError: token out of range"),
+    ]
+    assert len(world.found("heart")) == 18
+    assert world.counts() == {State.INDEXED: 18, State.FAILED: 2}
+    assert world.ingest() == []
+
+
+def test_a_field_of_the_wrong_type_fails_alone_and_names_the_field(world):
+    world.put(note("a"), note("b", date="yesterday"), note("c"))
+    failed = [outcome for outcome in world.ingest() if outcome.cause]
+    assert [(outcome.id, "date" in outcome.cause) for outcome in failed] == [("b", True)]
+    assert world.found("heart") == ["a", "c"]
+
+
+def test_a_failed_document_is_tried_again_on_request_and_when_it_changes(world):
+    world.put(note("a", "poison"))
+    world.ingest()
+    assert world.store.retry("notes-1") == 1
+    assert [outcome.state for outcome in world.ingest()] == [State.FAILED]
+    assert world.store.states("notes-1", State.FAILED)[0].attempts == 2
+    world.put(note("a", "heart"))
+    assert world.ingest() == [Outcome("a", 2, State.INDEXED, 2)]
+
+
+def test_the_earlier_version_of_what_now_fails_is_not_found_any_more(world):
+    world.put(note("a"))
+    world.ingest()
+    world.put(note("a", "heart poison"))
+    world.ingest()
+    assert world.found("heart") == []
+
+
+def test_a_model_that_is_down_is_no_documents_fault(world):
+    world.put(note("a"))
+    world.encoder.down = True
+    with pytest.raises(Unavailable):
+        world.ingest()
+    world.encoder.down = False
+    assert world.ingest() == [Outcome("a", 1, State.INDEXED, 2)]
+
+
+def test_a_version_superseded_while_it_was_encoded_is_done_again(world, monkeypatch):
+    world.put(note("a"), note("b"))
+    encode = world.encoder.encode_passages
+
+    def change_meanwhile(texts):
+        world.put(note("a", "kidney"))
+        world.store.delete(["b"])
+        return encode(texts)
+
+    monkeypatch.setattr(world.encoder, "encode_passages", change_meanwhile)
+    outcomes = world.ingest()
+    assert outcomes == [
+        Outcome("b", 2, State.INDEXED, deleted=True),
+        Outcome("a", 2, State.INDEXED, 2),
+    ] or outcomes == [
+        Outcome("a", 2, State.INDEXED, 2),
+        Outcome("b", 2, State.INDEXED, deleted=True),
+    ]
+    assert (world.found("heart"), world.found("kidney")) == ([], ["a"])
+
+
+def test_progress_is_told(world, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 2)
+    world.put(*(note(f"n{number}") for number in range(5)))
+    told: list[tuple[int, int]] = []
+    world.ingest(progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_giving_up_in_the_middle_keeps_what_was_done(world, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 2)
+    world.put(*(note(f"n{number}") for number in range(6)))
+    with closing(ingest(world.store, world.engine, world.encoders, NOTES)) as outcomes:
+        for _ in range(3):
+            next(outcomes)
+    assert world.counts() == {State.INDEXED: 4, State.RECEIVED: 2}
+    assert len(world.ingest()) == 2
+    assert verify(world.store, world.engine, "notes-1") == []
+
+
+@pytest.mark.parametrize("repeats", [2_000, pytest.param(220_000, marks=pytest.mark.slow, id="5 MB")])
+def test_large_documents_pass_one_after_the_other(world, repeats):
+    world.put(*(note(f"big{number}", f"Word{number} and the heart. " * repeats) for number in range(3)), note("small"))
+    assert [outcome.state for outcome in world.ingest()] == [State.INDEXED] * 4
+    assert world.found("word1") == ["big1"]
+    assert world.found("heart") == ["big0", "big1", "big2", "small"]
+
+
+def test_an_index_of_another_encoder_is_refused(world):
+    world.put(note("a"))
+    world.ingest()
+    world.encoder = Counting(dimension=32)
+    world.put(note("b"))
+    with pytest.raises(ModelError, match="rebuild"):
+        world.ingest()
+
+
+def test_an_index_of_another_analysis_is_refused(world, monkeypatch):
+    world.put(note("a"))
+    world.ingest()
+    monkeypatch.setattr(module, "ANALYSIS_VERSION", "words-99")
+    with pytest.raises(ModelError, match="words-99"):
+        world.ingest()
+
+
+def test_a_second_ingestion_is_told_that_another_runs(world):
+    world.put(note("a"))
+    world.ingest()
+    with world.engine.writer("notes-1"), pytest.raises(Conflict):
+        world.ingest()
+
+
+def test_a_rebuild_with_another_encoder_takes_the_place_of_the_old_index(world):
+    world.put(note("a"), note("b"), note("c", "poison"))
+    world.ingest()
+    world.delete("b")
+    world.encoder = Counting(dimension=32)
+    outcomes = world.rebuild()
+    assert {outcome.id: outcome.state for outcome in outcomes} == {
+        "a": State.INDEXED,
+        "b": State.INDEXED,
+        "c": State.FAILED,
+    }
+    assert [(meta.index, published) for meta, published in world.engine.list("notes")] == [("notes-2", True)]
+    assert (world.found("heart"), world.counts()) == (["a"], {State.INDEXED: 1, State.FAILED: 1})
+    assert world.store.recorded("notes-1") == (0, 0)
+    assert world.ingest() == []
+
+
+def test_a_rebuild_of_nothing_makes_an_empty_index(world):
+    assert world.rebuild() == []
+    assert world.engine.resolve("notes").documents == 0
+
+
+def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 4)
+    world.put(*(note(f"n{number:02}") for number in range(12)))
+    world.ingest()
+    steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)
+    next(steps)
+    world.put(note("n01", "kidney"), note("new"))
+    world.delete("n02")
+    assert [outcome.id for outcome in world.ingest()] == ["n01", "new"]
+    assert world.found("kidney", "notes-1") == ["n01"]
+    list(steps)
+    assert world.engine.resolve("notes").index == "notes-2"
+    expected = [f"n{number:02}" for number in range(12) if number not in (1, 2)] + ["new"]
+    assert (world.found("heart"), world.found("kidney")) == (sorted(expected), ["n01"])
+    assert verify(world.store, world.engine, "notes-2") == []
+    with pytest.raises(NotFound):
+        world.engine.meta("notes-1")
+
+
+def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 2)
+    world.put(*(note(f"n{number}") for number in range(4)))
+    world.ingest()
+    world.put(*(note(f"m{number}") for number in range(4)))
+    steps = ingest(world.store, world.engine, world.encoders, NOTES)
+    next(steps)
+    meta = world.engine.create("notes", {"dense": (world.encoder.fingerprint, world.encoder.dimension)})
+    world.engine.publish(meta.index)
+    list(steps)
+    assert len(world.found("heart", meta.index)) == 8
+
+
+@pytest.mark.parametrize("moment", ["encoding", "given up"])
+def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 2)
+    world.put(*(note(f"n{number}") for number in range(6)))
+    world.ingest()
+    world.encoder = Counting(dimension=32)
+    steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)
+    next(steps)
+    if moment == "given up":
+        steps.close()
+    else:
+        world.encoder.down = True
+        with pytest.raises(Unavailable):
+            list(steps)
+    assert [(meta.index, published) for meta, published in world.engine.list("notes")] == [("notes-1", True)]
+    assert world.store.recorded("notes-2") == (0, 0)
+    assert len(world.store.pending("notes-2", 100)) == 6
+
+
+def test_verify_says_what_is_missing(world):
+    world.put(note("a"), note("b"))
+    world.ingest()
+    with world.engine.writer("notes-1") as writer:
+        writer.remove(["a"])
+        writer.commit()
+    assert verify(world.store, world.engine, "notes-1") == [
+        "it holds 1 documents, the store recorded 2",
+        "it holds 2 passages, the store recorded 4",
+    ]
+
+
+def test_vectors_of_an_index_are_those_of_its_passages(world):
+    world.put(note("a", "heart failure"), note("b", "kidney stones"))
+    world.ingest()
+    vector = world.encoder.encode_queries(["Consultation PLAN Rest and fluids."])[0]
+    leg = world.engine.legs(LegsRequest("notes-1", LexicalQuery(()), {"dense": vector}, EVERYBODY, 10)).rankings[
+        "dense"
+    ]
+    texts = world.engine.passages("notes-1", [item.passage for item in leg], EVERYBODY)
+    expected = [
+        float(np.dot(vector, world.encoder.encode_queries([texts[item.passage].model_text])[0])) for item in leg
+    ]
+    assert [item.score for item in leg] == pytest.approx(expected, abs=2e-3)
