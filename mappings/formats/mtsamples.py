@@ -12,7 +12,12 @@ from mappings.documents import Document
 from mappings.formats.fields import fields_of, id_of, labels_of, text_of
 from mappings.formats.records import json_lines
 
-_LINE_BREAK: Final = re.compile(r"(?<=[.:?!; ]),(?=[ ]{0,4}[A-Z0-9*(]|$)|(?<=[a-z)]),(?=[A-Z]|\d{1,2}\.[ ])")
+_LINE_BREAK: Final = re.compile(
+    r"(?<=[.:?!; ]),(?=[A-Z0-9*(]|$)"
+    r"|(?<=[:?!; ]),(?=[ ]{1,4}[A-Z0-9*(])"
+    r"|(?<=[a-z0-9)%]{2}\.)(?<! al\.)(?<! vs\.)(?<! etc\.),(?=[ ]{1,4}[A-Z0-9*(])"
+    r"|(?<=[a-z)]),(?=[A-Z]|\d{1,2}\.[ ])"
+)
 
 
 def restore_lines(text: str) -> str:
