@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,6 @@ def abstract(identifier: str, title: str, sections: Iterable[tuple[str, str]], *
         labels=LABELS,
         fields=dict(fields),
     )
-
-
-def joined(sentences: Sequence[str]) -> str:
-    """A list of sentences as one text."""
-    return " ".join(sentence.strip() for sentence in sentences)
 
 
 def pool(settings: Settings) -> Iterator[Document]:

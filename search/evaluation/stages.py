@@ -70,7 +70,7 @@ def legs(bench: Bench, question: Question) -> Legs:
 
 
 def _protocol(task: Task, question: Question, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
-    chosen = candidates(rankings[BM25], task.judgements[question.id], task.candidates or 0)
+    chosen = candidates(rankings[BM25], task.answers[question.id], task.candidates or 0)
     return {
         name: Ranking(item for item in ranking.items if item.document in chosen) for name, ranking in rankings.items()
     }

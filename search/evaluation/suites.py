@@ -157,8 +157,7 @@ def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:
 
 
 def _runs(medley: Medley, task: Task, options: Options, progress: stages.Progress | None) -> dict[str, Run]:
-    prepared = bench(medley, task, options.rerank)
-    found = stages.runs(prepared, progress)
+    found = stages.runs(bench(medley, task, options.rerank), progress)
     if task.reference:
         chosen = {item.id: _candidates(found, item.id) for item in task.questions} if task.candidates else None
         found = reference.runs(task, chosen) | found
@@ -170,8 +169,18 @@ def _candidates(found: Mapping[str, Run], question: str) -> frozenset[str]:
     return frozenset(key for run in found.values() for key in run[question])
 
 
+def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
+    """Judgements of a protocol's candidates only: a twin that is no candidate can't be ranked, so it isn't missed."""
+    chosen = {query: _candidates(runs, query) for query in task.judgements}
+    return {
+        query: {key: grade for key, grade in grades.items() if key in chosen[query]}
+        for query, grades in task.judgements.items()
+    }
+
+
 def _measured(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
-    rows, tests = _rows(task, runs, task.judgements, task.variant)
+    judgements = _within(task, runs) if task.candidates else task.judgements
+    rows, tests = _rows(task, runs, judgements, task.variant)
     if task.strict is not None and variants and not task.variant:
         more, others = _rows(task, runs, task.strict, STRICT)
         rows, tests = rows + more, tests + others

@@ -72,6 +72,11 @@ class Task:
     notes: tuple[str, ...] = ()
     reference: bool = False
 
+    @property
+    def answers(self) -> Judgements:
+        """The judgements that a candidate protocol makes sure of: those without twins."""
+        return self.judgements if self.strict is None else self.strict
+
     def sampled(self, number: int | None) -> Task:
         """The task on a fixed sample of its questions: the same ones on every machine and in every variant."""
         if number is None or number >= len(self.questions):

@@ -30,7 +30,21 @@ from workers.ingest import ingest
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")
 
-WORDS = "heart lung kidney liver brain asthma gout sepsis statin aspirin trial cohort risk dose child adult acute chronic".split()
+WORDS = (
+    "heart",
+    "lung",
+    "kidney",
+    "liver",
+    "brain",
+    "asthma",
+    "gout",
+    "sepsis",
+    "statin",
+    "aspirin",
+    "trial",
+    "cohort",
+    "dose",
+)
 
 
 class Overlap:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from encoders.labels.split import is_test_note
 from mappings.errors import InvalidInput, NotFound
 from search.evaluation.corpora import merged
-from search.evaluation.tasks import check_covid, cystic_fibrosis, medquad, press, scifact
+from search.evaluation.tasks import check_covid, cystic_fibrosis, medquad, notes, press, scifact
 from search.settings import Settings
 
 
@@ -29,7 +30,7 @@ def data(tmp_path: Path) -> Settings:
         tmp_path,
         "scifact/corpus.jsonl.gz",
         [
-            {"doc_id": 1, "title": "Zinc and colds.", "abstract": ["Zinc shortens colds. ", "We tried it."]},
+            {"doc_id": 1, "title": "Zinc and colds.", "abstract": ["Zinc shortens colds.", "We tried it."]},
             {"doc_id": 2, "title": "Sleep", "abstract": ["Sleep helps."]},
         ],
     )
@@ -132,7 +133,11 @@ def articles(data: Settings) -> Settings:
             },
         ],
     )
-    write(base, "medquad/cdv_test_passages.jsonl.gz", [{"passage": name} for name in ("A-1", "A-2", "A-3", "B-1")])
+    write(
+        base,
+        "medquad/cdv_test_passages.jsonl.gz",
+        [{"passage": name, "entity": "Gout"} for name in ("A-1", "A-2", "A-3", "B-1")],
+    )
     query = {"entity": "Gout", "aspect": "information", "aspect_heading": "information"}
     write(
         base,
@@ -203,3 +208,41 @@ def test_without_data_the_message_says_what_to_set(tmp_path: Path) -> None:
     (tmp_path / "scifact").mkdir()
     with pytest.raises(NotFound, match=r"claims_dev\.jsonl is missing \(nor is there claims_dev\.jsonl\.gz\)"):
         scifact.task(replace(Settings(), data=tmp_path))
+
+
+def test_medquad_gives_a_shared_id_to_the_judged_entity(articles: Settings) -> None:
+    base = Path(str(articles.data))
+    path = base / "medquad/documents.jsonl.gz"
+    known = gzip.decompress(path.read_bytes()).decode()
+    row = {"id": "A-1", "question": "?", "question_type": "information", "text": "Of another disease."}
+    twin = json.dumps({"id": "A", "title": "Other", "passages": [row]})
+    for text in (f"{twin}\n{known}", f"{known}\n{twin}"):
+        path.write_bytes(gzip.compress(text.encode()))
+        texts = {item.id: item.sections[0].text for item in medquad.tasks(articles)[0].corpus.documents()}
+        assert texts["A-1"] == "Uric acid."
+
+
+NOTE = "SUBJECTIVE:,  This woman has had hay fever since she was a child and comes for advice about it.,MEDICATIONS:,  She takes loratadine every morning and a nasal spray in the evening when it is bad."
+
+
+def test_notes_are_split_by_the_product_and_asked_by_their_labels(data: Settings) -> None:
+    held_out = [f"n{number}" for number in range(60) if is_test_note(f"n{number}")]
+    rows = [
+        {
+            "id": f"n{number}",
+            "name": f"Hay Fever - {number}",
+            "description": "Hay fever.",
+            "specialties": [],
+            "text": NOTE,
+        }
+        for number in range(60)
+    ]
+    write(Path(str(data.data)), "mtsamples/notes.jsonl.gz", rows)
+    task = notes.task(data)
+    documents = list(task.corpus.documents())
+    assert [item.id for item in documents] == held_out
+    assert [section.heading.lower() for section in documents[0].sections] == ["subjective", "medications"]
+    assert {item.text.lower() for item in task.questions} == {"hay fever subjective", "hay fever medications"}
+    wanted = next(item for item in task.questions if item.text.lower() == "hay fever medications")
+    assert set(task.judgements[wanted.id]) == {f"{name}#1" for name in held_out}
+    assert "0 labelled sections" in task.notes[1]

@@ -8,8 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mappings.documents import Document, Section
+from mappings import collection as kinds
+from mappings.collection import Collection
+from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
+from mappings.formats.beir import parse
 from search.evaluation.data import lines, present, records
 from search.evaluation.task import Corpus, Question, Task
 
@@ -65,7 +68,7 @@ def _notes(
 
 
 def _corpus(path: Path, kind: str) -> tuple[list[Document], int]:
-    labels = frozenset({"clinical"}) if kind in ("notes", "reports") else frozenset({"public"})
+    collection = kinds.load(kind)
     found: dict[str, Document] = {}
     seen: dict[str, int] = {}
     for number, record in records(path, ("_id",)):
@@ -78,15 +81,15 @@ def _corpus(path: Path, kind: str) -> tuple[list[Document], int]:
         seen[identifier] = number
         title, text = (_text(record, key, path, number) for key in ("title", "text"))
         if title.strip() or text.strip():
-            found[identifier] = _document(identifier, title, text, labels, f"{path}, line {number}")
+            found[identifier] = _document(identifier, title, text, collection, f"{path}, line {number}")
     if not found:
         raise InvalidInput(f'{path} holds no document; a line is {{"_id": …, "title": …, "text": …}}', field=path.name)
     return list(found.values()), len(seen) - len(found)
 
 
-def _document(identifier: str, title: str, text: str, labels: frozenset[str], place: str) -> Document:
+def _document(identifier: str, title: str, text: str, collection: Collection, place: str) -> Document:
     try:
-        return Document(identifier, title, (Section("", text),), labels)
+        return parse({"_id": identifier, "title": title, "text": text}, collection)
     except MedleyError as error:
         raise InvalidInput(f"{place}: {error.message}", field=error.field) from error
 

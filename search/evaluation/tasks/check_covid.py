@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mappings import collection as kinds
 from mappings.documents import Document
-from search.evaluation.corpora import abstract, joined, lines_of, merged, plain, pool
+from mappings.formats.scifact import parse
+from search.evaluation.corpora import lines_of, merged, plain, pool
 from search.evaluation.data import folder
 from search.evaluation.task import Corpus, Question, Task
 from search.settings import Settings
@@ -15,9 +17,10 @@ DECIDED = frozenset({"SUPPORT", "REFUTE"})
 
 
 def corpus(settings: Settings) -> Iterator[Document]:
-    """The 347 abstracts."""
+    """The 347 abstracts, as the product's own reader makes them."""
+    collection = kinds.load("abstracts", None, settings.collections)
     for record in lines_of(folder(settings, "check_covid") / "corpus.jsonl"):
-        yield abstract(record["cord_id"], record["title"], [("", joined(record["abstract"]))], source="check-covid")
+        yield parse(record, collection)
 
 
 def task(settings: Settings, distractors: bool = False, split: str = "dev") -> Task:

@@ -8,7 +8,7 @@ so what is judged is what is found, however long it is. With 64 candidates, as i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,8 +48,8 @@ def tasks(settings: Settings, full: bool = False) -> list[Task]:
     """The main task (text only, question) and its variants: with the document's title, and with slots."""
     base = folder(settings, "medquad")
     queries = lines_of(base / "cdv_test_queries.jsonl")
-    judged = {row["passage"] for row in lines_of(base / "cdv_test_passages.jsonl")}
-    passages = [row for row in _passages(settings) if full or row["id"] in judged]
+    judged = {row["passage"]: row["entity"] for row in lines_of(base / "cdv_test_passages.jsonl")}
+    passages = [row for row in _passages(settings, judged) if full or row["id"] in judged]
     texts = {row["id"]: row["text"] for row in passages}
     strict = {query["id"]: dict.fromkeys(query["relevant"], 1) for query in queries}
     main = Task(
@@ -89,11 +89,16 @@ def _document(row: Mapping[str, Any], titled: bool) -> Document:
     return Document(row["id"], row["title"] if titled else "", (Section("", row["text"]),), LABELS)
 
 
-def _passages(settings: Settings) -> Iterator[dict[str, Any]]:
+def _passages(settings: Settings, entities: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every passage once. Where documents share an id, it belongs to the one whose title is the judged entity."""
+    found: dict[str, dict[str, Any]] = {}
     for document in lines_of(folder(settings, "medquad") / "documents.jsonl"):
-        for passage in document["passages"]:
-            if passage["text"].strip():
-                yield {"id": passage["id"], "text": passage["text"], "title": document["title"]}
+        for row in document["passages"]:
+            passage = {"id": row["id"], "text": row["text"], "title": document["title"]}
+            entitled = plain(document["title"]) == plain(entities.get(row["id"], ""))
+            if row["text"].strip() and (entitled or row["id"] not in found):
+                found[row["id"]] = passage
+    return list(found.values())
 
 
 def with_twins(judgements: Mapping[str, Mapping[str, int]], texts: Mapping[str, str]) -> dict[str, dict[str, int]]:

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from encoders.labels.notes import notes as label
+from encoders.labels.pairs import Text
 from encoders.labels.records import Record
 from encoders.labels.split import is_test_note
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
-from mappings.documents import Document, Section
+from mappings.collection import Collection
+from mappings.documents import Passage
+from mappings.formats.mtsamples import parse
 from search.evaluation.corpora import lines_of, plain
 from search.evaluation.data import folder
 from search.evaluation.task import Corpus, Question, Task, passage_key
 from search.settings import Settings
 
+OPENING = 8
+"""Words that tell a section's text from any other."""
+
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
-LABELS = frozenset({"clinical"})
 
 
 def task(settings: Settings) -> Task:
@@ -32,45 +37,43 @@ def task(settings: Settings) -> Task:
 
 def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings: Settings) -> Task:
     """Questions from the notes `asked`, over the collection of `records`."""
-    questions, judgements, lost = _judged(asked, settings)
+    collection = kinds.load("notes", None, settings.collections)
+    questions, judgements, lost = _judged(asked, collection)
     return Task(
         suite="notes",
-        corpus=Corpus(name, "notes", lambda: map(document, records)),
+        corpus=Corpus(name, "notes", lambda: (parse(record, collection) for record in records)),
         questions=questions,
         judgements=judgements,
         measures=MEASURES,
         unit="passage",
         notes=(
             f"{len(records):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
-            f"{lost} labelled sections whose heading the product does not find count as missed",
+            f"{lost} labelled sections that the product's own sections do not show count as missed",
         ),
     )
 
 
-def document(record: Record) -> Document:
-    """A note as it comes: its name as the title, its text undivided."""
-    specialties = tuple(record["specialties"])
-    fields = {"specialty": specialties} if specialties else {}
-    return Document(record["id"], record["name"], (Section("", record["text"]),), LABELS, fields)
-
-
 def _judged(
-    records: Iterable[Record], settings: Settings
+    records: Iterable[Record], collection: Collection
 ) -> tuple[tuple[Question, ...], dict[str, dict[str, int]], int]:
-    """Questions, judgements by passage key, and how many labelled sections no passage has the heading of."""
-    collection = kinds.load("notes", None, settings.collections)
+    """Questions, judgements by passage key, and how many labelled sections no passage shows."""
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
     lost = 0
     for record in records:
-        found = [
-            (plain(item.heading), passage_key(item.document, item.id))
-            for item in passages(document(record), 1, collection)
-        ]
+        found = passages(parse(record, collection), 1, collection)
         for pair in label([record]):
             # Questions of one wording are one question, whichever note they came from.
             question = questions.setdefault(plain(pair.query), Question(pair.id, pair.query))
-            answers = [key for heading, key in found if heading == plain(pair.positive.heading)]
-            lost += not answers
-            judgements.setdefault(question.id, {}).update(dict.fromkeys(answers or [f"{record['id']}#lost"], 1))
+            answers = _answers(pair.positive, found) or [f"{record['id']}#lost"]
+            lost += answers[0].endswith("#lost")
+            judgements.setdefault(question.id, {}).update(dict.fromkeys(answers, 1))
     return tuple(questions.values()), judgements, lost
+
+
+def _answers(section: Text, found: Sequence[Passage]) -> list[str]:
+    """The passages under the section's heading; where the product has no such heading, those with its opening words."""
+    headed = [passage for passage in found if plain(passage.heading) == plain(section.heading)]
+    opening = " ".join(plain(section.text).split()[:OPENING])
+    chosen = headed or [passage for passage in found if opening in plain(passage.text)]
+    return [passage_key(passage.document, passage.id) for passage in chosen]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mappings import collection as kinds
 from mappings.documents import Document
-from search.evaluation.corpora import abstract, joined, lines_of, merged, pool
+from mappings.formats.scifact import parse
+from search.evaluation.corpora import lines_of, merged, pool
 from search.evaluation.data import folder
 from search.evaluation.task import Corpus, Published, Question, Task
 from search.settings import Settings
@@ -23,9 +25,10 @@ PUBLISHED = (
 
 
 def corpus(settings: Settings) -> Iterator[Document]:
-    """The 5,183 abstracts."""
+    """The 5,183 abstracts, as the product's own reader makes them."""
+    collection = kinds.load("abstracts", None, settings.collections)
     for record in lines_of(folder(settings, "scifact") / "corpus.jsonl"):
-        yield abstract(str(record["doc_id"]), record["title"], [("", joined(record["abstract"]))], source="scifact")
+        yield parse(record, collection)
 
 
 def task(settings: Settings, distractors: bool = False, split: str = "dev") -> Task:
