@@ -63,6 +63,10 @@ class Index(Protocol):
         """Answer from this index."""
         ...
 
+    def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
+        """Every index and whether it is the published one."""
+        ...
+
     def drop(self, index: str, wait: float = 0.0) -> None:
         """Remove an index."""
         ...
@@ -140,9 +144,10 @@ def rebuild(
     """Build a new generation aside and publish it in one step; searches and ingestion go on undisturbed.
 
     After `grace` seconds, in which answers under way end, the old one is dropped. Any error, and giving up half-way,
-    deletes the half-built one.
+    deletes the half-built one; what a kill left behind, the next rebuild clears away.
     """
     old = _resolved(engine, collection)
+    _sweep(store, engine, collection)
     new = engine.create(collection.name, _identities(encoders))
     try:
         with engine.writer(new.index) as writer:
@@ -332,6 +337,15 @@ def _discard(store: DocumentStore, engine: Index, index: str, collection: Collec
     if current is None or current.index != index:
         engine.drop(index)
         store.forget(index)
+
+
+def _sweep(store: DocumentStore, engine: Index, collection: Collection) -> None:
+    """Drop every index that is neither published nor being filled."""
+    for meta, published in engine.list(collection.name):
+        if not published:
+            with suppress(Conflict, NotFound):
+                engine.drop(meta.index)
+                store.forget(meta.index)
 
 
 def _retire(store: DocumentStore, engine: Index, index: str, grace: float) -> None:

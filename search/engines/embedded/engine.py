@@ -83,6 +83,7 @@ class EmbeddedEngine:
         with translated(f"collection {collection}: no index could be made"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._administration(collection):
+                _clear(folder / "indexes")
                 generation = self._next_generation(folder)
                 name = index_name(collection, generation)
                 description = Description(name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields)
@@ -184,9 +185,14 @@ def _indexes(folder: Path) -> list[str]:
     return sorted(names, key=lambda name: split_index(name)[1])
 
 
+def _clear(folder: Path) -> None:
+    """Remove what a kill left half-made or half-removed. The caller holds the administration."""
+    for item in (*folder.glob(".building-*"), *folder.glob(".dropped-*")):
+        shutil.rmtree(item, ignore_errors=True)
+
+
 def _build(folder: Path, description: Description) -> None:
     aside = folder.with_name(f".building-{folder.name}")
-    shutil.rmtree(aside, ignore_errors=True)
     (aside / "words").mkdir(parents=True)
     for name in description.fields:
         if not name.replace("_", "").isalnum():

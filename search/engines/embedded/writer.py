@@ -26,6 +26,8 @@ class EmbeddedWriter:
         self._description = description
         self._index = open_index(folder)
         self._words = self._index.writer(_HEAP_BYTES, 1)
+        # Files of a commit that a kill cut short: a later commit may want one of their names, and fails if it is taken.
+        self._words.garbage_collect_files()
         self._slots = SlotWriter(folder, description.dimensions)
         self._broken: Unavailable | None = None
 

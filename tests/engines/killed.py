@@ -1,0 +1,72 @@
+"""What the children of the kill test do until they are killed; and the notes by which the parent judges them."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from encoders.hashing import HashingEncoder
+from mappings.collection import load
+from mappings.documents import Document, Section
+from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.store import EmbeddedStore
+from search.protocols import StoredDocument
+from workers import ingest as module
+from workers.ingest import Outcome, ingest, rebuild
+
+COLLECTION = replace(load("notes"), max_words=8)
+ENCODERS = {"dense": HashingEncoder(32)}
+DOCUMENTS = 60
+module.BATCH = 8  # many commits, so that many kills fall between and into them
+
+
+def open_world(home: Path) -> tuple[EmbeddedStore, EmbeddedEngine]:
+    return EmbeddedStore(home / "collections" / COLLECTION.name), EmbeddedEngine(home, lambda name: COLLECTION)
+
+
+def content(name: str, seed: int) -> Document:
+    """A document of one to five passages, whose words tell its seed."""
+    words = [f"{name} seed{seed} word{number}." for number in range(random.Random(seed).randint(1, 12))]
+    return Document(name, f"Note {name}", (Section("PLAN", " ".join(["heart.", *words])),), frozenset({"clinical"}))
+
+
+def work(home: Path, mode: str, seed: int) -> None:
+    """Change documents and index them, or rebuild, for ever. Each accepted change is noted once it was accepted."""
+    rng = random.Random(seed)
+    store, engine = open_world(home)
+    (home / "ready").touch()
+    while True:
+        _change(home, store, rng, mode)
+        steps: Iterator[Outcome] = (rebuild if mode == "rebuild" else ingest)(store, engine, ENCODERS, COLLECTION)
+        for _ in steps:
+            if mode == "rebuild" and rng.random() < 0.05:
+                _change(home, store, rng, mode)
+
+
+def _change(home: Path, store: EmbeddedStore, rng: random.Random, mode: str) -> None:
+    names = [f"d{number}" for number in rng.sample(range(DOCUMENTS), rng.randint(1, 20))]
+    if mode == "delete" and rng.random() < 0.7:
+        accepted = store.delete(names)
+    else:
+        accepted = store.put(content(name, rng.randrange(1_000)) for name in names)
+    lines = "".join(f"{item.id} {item.version}\n" for item in accepted if item.version)
+    descriptor = os.open(home / "accepted", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, lines.encode())
+    os.close(descriptor)
+
+
+def accepted(home: Path) -> dict[str, int]:
+    """The highest version of each document that the store said it had accepted."""
+    found: dict[str, int] = {}
+    if (home / "accepted").exists():
+        for line in (home / "accepted").read_text().splitlines():
+            name, version = line.split()
+            found[name] = max(found.get(name, 0), int(version))
+    return found
+
+
+def stored(store: EmbeddedStore) -> dict[str, StoredDocument]:
+    return dict(store.latest([f"d{number}" for number in range(DOCUMENTS)]))

@@ -1,0 +1,106 @@
+"""Real processes, really killed: nothing accepted is lost, nothing doubled, no answer shows two versions."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections import Counter
+
+import killed
+import numpy as np
+import pytest
+
+from mappings.analysis.passages import passages
+from mappings.documents import Access
+from mappings.errors import NotFound
+from search.protocols import LegsRequest, LexicalQuery, State
+from workers.ingest import ingest, verify
+
+EVERYBODY = Access("tester", frozenset({"*"}))
+KILLS = 50
+LONGEST_SECONDS = 0.6
+
+pytestmark = pytest.mark.slow
+
+
+def kill_one(home, mode: str, seed: int, rng: random.Random) -> None:
+    """Start a child, let it work for a random moment, kill it."""
+    (home / "ready").unlink(missing_ok=True)
+    child = multiprocessing.get_context("forkserver").Process(target=killed.work, args=(home, mode, seed))
+    child.start()
+    until = time.monotonic() + 60
+    while not (home / "ready").exists() and child.is_alive() and time.monotonic() < until:
+        time.sleep(0.002)
+    time.sleep(rng.uniform(0, LONGEST_SECONDS))
+    os.kill(child.pid, signal.SIGKILL)
+    child.join()
+    assert child.exitcode == -signal.SIGKILL, f"the child ended by itself: {child.exitcode}"
+    child.close()
+
+
+def ask(engine, index: str):
+    vector = killed.ENCODERS["dense"].encode_queries(["heart"])[0]
+    query = LexicalQuery((("heart", 1.0), ("note", 1.0)))
+    return engine.legs(LegsRequest(index, query, {"dense": vector}, EVERYBODY, 10_000))
+
+
+def check_answer(engine, store, index: str) -> dict[str, int]:
+    """Document -> version, after checking that each leg shows each document once, in one version, and whole."""
+    answer = ask(engine, index)
+    versions: dict[str, int] = {}
+    for leg in answer.rankings.values():
+        counted = Counter(item.passage for item in leg)
+        assert set(counted.values()) <= {1}
+        found: dict[str, set[int]] = {}
+        for item in leg:
+            found.setdefault(item.document, set()).add(int(item.passage.rpartition("@")[2].partition("#")[0]))
+        assert all(len(several) == 1 for several in found.values()), f"two versions in one answer: {found}"
+        versions = {document: next(iter(several)) for document, several in found.items()}
+        assert answer.total.value == len(versions)
+    return versions
+
+
+def check_whole(engine, store, index: str) -> None:
+    """After recovery the index holds exactly the newest versions, with all their passages and their own vectors."""
+    expected = {}
+    for name, item in killed.stored(store).items():
+        if item.document is not None:
+            expected[name] = passages(item.document, item.version, killed.COLLECTION)
+    assert check_answer(engine, store, index) == {name: parts[0].version for name, parts in expected.items()}
+    every = {passage.id: passage for parts in expected.values() for passage in parts}
+    leg = ask(engine, index).rankings["dense"]
+    assert {item.passage for item in leg} == set(every)
+    assert dict(engine.passages(index, list(every), EVERYBODY)) == every
+    encoder = killed.ENCODERS["dense"]
+    heart = encoder.encode_queries(["heart"])[0]
+    wanted = encoder.encode_passages([every[item.passage].model_text for item in leg]) @ heart
+    np.testing.assert_allclose([item.score for item in leg], wanted, atol=2e-3)
+    assert verify(store, engine, index) == []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def preloaded():
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["killed"])
+
+
+def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path):
+    rng = random.Random(2026)
+    before: dict[str, int] = {}
+    for number in range(KILLS):
+        kill_one(tmp_path, ("ingest", "delete", "rebuild")[number % 3], number, rng)
+        store, engine = killed.open_world(tmp_path)
+        newest = {name: item.version for name, item in killed.stored(store).items()}
+        lost = {name: v for name, v in (before | killed.accepted(tmp_path)).items() if newest.get(name, 0) < v}
+        assert lost == {}, f"accepted and lost in kill {number}"
+        before = newest
+        try:
+            check_answer(engine, store, engine.resolve("notes").index)
+        except NotFound:
+            assert number == 0, "a published index is gone"
+        list(ingest(store, engine, killed.ENCODERS, killed.COLLECTION))
+        index = engine.resolve("notes").index
+        assert store.states(index, State.FAILED) == []
+        check_whole(engine, store, index)
