@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense vectors)"}
+NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def know_the_caller() -> None:
         auth.require_caller()
 
 
-@blueprint.context_processor
+@blueprint.app_context_processor
 def for_every_page() -> dict[str, object]:
     """What the frame around each page shows."""
     return {"caller": g.get("caller"), "form_token": auth.form_token, "asset": view.asset}

@@ -134,6 +134,11 @@ class SearchPage:
         )
 
     @property
+    def grouped(self) -> str:
+        """What hits are grouped by, in a word."""
+        return group_word(self.collection) if self.collection else ""
+
+    @property
     def asked(self) -> bool:
         """Whether anything is looked for."""
         return any(self.state.get(name) for name in ASKING)
@@ -158,9 +163,10 @@ class SearchPage:
         assert self.collection  # noqa: S101 - a query names one
         self.results = results
         self.hits = [hit_view(hit, number, self.collection, self.state) for number, hit in enumerate(results.hits, 1)]
-        self.facets = [
+        views = [
             facet_view(self.collection.fields[name], self._counts(name), self.state) for name in self._facet_names()
         ]
+        self.facets = [item for item in views if item.choices or item.ranged]
 
     def _facet_names(self) -> list[str]:
         assert self.collection  # noqa: S101 - there are results
@@ -248,7 +254,7 @@ class SearchPage:
             return ""
         total = self.results.total
         count = f"{total.value:,} {'document' if total.value == 1 else 'documents'}"
-        verb = "contains" if total.value == 1 else "contain"
+        verb = "matches" if total.value == 1 else "match"
         return f"{'At least ' if total.relation == 'at_least' else ''}{count} {verb} the words"
 
 
