@@ -72,10 +72,16 @@ def _sections(text: str, cuts: list[_Cut]) -> list[Section]:
 def _note_cuts(text: str) -> Iterator[_Cut]:
     for match in _NOTE_HEADING.finditer(text):
         if _opens_section(text, match):
-            yield _Cut(match.start("head"), match.end(), match["head"])
+            yield _Cut(_marked(text, match.start("head")), match.end(), match["head"])
     for match in _OWN_LINE.finditer(text):
         if level(match["head"]) == "section" and len(match["head"].strip()) > 2:
-            yield _Cut(match.start("head"), match.end(), match["head"].strip())
+            yield _Cut(match.start(), match.end(), match["head"].strip())
+
+
+def _marked(text: str, start: int) -> int:
+    """Where the heading at `start` begins with its Markdown marks."""
+    before = text[max(0, start - 8) : start]
+    return start - (len(before) - len(before.rstrip("*#=_ ")))
 
 
 def _opens_section(text: str, match: re.Match[str]) -> bool:

@@ -1,0 +1,151 @@
+"""Abbreviations: those a document defines itself, and those of our dictionary, both ways.
+
+`defined` follows A. S. Schwartz and M. A. Hearst, "A simple algorithm for identifying abbreviation definitions in
+biomedical text" (Pacific Symposium on Biocomputing, 2003): the characters of the short form are found from right to
+left in the words before the bracket, the first of them at the start of a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from mappings.analysis.lexicon import rows
+from mappings.analysis.words import terms
+
+_BRACKET: Final = re.compile(r"\(([^()]{2,120})\)")
+_WINDOW: Final = 300
+_PIECES: Final = re.compile(r"\w+")
+_SHORT: Final = re.compile(r"[A-Za-z0-9][\w./&+\-]{1,9}(?: [\w.\-]{1,6})?")
+_BOUNDARY: Final = re.compile(r"[.;:!?]\s|\n|[()]")
+
+
+def defined(text: str) -> dict[str, str]:
+    """Short form -> long form for every "long form (LF)" and "LF (long form)" in `text`; the first definition counts."""
+    found: dict[str, str] = {}
+    for match in _BRACKET.finditer(text):
+        inside = re.split(r"[;,]", match[1], maxsplit=1)[0].strip()
+        before = _BOUNDARY.split(text[max(0, match.start() - _WINDOW) : match.start()])[-1].strip()
+        pair = _define(inside, before)
+        if pair:
+            found.setdefault(*pair)
+    return found
+
+
+def _define(inside: str, before: str) -> tuple[str, str] | None:
+    if _is_short(inside):
+        long = _best_long_form(inside, _candidate(inside, before))
+        if long:
+            return inside, long
+    word = before.rpartition(" ")[2]
+    long = _best_long_form(word, inside) if _is_short(word) and " " in inside else ""
+    return (word, long) if long else None
+
+
+def _is_short(text: str) -> bool:
+    return bool(_SHORT.fullmatch(text)) and any(map(str.isupper, text[1:] if len(text) > 2 else text))
+
+
+def _candidate(short: str, before: str) -> str:
+    """The words that may hold the long form: at most min(|A| + 5, 2 |A|) for |A| characters (section 3.1 there)."""
+    most = min(len(short) + 5, 2 * len(short))
+    return " ".join(before.split()[-most:])
+
+
+def _best_long_form(short: str, long: str) -> str:
+    """The shortest end of `long` that holds the characters of `short` in order; "" when there is none (figure 1 there)."""
+    place = len(long)
+    for index in range(len(short) - 1, -1, -1):
+        character = short[index].lower()
+        if not character.isalnum():
+            continue
+        place = _before(long, character, place, first=index == 0)
+        if place < 0:
+            return ""
+    start = long.rfind(" ", 0, place + 1) + 1
+    form = long[start:].strip(" ,-")
+    words = form.split()
+    too_long = len(words) > min(len(short) + 5, 2 * len(short))
+    return "" if len(form) <= len(short) or short in words or too_long else form
+
+
+def _before(long: str, character: str, place: int, *, first: bool) -> int:
+    """Where `character` stands last before `place`; at the start of a word for the first of the short form."""
+    lowered = long.lower()
+    place = lowered.rfind(character, 0, place)
+    while first and place > 0 and long[place - 1].isalnum():
+        place = lowered.rfind(character, 0, place)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class Abbreviation:
+    """A row of the dictionary. `cased`: the short form counts only as it is written."""
+
+    short: str
+    long: str
+    cased: bool
+
+
+def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
+    """(short, long) for every abbreviation or long form of our dictionary among `words`, in their order.
+
+    A short form with several senses gives each of them, the most common first. Long forms are found by stems, so
+    plurals count; where two overlap the longer one does. A short form that counts only as written ("ALL", "OR") is not
+    given for its long form: in small letters, as an index holds it, it would be another word.
+    """
+    found = [*_from_short(words), *_from_long(words)]
+    return [(entry.short, entry.long) for entry in dict.fromkeys(found)]
+
+
+def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
+    pieces = [piece for word in words for piece in _PIECES.findall(word)]
+    for start, end in _longest(tuple(piece.lower() for piece in pieces), _by_short()):
+        written = tuple(pieces[start:end])
+        for entry in _by_short()[tuple(piece.lower() for piece in written)]:
+            if not entry.cased or written == tuple(_PIECES.findall(entry.short)):
+                yield entry
+
+
+def _from_long(words: Sequence[str]) -> Iterator[Abbreviation]:
+    stems = tuple(terms(" ".join(words)))
+    for start, end in _longest(stems, _by_long()):
+        yield from (entry for entry in _by_long()[stems[start:end]] if not entry.cased)
+
+
+_Table = dict[tuple[str, ...], list[Abbreviation]]
+
+
+def _longest(sequence: tuple[str, ...], table: _Table) -> Iterator[tuple[int, int]]:
+    most = max(map(len, table))
+    start = 0
+    while start < len(sequence):
+        ends = range(min(start + most, len(sequence)), start, -1)
+        end = next((end for end in ends if sequence[start:end] in table), 0)
+        if end:
+            yield start, end
+        start = end or start + 1
+
+
+@cache
+def _entries() -> tuple[Abbreviation, ...]:
+    return tuple(Abbreviation(row[0], row[1], row[2:] == ("case",)) for row in rows("abbreviations"))
+
+
+@cache
+def _by_short() -> _Table:
+    table: _Table = {}
+    for entry in _entries():
+        table.setdefault(tuple(piece.lower() for piece in _PIECES.findall(entry.short)), []).append(entry)
+    return table
+
+
+@cache
+def _by_long() -> _Table:
+    table: _Table = {}
+    for entry in _entries():
+        table.setdefault(tuple(terms(entry.long)), []).append(entry)
+    return table
