@@ -110,12 +110,14 @@ def translated(what: str) -> Iterator[None]:
 def unavailable(what: str, error: Exception) -> Unavailable:
     """The error that says what could not be done and why; a full disk is named as such."""
     if is_full(error):
-        return Unavailable(f"{what}: the disk is full; make room and try again, nothing accepted before is lost")
+        return Unavailable(f"{what}: the disk is full or takes no more; make room and try again, nothing accepted before is lost")
     return Unavailable(f"{what}: {error}")
 
 
 def is_full(error: Exception) -> bool:
     """Whether an error, however foreign, means that nothing more can be written."""
     if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":
         return True
     return any(words in str(error).lower() for words in _FULL_WORDS)

@@ -45,8 +45,9 @@ class Reader:
             raise NotFound(f"there is no index {self._folder.name!r}", field="index") from None
 
     def _read(self) -> Snapshot:
-        commit = int(orjson.loads((self._folder / "words" / "meta.json").read_bytes())["opstamp"])
+        content = (self._folder / "words" / "meta.json").read_bytes()
         with translated(f"index {self._folder.name} could not be read"):
+            commit = int(orjson.loads(content)["opstamp"])
             if self._description is None:
                 self._description = Description.load(self._folder)
                 self._index = open_index(self._folder)

@@ -202,7 +202,7 @@ def _translated(path: Path) -> Iterator[None]:
         raise
     except (sqlite3.Error, OSError) as error:
         if is_full(error):
-            message = f"{path.name}: the disk is full; make room and send it again, nothing accepted before is lost"
+            message = f"{path.name}: the disk is full or takes no more; make room and send it again, nothing accepted before is lost"
         elif "locked" in str(error):
             message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
         else:
