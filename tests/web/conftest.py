@@ -1,113 +1,18 @@
-"""A small home, made once: two collections of our own documents, the embedded engine, the hashing encoder."""
+"""A portal over a small home, made once and copied for each test."""
 
 import json
 import shutil
-from datetime import date
 
 import pytest
+from portal_home import fill, settings_of
 
-from mappings.documents import Document, Section
-from search.bootstrap import Medley
-from search.settings import Settings
 from web import create_app, tokens
-from web.commands.filling import fill_quietly
-
-ABSTRACTS = [
-    (
-        "pm/1",
-        "Statins after myocardial infarction",
-        "public",
-        2015,
-        "Heart",
-        "Statins lowered mortality after myocardial infarction.",
-    ),
-    (
-        "pm/2",
-        "Aspirin for prevention of stroke",
-        "public",
-        2018,
-        "Brain",
-        "Aspirin reduced stroke in adults. Bleeding was more frequent.",
-    ),
-    (
-        "pm/3",
-        "Metformin and weight",
-        "public",
-        2020,
-        "Diabetes Today",
-        "Metformin lowered weight in adults with type 2 diabetes.",
-    ),
-    ("pm/4", "Statins in the very old", "public", 2020, "Heart", "Statins did not lower mortality in adults over 85."),
-    (
-        "secret/1",
-        "Statins, an embargoed trial",
-        "embargo",
-        2021,
-        "Heart",
-        "Statins halved mortality in the embargoed trial.",
-    ),
-]
-NOTES = [
-    (
-        "p1/n1",
-        "Chest radiograph",
-        "ward-7",
-        "p1",
-        "Radiology",
-        date(2020, 1, 5),
-        "FINDINGS",
-        "Right lower lobe pneumonia. No effusion.",
-    ),
-    (
-        "p1/n2",
-        "Discharge summary",
-        "ward-7",
-        "p1",
-        "Discharge",
-        date(2020, 1, 9),
-        "HOSPITAL COURSE",
-        "Pneumonia treated with antibiotics.",
-    ),
-    (
-        "p2/n1",
-        "Chest radiograph",
-        "ward-8",
-        "p2",
-        "Radiology",
-        date(2021, 3, 2),
-        "FINDINGS",
-        "Pneumonia with large effusion.",
-    ),
-]
-
-
-def abstract(identifier, title, label, year, journal, text):
-    fields = {"year": float(year), "journal": journal, "source": "trials", "published": date(year, 6, 1)}
-    return Document(identifier, title, (Section("Results", text),), frozenset({label}), fields)
-
-
-def note(identifier, title, label, patient, kind, day, heading, text):
-    fields = {"patient": patient, "type": kind, "date": day}
-    return Document(identifier, title, (Section(heading, text),), frozenset({label}), fields)
-
-
-def settings_of(home):
-    return Settings(home=home, encoder="hashing-256", reranker="none")
 
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory):
     """A home with both collections indexed; never written to by a test."""
-    home = tmp_path_factory.mktemp("filled")
-    medley = Medley.open(settings_of(home))
-    for name, documents in (
-        ("abstracts", [abstract(*row) for row in ABSTRACTS]),
-        ("notes", [note(*row) for row in NOTES]),
-    ):
-        medley.create(name)
-        medley.store(name).put(documents)
-        fill_quietly(medley, name)
-    return home
+    return fill(tmp_path_factory.mktemp("filled"))
 
 
 @pytest.fixture

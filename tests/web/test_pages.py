@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from portal_home import settings_of
 
 from search.explain import explain
 from search.fusion import Fused, Part
@@ -303,8 +304,6 @@ def test_a_cookie_altered_by_a_letter_opens_nothing(client, app, ada):
 
 
 def test_workers_share_their_sessions(home, ada):
-    from conftest import settings_of
-
     from web import create_app
 
     one, other = create_app(settings_of(home)), create_app(settings_of(home))
