@@ -1,4 +1,8 @@
-"""Hard negatives: passages that a ranking puts high and that do not answer (CLAIMS L4: never random ones)."""
+"""Hard negatives: passages that a ranking puts high and that do not answer (CLAIMS L4: never random ones).
+
+`mine` is the method, on any rankings; `mine_folder` runs it over what `medley label` wrote, with BM25 and dense
+rankings from an engine.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,138 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, Text
+from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
+from mappings.collection import Collection, load
+from mappings.documents import Access, Passage
+from mappings.errors import NotFound
+from search.engines.embedded.engine import EmbeddedEngine
+from search.protocols import Encoder, IndexAdmin, IndexEntry, LegsRequest, SearchEngine
+from search.query import Query
+from search.understanding import understand
+
+T = TypeVar("T")
 
 Finder = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
 """(queries, depth) -> for each query the ids of the best passages, best first."""
 
 
+KINDS: Mapping[str, str] = {"health": "articles", "notes": "notes"}
+"""The collection kind of a corpus; any other is of kind abstracts."""
+
+TEXT_ONLY = frozenset({"health"})
+"""Corpora whose candidates are ranked by their text alone, as their evaluation does."""
+
+LABEL = "mining"
+
+
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """How negatives are taken: `count` a pair, drawn without replacement from the first `depth` of every ranking."""
+    """How negatives are taken: `count` a pair, drawn without replacement from the first `depth` of every ranking.
 
-    count: int = 8
-    depth: int = 30
+    `dense` names the corpora that are ranked by vectors too; `limit` mines so many pairs a task, drawn by seed.
+    """
+
+    count: int = 12
+    depth: int = 20
     seed: int = 13
+    limit: int = 4500
+    dense: tuple[str, ...] = ("scifact", "check-covid")
+
+
+class Engine(SearchEngine, IndexAdmin, Protocol):
+    """What mining needs of an engine: to fill an index and to ask it."""
+
+
+def mine_folder(
+    labels: Path, out: Path, home: Path, encoder: Encoder | None = None, mining: Mining | None = None
+) -> dict[str, int]:
+    """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; the counts by task.
+
+    The corpora in `labels/corpora` are indexed under `home` first, where they are not there yet. Without an
+    encoder only BM25 ranks. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
+    """
+    mining = mining or Mining()
+    files = sorted((labels / "pairs").glob("*.jsonl"))
+    if not files:
+        raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label {labels}` writes them", field="labels")
+    engine = EmbeddedEngine(home, collection_of)
+    counts = {}
+    for file in files:
+        pairs = list(read_pairs(file))
+        chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311
+        counts[file.stem] = write_lines(out / file.name, _mined(chosen, labels, engine, encoder, mining))
+    return counts
+
+
+def _mined(
+    pairs: Sequence[Pair], labels: Path, engine: Engine, encoder: Encoder | None, mining: Mining
+) -> Iterator[Pair]:
+    for name in sorted({pair.corpus for pair in pairs}):
+        corpus = {text.id: text for text in read_texts(labels / "corpora" / f"{name}.jsonl")}
+        used = encoder if name in mining.dense else None
+        fill(engine, name, corpus.values(), used)
+        yield from mine([pair for pair in pairs if pair.corpus == name], corpus, [finder(engine, name, used)], mining)
+
+
+def collection_of(name: str) -> Collection:
+    """The collection in which a corpus is indexed for mining."""
+    return replace(load(KINDS.get(name, "abstracts")), name=name)
+
+
+def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | None, batch: int = 256) -> None:
+    """Index the passages of a corpus, one a document, unless a published index is there already."""
+    if any(published for _, published in engine.list(name)):
+        return
+    meta = engine.create(name, {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {})
+    with engine.writer(meta.index) as writer:
+        for group in _batches(corpus, batch):
+            writer.write(_entries(group, name, encoder))
+        writer.commit()
+    engine.publish(meta.index)
+
+
+def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:
+    made = [_passage(text, name) for text in texts]
+    vectors = encoder.encode_passages([passage.model_text for passage in made]) if encoder else None
+    return [
+        IndexEntry(
+            document=passage.document,
+            version=1,
+            labels=frozenset({LABEL}),
+            fields={},
+            passages=(passage,),
+            vectors={} if vectors is None else {"dense": vectors[number : number + 1]},
+        )
+        for number, passage in enumerate(made)
+    ]
+
+
+def _passage(text: Text, name: str) -> Passage:
+    title, heading = ("", "") if name in TEXT_ONLY else (text.title, text.heading)
+    return Passage(text.id, 1, 0, title, heading, text.text, context=f"{title} {heading}".strip())
+
+
+def finder(engine: SearchEngine, name: str, encoder: Encoder | None) -> Finder:
+    """A finder over the published index of a corpus: its legs' rankings in turn, best first."""
+
+    def find(queries: Sequence[str], depth: int) -> list[list[str]]:
+        vectors = encoder.encode_queries(queries) if encoder else None
+        access = Access("mining", frozenset({LABEL}))
+        index = engine.resolve(name).index
+        found = []
+        for number, text in enumerate(queries):
+            lexical = understand(Query(name, access, text)).lexical
+            dense = {} if vectors is None else {"dense": vectors[number]}
+            answer = engine.legs(LegsRequest(index, lexical, dense, access, depth))
+            ranked = [[item.document for item in ranking] for ranking in answer.rankings.values()]
+            found.append(_interleave([ranking[:depth] for ranking in ranked]))
+        return found
+
+    return find
 
 
 def mine(
@@ -39,10 +160,10 @@ def mine(
             yield replace(pair, negatives=_choose(pair, usable, mining))
 
 
-def _batches(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    group: list[Pair] = []
-    for pair in pairs:
-        group.append(pair)
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    group: list[T] = []
+    for item in items:
+        group.append(item)
         if len(group) == size:
             yield group
             group = []

@@ -48,6 +48,11 @@ def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
     return [item for item in groups if shown.isdisjoint(_marks(item))]
 
 
+def marks_of(groups: Sequence[Group]) -> tuple[str, ...]:
+    """What a cursor remembers of shown groups."""
+    return tuple(mark for item in groups for mark in _marks(item))
+
+
 def _marks(item: Group) -> list[str]:
     return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
 
@@ -56,15 +61,10 @@ def next_cursor(
     query: Query, found: Found, page: Sequence[Group], rest: Sequence[Group], shown: Shown, key: bytes
 ) -> str | None:
     """The signed cursor of the next page, or None when there is none."""
-    marks = (*shown.marks, *(mark for item in page for mark in _marks(item)))
-    if len(marks) >= MAX_DEPTH or not (rest or _more(query, found, page, shown)):
+    marks = (*shown.marks, *marks_of(page))
+    if len(marks) >= MAX_DEPTH or not (rest or found.full):
         return None
     items = tuple(cursors.Item(item.best.fused.passage, item.best.score, item.best.cross) for item in rest)
     issued = int(time.time())
     asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
     return cursors.sign(cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond), key)
-
-
-def _more(query: Query, found: Found, page: Sequence[Group], shown: Shown) -> bool:
-    """Whether a deeper look may bring what the window did not hold."""
-    return len(page) == query.size and found.full

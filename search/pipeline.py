@@ -11,7 +11,7 @@ from search.answer import page
 from search.cursor import Cursor, verify
 from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
-from search.paging import MAX_DEPTH, Shown, frozen, unseen
+from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
 from search.parts import Found, Parts, Trace, deadline
 from search.protocols import IndexMeta, LegsRequest, Vectors
 from search.query import Query, Reranked, Results
@@ -147,7 +147,7 @@ def _groups(query: Query, parts: Parts, found: Found, ranked: Sequence[Ranked], 
 
 
 def _next_page(query: Query, parts: Parts, collection: Collection, previous: Cursor, trace: Trace) -> Results:
-    beyond = previous.beyond or not previous.items
+    beyond = previous.beyond or len(previous.items) < query.size
     depth = min(MAX_DEPTH, parts.settings.window + len(previous.shown)) if beyond else parts.settings.window
     try:
         found = _find(query, parts, collection, previous.index, depth, trace)
@@ -155,10 +155,9 @@ def _next_page(query: Query, parts: Parts, collection: Collection, previous: Cur
         raise InvalidInput(
             "the index of this cursor is gone: search again from the first page", field="cursor"
         ) from None
-    if previous.items:
-        groups = frozen(found, previous.items)
-    else:
+    groups = frozen(found, previous.items)
+    if beyond:
         # Past the window nothing is reranked: the fused order goes on, below everything that was.
         ranked = [Ranked(item, item.score - 1) for item in found.fused]
-        groups = unseen(_groups(query, parts, found, ranked, trace), previous.shown)
+        groups += unseen(_groups(query, parts, found, ranked, trace), (*previous.shown, *marks_of(groups)))
     return page(query, parts, found, groups, Shown(previous.shown, beyond), trace)
