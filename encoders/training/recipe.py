@@ -11,7 +11,7 @@ from typing import Any
 from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
-KINDS = ("bi-encoder", "cross-encoder")
+OBJECTIVES = {"bi-encoder": ("contrastive",), "cross-encoder": ("listwise", "pointwise")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,11 @@ class Recipe:
     soup: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInput(f"kind is {self.kind!r}; it is one of {', '.join(KINDS)}", field="kind")
+        if self.kind not in OBJECTIVES:
+            raise InvalidInput(f"kind is {self.kind!r}; it is one of {', '.join(OBJECTIVES)}", field="kind")
+        if self.objective not in (known := OBJECTIVES[self.kind]):
+            message = f"objective is {self.objective!r}; for a {self.kind} it is one of {', '.join(known)}"
+            raise InvalidInput(message, field="objective")
         for name in ("batch", "max_length", "max_query", "save_every", "threads"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 1", field=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from encoders.training.models import freeze, load, mix, save
 from encoders.training.recipe import Recipe, load_recipe
 
 
-def train(recipe: Path | str, data: Path, out: Path) -> dict[str, Any]:
+def train(recipe: Path | str | Recipe, data: Path, out: Path, queries: int = 40) -> dict[str, Any]:
     """Train by `recipe` on the pairs in `data` and write a Hugging Face checkpoint to `out/checkpoint`.
 
     `out` also gets `log.jsonl`, `report.json` (what is returned) and `state.pt`, from which the same command goes
-    on after a kill. Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base.
+    on after a kill. At most `queries` held-out pairs a task score the base and the result.
+    Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
     torch.set_num_threads(chosen.threads)
@@ -33,17 +35,26 @@ def train(recipe: Path | str, data: Path, out: Path) -> dict[str, Any]:
     counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     optimise(model, tokenizer, batches, chosen, out, log)
-    return finish(model, tokenizer, chosen, data, out, counts)
+    report = {"recipe": chosen.as_json(), "pairs": counts}
+    return finish(model, tokenizer, chosen, data, out, report, queries)
 
 
-def finish(model: Any, tokenizer: Any, recipe: Recipe, data: Path, out: Path, counts: dict[str, int]) -> dict[str, Any]:
-    """Mix with the base as the recipe says, save, and score base and result on the held-out pairs."""
-    base, _ = load(recipe.base, recipe.kind)
+def finish(
+    model: Any, tokenizer: Any, recipe: Recipe, data: Path, out: Path, report: dict[str, Any], queries: int
+) -> dict[str, Any]:
+    """Mix with the base as the recipe says, save, and score base and result on the held-out pairs.
+
+    The base ranks as a bi-encoder also beside a cross-encoder, whose head it does not have.
+    """
+    plain = replace(recipe, kind="bi-encoder", objective="contrastive")
     if recipe.soup < 1:
-        mix(model, base, recipe.soup)
+        mix(model, load(recipe.base, recipe.kind)[0], recipe.soup)
     save(model, tokenizer, out / "checkpoint")
     pairs = load_pairs(data, recipe, "held-out")
-    scores = {name: held_out(found, tokenizer, pairs, recipe) for name, found in (("base", base), ("trained", model))}
-    report = {"recipe": recipe.as_json(), "pairs": counts, "held_out": scores}
-    (out / "report.json").write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
-    return report
+    scores = {
+        "base": held_out(load(recipe.base, plain.kind)[0], tokenizer, pairs, plain, queries),
+        "trained": held_out(model, tokenizer, pairs, recipe, queries),
+    }
+    whole = {**report, "held_out": scores}
+    (out / "report.json").write_bytes(orjson.dumps(whole, option=orjson.OPT_INDENT_2))
+    return whole

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BODY = (
+    "Patients were assigned to one of two arms and followed for a year by nurses who did not know the arm. "
+    "The primary outcome was measured at baseline, at six months and at the end, by a central laboratory. "
+)
+
+
+def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
+def abstract(number: int, title: str) -> dict[str, Any]:
+    sections = [("BACKGROUND", f"{title} is common in ward {number}."), ("METHODS", BODY)]
+    sections.append(
+        ("CONCLUSIONS", f"We conclude that {title.lower()} falls by {number} percent with the new care. Good.")
+    )
+    return {
+        "doc_id": f"pmc:{number}",
+        "title": title,
+        "sections": [{"label": label, "text": text} for label, text in sections],
+    }
+
+
+def claim(number: int, text: str, document: int) -> dict[str, Any]:
+    return {"id": number, "claim": text, "evidence": {}, "cited_doc_ids": [document]}
+
+
+def news(number: int, text: str, document: str, label: str) -> dict[str, Any]:
+    return {"id": f"n{number}", "claim": text, "cord_id": document, "label": label, "evidence_set": []}
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in the form of the public data sets, wholly invented, with a leak of every kind in it."""
+    root = tmp_path_factory.mktemp("data")
+    _claims(root)
+    _abstracts(root)
+    _health(root)
+    write(
+        root / "mtsamples/notes.jsonl.gz",
+        [
+            {"id": f"mts{n:04}", "name": f"Knee Pain - {n}", "description": f"A patient number {n} with a sore knee.",
+             "text": f"HISTORY OF PRESENT ILLNESS:,  Pain number {n} began after a long walk in the hills last week.,"
+                     f"PLAN: , Rest, ice and a visit number {n} to the physiotherapist within the next ten days."}
+            for n in range(1, 9)
+        ],
+    )  # fmt: skip
+    return root
+
+
+def _claims(root: Path) -> None:
+    corpus = [
+        {"doc_id": n, "title": f"Trial {n} of statins", "abstract": [f"Statin {n} was given.", BODY]} for n in range(6)
+    ]
+    write(root / "scifact/corpus.jsonl.gz", corpus)
+    train = [claim(1, "Statin zero lowers the risk of stroke.", 0), claim(2, "Statin one raises appetite in mice.", 1)]
+    write(root / "scifact/claims_train.jsonl.gz", train)
+    write(root / "scifact/claims_dev.jsonl.gz", [claim(9, "Statin one lowers appetite in mice.", 5)])
+    write(root / "check_covid/corpus.jsonl.gz", [{"cord_id": "c1", "title": "Masks at work", "abstract": [BODY]}])
+    found = [news(1, "Masks stop the virus.", "c1", "SUPPORT"), news(2, "Masks are old.", "c1", "NOTENOUGHINFO")]
+    write(root / "check_covid/claims_train.jsonl.gz", found)
+    write(root / "check_covid/claims_dev.jsonl.gz", [news(3, "Vaccines work in the elderly.", "c1", "SUPPORT")])
+    sentence = "Honey at low dilutions inhibits the attachment of bacteria to tissue"
+    for name, extra in (("train", "Sweet drinks harm teeth in the young"), ("test", sentence)):
+        record = {"original_file_id": name, "press_release_conclusion": f"News: {extra}!", "abstract_conclusion": extra}
+        write(root / f"press_releases/insciout_{name}.jsonl.gz", [record])
+
+
+def _abstracts(root: Path) -> None:
+    titles = [f"Care bundle {number} for pressure ulcers in older people" for number in range(40)]
+    pool = [abstract(number, title) for number, title in enumerate(titles)]
+    pool += [abstract(90, "Masks at work"), abstract(91, "Trial 5 of statins")]
+    quoting = abstract(92, "An honest title about honey and bacteria")
+    quoting["sections"][1]["text"] += "Honey at low dilutions inhibits the attachment of bacteria to tissue."
+    write(root / "abstracts/abstracts.jsonl.gz", [*pool, quoting])
+    write(root / "cystic_fibrosis/corpus.jsonl.gz", [{"doc_id": "1", "title": "Mucus", "abstract": "Thick."}])
+    question = {"id": "7", "QUESTION": titles[0], "CONTEXTS": ["One.", "Two."]}
+    write(root / "pubmedqa/questions.jsonl.gz", [question, {**question, "id": "8", "QUESTION": "Masks at work"}])
+    trials = [
+        {"pmcid": str(n), "title": f"Trial report {n}", "abstract_sections": [{"label": "", "text": BODY}]}
+        for n in (1, 2)
+    ]
+    write(root / "evidence_inference/abstracts.jsonl.gz", trials)
+    prompts = [
+        {
+            "PromptID": str(10 * n + m),
+            "PMCID": str(n),
+            "Outcome": "pain",
+            "Intervention": "aspirin",
+            "Comparator": "placebo",
+        }
+        for n in (1, 2)
+        for m in range(3)
+    ]
+    write(root / "evidence_inference/prompts.jsonl.gz", prompts)
+    (root / "evidence_inference/train_article_ids.txt").write_text("1\n")
+
+
+def _health(root: Path) -> None:
+    def document(number: int, title: str, text: str) -> dict[str, Any]:
+        kinds = ("symptoms", "treatment")
+        passages = [
+            {"id": f"d{number}-{at}", "question": f"What are the {kind} of {title} ?", "question_type": kind,
+             "text": f"{text} The {kind} of number {number} are described in the guide of the clinic."}
+            for at, kind in enumerate(kinds)
+        ]  # fmt: skip
+        return {"id": f"d{number}", "title": title, "passages": passages}
+
+    documents = [
+        document(n, f"Disease {n}", f"Disease {n} is rare and its cause number {n} is unknown.") for n in range(12)
+    ]
+    evaluated = document(50, "Judged syndrome", "The judged syndrome is inherited from one parent.")
+    copied = document(51, "Copied syndrome", "Something of its own stands here in this text.")
+    copied["passages"][0]["text"] = evaluated["passages"][0]["text"].upper()
+    same_entity = document(52, "JUDGED SYNDROME", "Another article on the same entity.")
+    write(root / "medquad/documents.jsonl.gz", [*documents, evaluated, copied, same_entity])
+    judged = {"passage": "d50-0", "document": "d50", "entity": "Judged syndrome"}
+    write(root / "medquad/cdv_test_passages.jsonl.gz", [judged])
+    write(root / "medquad/cdv_test_queries.jsonl.gz", [{"id": "q", "entity": "Judged syndrome"}])

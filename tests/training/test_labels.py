@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from encoders.labels.notes import note_sections, notes
+from encoders.labels.pairs import Pair, read_pairs, read_texts
+from encoders.labels.run import label
+from mappings.errors import NotFound
+
+
+@pytest.fixture(scope="module")
+def labelled(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("labelled")
+    counts = label(data, out)
+    assert orjson.loads((out / "counts.json").read_bytes()) == counts
+    return out
+
+
+def pairs(labelled: Path, task: str) -> list[Pair]:
+    return list(read_pairs(labelled / "pairs" / f"{task}.jsonl"))
+
+
+def test_every_leak_is_dropped_and_counted(labelled: Path) -> None:
+    assert orjson.loads((labelled / "counts.json").read_bytes())["dropped"] == {
+        "scifact claims near a development claim": 1,
+        "abstracts whose title is evaluated": 2,
+        "abstracts that a press test pair quotes": 1,
+        "health passages near a test passage": 1,
+        "notes of the test side or with a twin there": 1,
+    }
+
+
+def test_claims_keep_their_cited_abstract_only(labelled: Path) -> None:
+    (pair,) = pairs(labelled, "scifact")
+    assert (pair.query, pair.relevant, pair.positive.id) == ("Statin zero lowers the risk of stroke.", ("0",), "0")
+    assert [found.query for found in pairs(labelled, "check-covid")] == ["Masks stop the virus."]
+    assert [found.positive.text for found in pairs(labelled, "press")] == ["Sweet drinks harm teeth in the young"]
+
+
+def test_a_title_pair_does_not_show_its_title(labelled: Path) -> None:
+    found = pairs(labelled, "title")
+    assert found
+    assert all(pair.query.startswith("Care bundle") and pair.positive.title == "" for pair in found)
+
+
+def test_a_conclusion_pair_does_not_show_its_conclusion(labelled: Path) -> None:
+    found = pairs(labelled, "conclusion")
+    assert found
+    assert all(pair.query.startswith("We conclude") and "We conclude" not in pair.positive.text for pair in found)
+
+
+def test_trials_give_two_prompts_of_training_articles(labelled: Path) -> None:
+    found = pairs(labelled, "trial")
+    assert [pair.positive.id for pair in found] == ["pmc:1", "pmc:1"]
+    assert all(("aspirin" in pair.query and "placebo" in pair.query) or "reduces" in pair.query for pair in found)
+
+
+def test_evaluated_health_articles_are_nowhere(labelled: Path) -> None:
+    corpus = list(read_texts(labelled / "corpora" / "health.jsonl"))
+    assert {text.id.partition("-")[0] for text in corpus} == {*(f"d{n}" for n in range(12)), "d51"}
+    assert [text.id for text in corpus if text.id.startswith("d51")] == ["d51-1"]
+    assert {pair.query for pair in pairs(labelled, "question")} >= {"What are the symptoms of Disease 3 ?"}
+    assert all(pair.query.startswith(pair.positive.title) for pair in pairs(labelled, "slots"))
+
+
+def test_no_group_stands_on_both_sides(labelled: Path) -> None:
+    for path in (labelled / "pairs").iterdir():
+        sides: dict[str, set[str]] = {}
+        for pair in read_pairs(path):
+            sides.setdefault(pair.group, set()).add(pair.split)
+        assert all(len(found) == 1 for found in sides.values())
+
+
+def test_a_note_is_asked_for_by_name_or_description_and_heading() -> None:
+    text = "SUBJECTIVE:,  A woman came with sneezing that began in the early spring of this year again.,PLAN: , Rest."
+    record = {
+        "id": "m1",
+        "name": "Allergic Rhinitis - 2",
+        "description": "Seen for sneezing in spring. More.",
+        "text": text,
+    }
+    assert [(s.heading, s.text) for s in note_sections(record)] == [
+        ("subjective", "A woman came with sneezing that began in the early spring of this year again."),
+        ("plan", "Rest."),
+    ]
+    (pair,) = notes([record])
+    assert pair.query in ("Allergic Rhinitis subjective", "Seen for sneezing in spring subjective")
+    assert note_sections({**record, "text": "no heading at all"}) == []
+
+
+def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"scifact/corpus\.jsonl\.gz is not there; point MEDLEY_DATA"):
+        label(tmp_path, tmp_path / "out")

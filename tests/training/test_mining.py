@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from encoders.hashing import HashingEncoder
+from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
+from mappings.errors import NotFound
+from search.mining import Mining, mine, mine_folder
+
+TEXTS = [
+    Text("t0", "Statins and stroke", "", "Statins lowered the rate of stroke in older adults."),
+    Text("t1", "Statins and dementia", "", "Statins did not change the rate of dementia in older adults."),
+    Text("t2", "Aspirin and stroke", "", "Aspirin lowered the rate of stroke after surgery."),
+    Text("t3", "A reprint", "", "STATINS lowered the rate of stroke, in older adults!"),
+    Text("t4", "Exercise", "", "Walking improved sleep."),
+    Text("t5", "Stroke units", "", "Stroke units saved lives of older adults."),
+]
+CORPUS = {text.id: text for text in TEXTS}
+PAIR = Pair(
+    "claim", "claim:1", "t0", "train", "abstracts", "Statins prevent stroke in older adults.", ("t0",), TEXTS[0]
+)
+
+
+def everything(queries, depth):
+    return [["t3", "t0", "t1", "t2", "t5", "unknown"][:depth] for _ in queries]
+
+
+def mined(pair: Pair, **settings) -> list[str]:
+    (found,) = mine([pair], CORPUS, [everything], Mining(**settings))
+    return [text.id for text in found.negatives]
+
+
+def test_answers_and_their_twins_are_no_negatives() -> None:
+    assert set(mined(PAIR)) == {"t1", "t2", "t5"}
+    assert set(mined(replace(PAIR, relevant=("t0", "t2")))) == {"t1", "t5"}
+
+
+def test_a_passage_on_the_same_thing_under_the_same_heading_is_no_negative() -> None:
+    told = {
+        key: replace(text, title="Stroke", heading="treatment") for key, text in CORPUS.items() if key in ("t1", "t2")
+    }
+    told["t2"] = replace(told["t2"], heading="causes")
+    pair = replace(PAIR, positive=replace(PAIR.positive, title="Stroke", heading="treatment"))
+    (found,) = mine([pair], told, [everything], Mining())
+    assert [text.id for text in found.negatives] == ["t2"]
+
+
+def test_held_out_pairs_take_the_best_ranked_and_training_pairs_draw_the_same_each_time() -> None:
+    assert mined(replace(PAIR, split="held-out"), count=2) == ["t1", "t2"]
+    assert mined(PAIR, count=2) == mined(PAIR, count=2)
+    assert len(mined(PAIR, count=2)) == 2
+
+
+def test_rankings_take_turns() -> None:
+    pair = replace(PAIR, split="held-out")
+    (found,) = mine([pair], CORPUS, [everything, lambda queries, depth: [["t5", "t4"]]], Mining(count=3, depth=4))
+    assert [text.id for text in found.negatives] == ["t5", "t4", "t1"]
+
+
+def test_a_folder_of_labels_is_mined_through_the_engine(tmp_path: Path) -> None:
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR, replace(PAIR, id="claim:2", split="held-out")])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
+    mining = Mining(dense=("abstracts",))
+    for name in ("first", "second"):  # the second run finds the index there already
+        counts = mine_folder(tmp_path / "labels", tmp_path / name, tmp_path / "home", HashingEncoder(64), mining)
+        assert counts == {"claim": 2}
+    found = {pair.id: [text.id for text in pair.negatives] for pair in read_pairs(tmp_path / "first/claim.jsonl")}
+    assert set(found["claim:1"]) == {"t1", "t2", "t4", "t5"}
+    assert "t4" not in found["claim:2"][:2]
+    assert (tmp_path / "first/claim.jsonl").read_bytes() == (tmp_path / "second/claim.jsonl").read_bytes()
+
+
+def test_lexical_mining_needs_no_encoder(tmp_path: Path) -> None:
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
+    assert mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home") == {"claim": 1}
+    (pair,) = read_pairs(tmp_path / "out/claim.jsonl")
+    assert {text.id for text in pair.negatives} == {"t1", "t2", "t5"}
+
+
+def test_a_folder_without_pairs_says_who_writes_them(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="medley label"):
+        mine_folder(tmp_path, tmp_path / "out", tmp_path / "home")

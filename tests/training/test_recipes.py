@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from encoders.labels.pairs import Pair, Text
+from encoders.training.data import examples, plan, shown
+from encoders.training.recipe import RECIPES, Recipe, Share, load_recipe, parse_recipe
+from mappings.errors import InvalidInput, NotFound
+
+RECIPE = Recipe(
+    "test", "cross-encoder", "listwise", {"a": Share(repeat=2, context=0.5), "b": Share(take=4)}, batch=4, negatives=2
+)
+
+
+def text(name: str) -> Text:
+    return Text(name, f"Title {name}", "causes", f"Text of {name}.")
+
+
+def made(task: str, count: int, negatives: int = 5) -> list[Pair]:
+    return [
+        Pair(task, f"{task}:{n}", str(n), "train", "c", f"query {task} {n} " + "long " * n, (f"{task}{n}",), text(f"{task}{n}"),
+             tuple(text(f"{task}{n}-{m}") for m in range(negatives)))
+        for n in range(count)
+    ]  # fmt: skip
+
+
+PAIRS = {"a": made("a", 9), "b": made("b", 30)}
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_recipe_loads(path: Path) -> None:
+    assert load_recipe(path.stem) == load_recipe(path)
+    assert load_recipe(path.stem).name == path.stem
+
+
+def test_an_unknown_recipe_lists_the_known_ones() -> None:
+    with pytest.raises(NotFound, match=r"no recipe 'nothing'.*medley-biencoder"):
+        load_recipe("nothing")
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"kind": "tri-encoder"}, "kind"),
+        ({"objective": "guess"}, "objective"),
+        ({"batch": 0}, "batch"),
+        ({"tasks": {}}, "tasks"),
+        ({"soup": 1.5}, "soup"),
+        ({"colour": "red"}, "colour"),
+        ({"tasks": {"a": {"takes": 3}}}, "takes"),
+    ],
+)
+def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None:
+    good = {"kind": "cross-encoder", "objective": "listwise", "tasks": {"a": {}}}
+    with pytest.raises(InvalidInput) as caught:
+        parse_recipe({**good, **values}, "test")
+    assert caught.value.field == field
+
+
+def test_a_lacking_setting_and_broken_toml_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="objective"):
+        parse_recipe({"kind": "cross-encoder", "tasks": {"a": {}}}, "test")
+    (tmp_path / "bad.toml").write_text("kind = ")
+    with pytest.raises(InvalidInput, match=r"bad\.toml is not TOML"):
+        load_recipe(tmp_path / "bad.toml")
+
+
+def test_context_stands_before_the_text_or_not_at_all() -> None:
+    assert shown(text("x"), True) == "Title x causes Text of x."
+    assert shown(text("x"), False) == "Text of x."
+    assert shown(replace(text("x"), title="", heading=""), True) == "Text of x."
+
+
+def test_examples_follow_the_shares() -> None:
+    found = examples(PAIRS, RECIPE)
+    assert {task: len(items) for task, items in found.items()} == {"a": 18, "b": 4}
+    assert all(len(item.texts) == 3 and item.texts[0].endswith(f"of {item.ids[0]}.") for item in found["a"])
+    assert 0 < sum(item.texts[0].startswith("Title") for item in found["a"]) < 18
+    rounds = [item.ids[1:] for item in found["a"] if item.ids[0] == "a3"]
+    assert rounds[0] != rounds[1]
+
+
+def test_pairs_with_too_few_negatives_are_left_out() -> None:
+    assert examples({"a": made("a", 3, negatives=1), "b": []}, RECIPE) == {"a": [], "b": []}
+
+
+def test_the_plan_is_the_same_each_time_and_holds_every_example_once() -> None:
+    batches = plan(PAIRS, RECIPE)
+    assert batches == plan(PAIRS, RECIPE)
+    assert batches != plan(PAIRS, replace(RECIPE, seed=14))
+    assert sorted(item.query for batch in batches for item in batch) == sorted(
+        item.query for items in examples(PAIRS, RECIPE).values() for item in items
+    )
+
+
+def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
+    batches = plan(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
+    assert len(batches) == 18 // 4 + 1
+    assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
+from encoders.training import loop, models, objectives, run  # noqa: E402
+from encoders.training.recipe import Recipe, Share  # noqa: E402
+from mappings.errors import ModelError  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+WORDS = [
+    "statins",
+    "aspirin",
+    "walking",
+    "masks",
+    "stroke",
+    "sleep",
+    "pain",
+    "virus",
+    "lower",
+    "raise",
+    "stop",
+    "help",
+    "in",
+    "the",
+    "old",
+    "young",
+]
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+CROSS = Recipe(
+    "tiny", "cross-encoder", "listwise", {"claim": Share(repeat=4)}, learning_rate=5e-3, save_every=4, frozen=()
+)
+BI = replace(CROSS, kind="bi-encoder", objective="contrastive", negatives=1)
+
+
+def configs() -> dict[str, object]:
+    size = len(WORDS) + 5
+    distil = transformers.DistilBertConfig(vocab_size=size, dim=32, n_layers=2, n_heads=2, hidden_dim=64)
+    roberta = transformers.RobertaConfig(
+        vocab_size=size, max_position_embeddings=80, pad_token_id=0, type_vocab_size=1, **SMALL
+    )
+    return {"bert": transformers.BertConfig(vocab_size=size, **SMALL), "distilbert": distil, "roberta": roberta}
+
+
+@pytest.fixture(scope="module", params=["bert", "distilbert", "roberta"])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random checkpoint of one family, with a vocabulary of sixteen words."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
+    torch.manual_seed(0)
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    models.save(transformers.AutoModel.from_config(configs()[request.param]), tokenizer, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Queries of one word whose answer holds that word, half of them held out."""
+    folder = tmp_path_factory.mktemp("pairs")
+    texts = {word: Text(word, "", "", f"{word} help the old") for word in WORDS[:8]}
+    found = [
+        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} stop", (word,), text,
+             tuple(other for other in texts.values() if other != text))
+        for split in ("train", "held-out")
+        for word, text in texts.items()
+    ]  # fmt: skip
+    write_lines(folder / "claim.jsonl", found)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "recipe", [CROSS, replace(CROSS, objective="pointwise"), BI], ids=["listwise", "pointwise", "bi"]
+)
+def test_any_family_trains_and_reports(base: Path, pairs: Path, tmp_path: Path, recipe: Recipe) -> None:
+    recipe = replace(recipe, base=str(base))
+    report = run.train(recipe, pairs, tmp_path)
+    assert report == json.loads((tmp_path / "report.json").read_text())
+    assert report["pairs"] == {"claim": 8}
+    assert report["held_out"]["trained"]["claim"]["queries"] == 8
+    steps = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert steps[-1]["step"] == steps[-1]["steps"] == 4
+    models.load(str(tmp_path / "checkpoint"), recipe.kind)
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Recipe:
+    torch.manual_seed(0)
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
+    tokenizer = transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"))
+    models.save(transformers.AutoModel.from_config(configs()["bert"]), tokenizer, tmp_path / "base")
+    return replace(CROSS, base=str(tmp_path / "base"))
+
+
+def test_training_learns_what_the_pairs_show(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
+    report = run.train(replace(bert, tasks={"claim": Share(repeat=40)}), pairs, tmp_path / "run")
+    assert report["held_out"]["trained"]["mean"]["RR"] > 0.9 > report["held_out"]["base"]["mean"]["RR"]
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(bert: Recipe, pairs: Path, tmp_path: Path, monkeypatch) -> None:
+    recipe = replace(bert, tasks={"claim": Share(repeat=8)})
+    run.train(recipe, pairs, tmp_path / "whole")
+    real, calls = loop.loss_of, []
+
+    def killed(*arguments):
+        calls.append(1)
+        if len(calls) == 7:  # after the checkpoint of step 4
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(loop, "loss_of", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(recipe, pairs, tmp_path / "cut")
+    run.train(recipe, pairs, tmp_path / "cut")
+    assert len(calls) == 7 + 4
+    states = [torch.load(tmp_path / name / "state.pt", weights_only=True) for name in ("whole", "cut")]
+    assert all(torch.equal(value, states[1]["model"][key]) for key, value in states[0]["model"].items())
+
+
+def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
+    recipe = replace(bert, kind="bi-encoder", objective="contrastive", negatives=1, frozen=("embeddings",))
+    run.train(recipe, pairs, tmp_path / "full")
+    run.train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
+    folders = (bert.base, tmp_path / "full/checkpoint", tmp_path / "mixed/checkpoint")
+    base, full, mixed = (models.load(str(folder), "bi-encoder")[0].state_dict() for folder in folders)
+    key = "encoder.layer.0.attention.self.query.weight"
+    assert torch.equal(base["embeddings.word_embeddings.weight"], full["embeddings.word_embeddings.weight"])
+    assert not torch.equal(base[key], full[key])
+    assert torch.allclose(mixed[key], 0.25 * full[key] + 0.75 * base[key], atol=1e-6)
+
+
+def test_an_unknown_base_is_named() -> None:
+    with pytest.raises(ModelError, match="no checkpoint could be loaded from '/nowhere'"):
+        models.load("/nowhere", "bi-encoder")
+
+
+def test_objectives_by_hand() -> None:
+    scores = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
+    log = torch.log(torch.tensor(2.0))
+    assert objectives.listwise(scores) == pytest.approx(
+        float((torch.log1p(torch.exp(torch.tensor(-2.0))) + log) / 2), abs=1e-6
+    )
+    parts = torch.nn.functional.softplus(torch.tensor([-2.0, 0.0, 0.0, 0.0]))
+    assert objectives.pointwise(scores) == pytest.approx(float(parts.mean()), abs=1e-6)
+
+
+def test_another_known_answer_is_neither_rewarded_nor_punished() -> None:
+    queries = torch.nn.functional.normalize(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), dim=1)
+    passages = torch.cat([queries, queries[:1]])
+    known = torch.zeros(2, 3, dtype=torch.bool)
+    plain = objectives.contrastive(queries, passages, known, 0.5)
+    known[0, 2] = True
+    assert objectives.contrastive(queries, passages, known, 0.5) < plain
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    recipe = replace(CROSS, learning_rate=1.0, warmup=0.2)
+    rates = [loop.learning_rate(step, 10, recipe) for step in range(10)]
+    assert rates[:2] == [0.5, 1.0]
+    assert rates[2:] == sorted(rates[2:], reverse=True)
+    assert rates[-1] > 0
