@@ -152,6 +152,17 @@ class IndexAdmin(Protocol):
         """Every index and whether it is the published one."""
         ...
 
+    def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
+        """Passage id -> vector field -> its vector, shape (d,), for the passages that the index holds with the same text.
+
+        For building another index; it gives no text, so it asks for no access.
+        """
+        ...
+
+    def dead(self, index: str) -> int:
+        """How many places of vectors a search reads in vain, since their passages were replaced or removed."""
+        ...
+
 
 class State(StrEnum):
     """Where a document's newest version stands in one index."""

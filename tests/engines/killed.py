@@ -14,13 +14,13 @@ from mappings.documents import Document, Section
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.protocols import StoredDocument
-from workers import ingest as module
+from workers import batches
 from workers.ingest import Outcome, ingest, rebuild
 
 COLLECTION = replace(load("notes"), max_words=8)
 ENCODERS = {"dense": HashingEncoder(32)}
 DOCUMENTS = 60
-module.BATCH = 8  # many commits, so that many kills fall between and into them
+batches.BATCH = 8  # many commits, so that many kills fall between and into them
 
 
 def open_world(home: Path) -> tuple[EmbeddedStore, EmbeddedEngine]:

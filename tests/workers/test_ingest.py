@@ -13,6 +13,7 @@ from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.protocols import LegsRequest, LexicalQuery, State
+from workers import batches
 from workers import ingest as module
 from workers.ingest import Outcome, delete, ingest, rebuild, verify
 
@@ -189,7 +190,7 @@ def test_a_version_superseded_while_it_was_encoded_is_done_again(world, monkeypa
 
 
 def test_progress_is_told(world, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(5)))
     told: list[tuple[int, int]] = []
     world.ingest(progress=lambda done, total: told.append((done, total)))
@@ -197,7 +198,7 @@ def test_progress_is_told(world, monkeypatch):
 
 
 def test_giving_up_in_the_middle_keeps_what_was_done(world, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(6)))
     with closing(ingest(world.store, world.engine, world.encoders, NOTES)) as outcomes:
         for _ in range(3):
@@ -259,13 +260,37 @@ def test_a_rebuild_with_another_encoder_takes_the_place_of_the_old_index(world):
     assert world.ingest() == []
 
 
+def test_a_rebuild_with_the_same_encoder_takes_its_vectors_over(world):
+    world.put(note("a"), note("b"), note("hidden"))
+    world.ingest()
+    world.put(note("b", "kidney stones"))
+    assert world.encoder.texts == 6
+    world.rebuild()
+    assert (world.encoder.texts, world.found("kidney")) == (8, ["b"])
+    text = world.engine.passages("notes-2", ["a@1#0"], EVERYBODY)["a@1#0"].model_text
+    vector = world.encoder.encode_queries([text])[0]
+    leg = world.engine.legs(LegsRequest("notes-2", LexicalQuery(()), {"dense": vector}, EVERYBODY, 3)).rankings["dense"]
+    assert (leg[0].passage, leg[0].score) == ("a@1#0", pytest.approx(1.0, abs=1e-3))
+
+
+def test_an_index_that_is_mostly_dead_is_compacted_after_ingestion(world, monkeypatch):
+    monkeypatch.setattr(module, "_COMPACT_ABOVE", 10)
+    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.0)
+    for number in range(3):
+        world.put(*(note(f"n{name}", f"heart {number}") for name in range(3)))
+        world.ingest()
+    assert world.engine.resolve("notes").index == "notes-2"
+    assert (world.engine.dead("notes-2"), world.found("heart")) == (0, ["n0", "n1", "n2"])
+    assert world.encoder.texts == 18
+
+
 def test_a_rebuild_of_nothing_makes_an_empty_index(world):
     assert world.rebuild() == []
     assert world.engine.resolve("notes").documents == 0
 
 
 def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 4)
+    monkeypatch.setattr(batches, "BATCH", 4)
     world.put(*(note(f"n{number:02}") for number in range(12)))
     world.ingest()
     steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)
@@ -284,7 +309,7 @@ def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
 
 
 def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(4)))
     world.ingest()
     world.put(*(note(f"m{number}") for number in range(4)))
@@ -298,7 +323,7 @@ def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
 
 @pytest.mark.parametrize("moment", ["encoding", "given up"])
 def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(6)))
     world.ingest()
     world.encoder = Counting(dimension=32)

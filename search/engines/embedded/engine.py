@@ -34,7 +34,7 @@ from search.engines.embedded.reader import Reader
 from search.engines.embedded.schema import Description, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
-from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest
+from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _POINTER = "published.json"
 _COUNTER = "generation"
@@ -158,6 +158,16 @@ class EmbeddedEngine:
         except FileNotFoundError:
             return None
         return str(orjson.loads(content)["index"])
+
+    def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
+        """Passage id -> vector field -> its vector, for the passages that the index holds with the same text."""
+        with self._open(index) as snapshot:
+            return snapshot.vectors(passages)
+
+    def dead(self, index: str) -> int:
+        """How many slots a vector search reads in vain."""
+        with self._open(index) as snapshot:
+            return snapshot.dead
 
     @contextmanager
     def _administration(self, collection: str) -> Iterator[None]:

@@ -110,7 +110,9 @@ def translated(what: str) -> Iterator[None]:
 def unavailable(what: str, error: Exception) -> Unavailable:
     """The error that says what could not be done and why; a full disk is named as such."""
     if is_full(error):
-        return Unavailable(f"{what}: the disk is full or takes no more; make room and try again, nothing accepted before is lost")
+        return Unavailable(
+            f"{what}: the disk is full or takes no more; make room and try again, nothing accepted before is lost"
+        )
     return Unavailable(f"{what}: {error}")
 
 

@@ -53,6 +53,10 @@ class Compiler:
         """The passages that the caller may see whose field `name` is one of `values`."""
         return _all_of(Query.term_set_query(self._schema, name, list(values)), self.restriction((), access))
 
+    def named(self, passages: Sequence[str]) -> Any:
+        """The passages with these ids, whoever may see them."""
+        return Query.term_set_query(self._schema, "passage", list(passages))
+
     def first_among(self, documents: Sequence[str], access: Access) -> Any:
         """The first passages of those of `documents` that the caller may see."""
         return _all_of(self.among("document", documents, access), _first(self._schema))

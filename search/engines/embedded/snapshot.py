@@ -20,7 +20,7 @@ from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import Compiler
 from search.engines.embedded.schema import Description, column
 from search.engines.embedded.sidecar import SlotReader
-from search.protocols import IndexMeta, LegsAnswer, LegsRequest
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
 
 BM25: Final = "bm25"
@@ -80,13 +80,29 @@ class Snapshot:
         total, facets = self._counts(request, compiler, restriction)
         return LegsAnswer(rankings, total, facets)
 
+    @property
+    def dead(self) -> int:
+        """How many slots a vector search reads in vain."""
+        return self._slots.rows - self.meta.passages
+
     def passages(self, ids: Sequence[str], access: Access) -> dict[str, Passage]:
         """The passages that exist and that the caller may see."""
-        found = {}
-        for shown, slot in self._shown(self._plain.among("passage", ids, access), len(ids)):
-            identifier = self._slots.passage_ids([slot])[0]
-            found[identifier] = Passage(*parse_passage_id(identifier), *shown[:4])
+        found = self._shown(self._plain.among("passage", ids, access), len(ids))
+        return {passage.id: passage for passage in (self._passage(shown, slot) for shown, slot in found)}
+
+    def vectors(self, passages: Sequence[Passage]) -> dict[str, dict[str, Vectors]]:
+        """Passage id -> vector field -> its vector, for those passages that stand here unchanged."""
+        wanted = {passage.id: passage for passage in passages}
+        found: dict[str, dict[str, Vectors]] = {}
+        for shown, slot in self._shown(self._plain.named(list(wanted)), len(wanted)):
+            passage = self._passage(shown, slot)
+            if wanted[passage.id] == passage:
+                rows = {name: parts[0][slot].astype(np.float32) for name, parts in self._slots.vectors.items()}
+                found[passage.id] = rows
         return found
+
+    def _passage(self, shown: list[Any], slot: int) -> Passage:
+        return Passage(*parse_passage_id(self._slots.passage_ids([slot])[0]), *shown[:4])
 
     def fields(self, documents: Sequence[str], access: Access) -> dict[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""

@@ -1,0 +1,141 @@
+"""The embedded legs against independent references: BM25 as published, and inner products in float32."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mappings.analysis.words import terms
+from mappings.collection import load
+from mappings.documents import Access, Passage
+from search.engines.embedded import nearest as module
+from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.nearest import nearest, plain_products
+from search.engines.embedded.schema import spread
+from search.engines.embedded.sidecar import quantise
+from search.protocols import IndexEntry, LegsRequest, LexicalQuery
+
+EVERYBODY = Access("tester", frozenset({"*"}))
+K1, B = 1.2, 0.75
+WORDS = [f"word{number}" for number in range(400)]
+WEIGHTS = [1 / (number + 3) for number in range(400)]
+
+
+def kept_length(length: int) -> int:
+    """A field's length as both Lucene and tantivy keep it in one byte: exact to 40, then in steps of an eighth."""
+    table = list(range(24)) + [24 + (n if n < 8 else ((n & 7) | 8) << ((n >> 3) - 1)) for n in range(232)]
+    return max(value for value in table if value <= length)
+
+
+def bm25(texts: list[list[str]], query: list[str]) -> list[float]:
+    """Robertson's BM25 with Lucene's idf, never negative; (k1 + 1) stays in the numerator, as in tantivy."""
+    average = sum(map(len, texts)) / len(texts)
+    frequency = Counter(term for text in texts for term in set(text))
+    scores = []
+    for text in texts:
+        counts, score = Counter(text), 0.0
+        for term in query:
+            idf = math.log(1 + (len(texts) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            norm = K1 * (1 - B + B * kept_length(len(text)) / average)
+            score += idf * counts[term] * (K1 + 1) / (counts[term] + norm)
+        scores.append(score)
+    return scores
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """(engine, index, texts): 600 passages of 5 to 400 words, in several segments, without title boost."""
+    rng = random.Random(5)
+    texts = [" ".join(rng.choices(WORDS, WEIGHTS, k=rng.randint(5, 400))) for _ in range(600)]
+    plain = replace(load("abstracts"), title_boost=0.0)
+    home = tmp_path_factory.mktemp("bm25")
+    (home / "collections" / "abstracts").mkdir(parents=True)
+    engine = EmbeddedEngine(home, lambda name: plain)
+    meta = engine.create("abstracts", {})
+    with engine.writer(meta.index) as writer:
+        for start in range(0, 600, 150):
+            writer.write([entry(f"{start + n:03}", text) for n, text in enumerate(texts[start : start + 150])])
+            writer.commit()
+    return engine, meta.index, texts
+
+
+def entry(name: str, text: str) -> IndexEntry:
+    return IndexEntry(name, 1, frozenset({"public"}), {}, (Passage(name, 1, 0, "", "", text),), {})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_lexical_leg_is_bm25(corpus, seed):
+    engine, index, texts = corpus
+    query = random.Random(seed).choices(WORDS, WEIGHTS, k=1 + seed % 8)
+    lexical = LexicalQuery(tuple((term, 1.0) for term in terms(" ".join(query))))
+    leg = engine.legs(LegsRequest(index, lexical, {}, EVERYBODY, 50)).rankings["bm25"]
+    scores = bm25([terms(text) for text in texts], terms(" ".join(query)))
+    expected = sorted(((-round(score, 4), f"{number:03}@1#0") for number, score in enumerate(scores) if score > 0))[:50]
+    assert [item.score for item in leg] == pytest.approx([-score for score, _ in expected], abs=3e-4)
+    by_name = {name: -score for score, name in expected}
+    agreed = sum(item.passage in by_name for item in leg)
+    assert agreed >= 0.98 * len(expected)
+    assert all(by_name[item.passage] == pytest.approx(item.score, abs=3e-4) for item in leg if item.passage in by_name)
+
+
+def unit_rows(seed: int, rows: int, dimension: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).standard_normal((rows, dimension)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.1, 0.01])
+@pytest.mark.parametrize("library", ["numkong", "numpy"])
+def test_nearest_neighbours_are_those_of_float32(share, library, monkeypatch):
+    if library == "numpy":
+        monkeypatch.setattr(module, "numkong", None)
+    vectors = unit_rows(1, 6_000, 96)
+    parts = quantise(vectors)
+    allowed = np.sort(np.random.default_rng(2).permutation(6_000)[: int(6_000 * share)])
+    recalls = []
+    for query in unit_rows(3, 20, 96):
+        found, scores = nearest(parts, allowed, query, 100)
+        exact = vectors[allowed] @ query
+        expected = allowed[np.argsort(-exact)[:100]]
+        assert scores == pytest.approx(vectors[found] @ query, abs=2e-3)
+        recalls.append(len(set(found) & set(expected)) / len(expected))
+    assert np.mean(recalls) >= 0.995
+
+
+def test_an_empty_or_small_choice_is_answered_whole():
+    parts = quantise(unit_rows(1, 10, 16))
+    query = unit_rows(2, 1, 16)[0]
+    assert nearest(parts, np.empty(0, np.int64), query, 5)[0].tolist() == []
+    assert sorted(nearest(parts, np.arange(10), query, 50)[0].tolist()) == list(range(10))
+    assert nearest(parts, np.arange(10), np.zeros(16, np.float32), 3)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_equal_rows_score_equally_wherever_they_stand():
+    row = unit_rows(4, 1, 384)
+    parts = quantise(np.repeat(row, 1_001, axis=0))
+    _, scores = nearest(parts, np.arange(1_001), row[0], 1_001)
+    assert len(set(scores.tolist())) == 1
+
+
+def test_a_row_of_zeros_is_kept():
+    exact, coarse, scale = quantise(np.zeros((2, 8), np.float32))
+    assert (exact.any(), coarse.any(), scale.tolist()) == (False, False, [[1.0], [1.0]])
+
+
+def test_both_scans_give_the_same_products():
+    if module.numkong is None:
+        pytest.skip("numkong is not installed here")
+    _, coarse, _ = quantise(unit_rows(1, 20_000, 64))
+    query = coarse[17]
+    assert plain_products(coarse, query).tolist() == module._products(coarse, query).tolist()
+
+
+@given(st.text(max_size=200))
+def test_spread_text_is_the_terms_of_the_text(text):
+    assert [part for part in spread(text).split(" ") if part not in ("\x01", "")] == terms(text)
