@@ -64,9 +64,8 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; an error becomes one JSON or text line on stderr and a non-zero exit."""
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        sys.exit(ended.exit_code)
+        ended = cli.main(standalone_mode=False)  # what a command's Exit carried, None otherwise
+        sys.exit(ended if isinstance(ended, int) else 0)
     except (click.Abort, KeyboardInterrupt):
         fail(
             {"error": {"code": "interrupted", "message": "interrupted; what was accepted is kept", "field": None}}, 130

@@ -16,7 +16,9 @@ def medley(tmp_path):
     environ = os.environ | {"MEDLEY_HOME": str(tmp_path / "home"), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", "PYTHONPATH": str(ROOT)}  # fmt: skip
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "web.cli", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environ)
+        return subprocess.run(
+            [sys.executable, "-m", "web.cli", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environ
+        )
 
     return run
 
@@ -26,12 +28,21 @@ def lines(path: Path, *records: object) -> Path:
     return path
 
 
-GOOD = {"id": "a1", "title": "Aspirin and infarction", "text": "Aspirin lowered mortality after infarction.", "year": 2015}
+GOOD = {
+    "id": "a1",
+    "title": "Aspirin and infarction",
+    "text": "Aspirin lowered mortality after infarction.",
+    "year": 2015,
+}
 
 
 @pytest.mark.slow
 def test_from_a_file_to_an_answer(medley, tmp_path):
-    file = lines(tmp_path / "in.jsonl", GOOD, {**GOOD, "id": "a2", "title": "Statins", "text": "Statins lowered the risk of stroke."})
+    file = lines(
+        tmp_path / "in.jsonl",
+        GOOD,
+        {**GOOD, "id": "a2", "title": "Statins", "text": "Statins lowered the risk of stroke."},
+    )
     done = medley("ingest", str(file), "--collection", "abstracts", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == {
@@ -53,8 +64,15 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
 
     rebuilt = json.loads(medley("index", "rebuild", "abstracts", "--json").stdout)
     assert rebuilt == {"collection": "abstracts", "index": "abstracts-2", "documents": 2, "passages": 2, "failed": []}
-    assert json.loads(medley("index", "verify", "abstracts", "--json").stdout) == {"index": "abstracts-2", "problems": []}
-    assert json.loads(medley("delete", "a1", "-c", "abstracts", "--json").stdout) == {"collection": "abstracts", "deleted": ["a1"], "unknown": []}
+    assert json.loads(medley("index", "verify", "abstracts", "--json").stdout) == {
+        "index": "abstracts-2",
+        "problems": [],
+    }
+    assert json.loads(medley("delete", "a1", "-c", "abstracts", "--json").stdout) == {
+        "collection": "abstracts",
+        "deleted": ["a1"],
+        "unknown": [],
+    }
     assert json.loads(medley("search", "aspirin mortality", "-c", "abstracts", "--json").stdout)["total"]["value"] == 0
 
     who = [json.loads(line) for line in (tmp_path / "home" / "access.log").read_text().splitlines()]
@@ -79,7 +97,12 @@ def test_a_bad_record_is_named_and_stops_nothing(medley, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "field", "message"),
     [
-        (["search", "aspirin", "-c", "nothing"], "not_found", "collection", "there is no collection 'nothing'; there are: none yet"),
+        (
+            ["search", "aspirin", "-c", "nothing"],
+            "not_found",
+            "collection",
+            "there is no collection 'nothing'; there are: none yet",
+        ),
         (["search", "aspirin", "-c", "../etc"], "invalid_input", "collection", "is no collection name"),
         (["ingest", "missing.jsonl", "-c", "abstracts"], "invalid_input", None, "missing.jsonl"),
         (["ingest", ".", "-c", "mine"], "not_found", "kind", "say --kind"),
