@@ -22,7 +22,8 @@ from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
-from search.pipeline import Parts, search
+from search.parts import Parts
+from search.pipeline import search
 from search.protocols import Encoder, Reranker, StoredDocument
 from search.query import Query, Results
 from search.rerank import Anytime, Pace, ScoreCache

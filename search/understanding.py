@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from mappings.analysis import abbreviations
+from mappings.analysis.abbreviations import expansions
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms
 from mappings.documents import clean
@@ -35,7 +35,7 @@ def understand(query: Query) -> Understood:
     """Read a query. Pure: the same query gives the same reading."""
     text = clean(query.words)
     counted = Counter(terms(text))
-    found = tuple(abbreviations.expansions(text.split()))
+    found = tuple(expansions(text.split()))
     phrases = [tuple(terms(longer)) for longer in _additions(text, found)]
     singles = {phrase[0]: EXPANSION_WEIGHT for phrase in phrases if len(phrase) == 1 and phrase[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles

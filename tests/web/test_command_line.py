@@ -53,7 +53,7 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     assert [hit["document"] for hit in found["hits"]][0] == "a1"
     assert found["total"] == {"value": 1, "relation": "exact"}
     text = medley("search", "aspirin mortality", "-c", "abstracts").stdout
-    assert "1 documents match" in text
+    assert "1 document matches" in text
     assert "Aspirin lowered mortality after infarction." in text
 
     stands = json.loads(medley("status", "--json").stdout)["collections"][0]

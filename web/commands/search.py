@@ -77,7 +77,10 @@ def _filters(written: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _text(answer: dict[str, Any]) -> str:
-    lines = [f"{answer['total']['value']} documents match · {answer['timings_ms']['total']:.0f} ms"]
+    count = answer["total"]["value"]
+    lines = [
+        f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {answer['timings_ms']['total']:.0f} ms"
+    ]
     lines += [f"! {item}" for item in answer["degraded"]]
     for rank, hit in enumerate(answer["hits"], 1):
         where = " · ".join(
@@ -89,7 +92,7 @@ def _text(answer: dict[str, Any]) -> str:
         if hit["explain"]:
             lines.append(f"    {_why(hit['explain'])}")
     if answer["cursor"]:
-        lines += ["", click.style(f"next page: --cursor {answer['cursor']}", dim=True)]
+        lines += ["", click.style("there is more: a larger --size, or --json with its cursor", dim=True)]
     return "\n".join(lines)
 
 
