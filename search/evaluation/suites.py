@@ -87,7 +87,9 @@ def run_suite(
     started = time.perf_counter()
     everything = SUITES[name].tasks(settings, options)
     tasks = [task.sampled(options.queries) for task in (everything if options.variants else everything[:1])]
-    rows, tests, models = [], [], {}
+    rows: list[Report] = []
+    tests: list[Report] = []
+    models: Report = {}
     for task in tasks:
         medley = opened(task.corpus, settings, fill)
         models = models or _models(medley, task, options)

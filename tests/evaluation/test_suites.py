@@ -159,10 +159,10 @@ def test_the_lexical_leg_agrees_with_an_independent_bm25(tmp_path: Path, setting
     for word in WORDS:
         scores = dict(zip(names, other.get_scores(terms(word)), strict=True))
         found = stages.legs(bench, Question("q", word)).rankings["bm25"]
-        positive = [item.score for item in found]
+        positive = [item.score for item in found]  # rounded to four places by the engine
         expected = [abs(scores[item.document]) for item in found]
         assert {item.document for item in found} == {name for name, score in scores.items() if score}
-        assert np.allclose(np.array(positive) / positive[0], np.array(expected) / expected[0], rtol=1e-4)
+        assert np.allclose(np.array(positive) / positive[0], np.array(expected) / expected[0], atol=3e-4)
 
 
 def ranking(*documents: str) -> Ranking:
