@@ -19,14 +19,14 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
-def abstract(identifier: str, title: str, sections: Iterable[tuple[str, str]], **fields: str) -> Document:
-    """An abstract as a document; sections are (heading, text)."""
+def abstract(identifier: str, title: str, sections: Iterable[tuple[str, str]], source: str) -> Document:
+    """An abstract as a document; sections are (heading, text), `source` is a field."""
     return Document(
         id=identifier,
         title=title,
         sections=tuple(Section(heading, text) for heading, text in sections),
         labels=LABELS,
-        fields=dict(fields),
+        fields={"source": source},
     )
 
 

@@ -71,10 +71,11 @@ def _splitting(collection: Collection) -> list[Any]:
 
 
 def digest(documents: Iterable[Document]) -> str:
-    """SHA-256 of ids, titles and sections, in order."""
+    """SHA-256 of ids, titles, sections and fields, in order."""
     state = sha256()
     for document in documents:
         parts = [document.id, document.title, *(f"{item.heading}\x1e{item.text}" for item in document.sections)]
+        parts.append(repr(sorted(document.fields.items())))
         state.update("\x1f".join(parts).encode("utf-8", "replace") + b"\x1d")
     return state.hexdigest()
 

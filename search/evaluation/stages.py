@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mappings.collection import Collection, Fusion
 from mappings.documents import EVERY_LABEL, Access
 from search.bootstrap import Medley
 from search.evaluation.measures import Run
-from search.evaluation.task import Question, Task
+from search.evaluation.task import CANDIDATE_FIELD, Question, Task
 from search.fusion import Fused, fuse
 from search.protocols import LegsRequest
-from search.query import Query, Ranking, Scored
+from search.query import Query, Ranking, Scored, Terms
 from search.rerank import Anytime, combine
 from search.understanding import Understood, understand
 
@@ -63,17 +63,18 @@ def legs(bench: Bench, question: Question) -> Legs:
         for name, fingerprint in meta.encoders.items()
         if (encoder := bench.medley.encoder_of(fingerprint)) is not None
     }
-    depth = meta.documents if task.candidates else bench.medley.settings.window
-    answer = engine.legs(LegsRequest(meta.index, understood.lexical, vectors, ACCESS, depth))
-    rankings = dict(answer.rankings)
-    return Legs(question, understood, _protocol(task, question, rankings) if task.candidates else rankings)
+    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, bench.medley.settings.window)
+    if task.candidates:
+        request = _protocol(bench, question, request)
+    return Legs(question, understood, dict(engine.legs(request).rankings))
 
 
-def _protocol(task: Task, question: Question, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
-    chosen = candidates(rankings[BM25], task.answers[question.id], task.candidates or 0)
-    return {
-        name: Ranking(item for item in ranking.items if item.document in chosen) for name, ranking in rankings.items()
-    }
+def _protocol(bench: Bench, question: Question, request: LegsRequest) -> LegsRequest:
+    """The request held to the protocol's candidates, by a filter as any caller may give one."""
+    number = bench.task.candidates or 0
+    lexical = bench.medley.engine.legs(replace(request, vectors={}, documents=number))
+    chosen = candidates(lexical.rankings[BM25], bench.task.answers[question.id], number)
+    return replace(request, documents=number, filters=(Terms(CANDIDATE_FIELD, tuple(sorted(chosen))),))
 
 
 def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> frozenset[str]:

@@ -13,6 +13,8 @@ from search.query import Scored
 
 Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
+CANDIDATE_FIELD: Final = "source"
+"""Keyword field in which the documents of a candidate protocol carry their own id, so that a filter can hold to them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from search.bootstrap import Medley
 from search.evaluation import reference, stages, suites
 from search.evaluation.index import opened
 from search.evaluation.kept import KeptScores
-from search.evaluation.task import Question, Task
+from search.evaluation.task import CANDIDATE_FIELD, Question, Task
 from search.evaluation.tasks import beir
 from search.pipeline import search
 from search.protocols import Vectors
@@ -186,7 +186,10 @@ def test_a_missed_answer_takes_the_place_of_the_lowest_false_candidate(
 
 
 def test_the_protocol_ranks_its_candidates_only(tmp_path: Path, settings: Settings) -> None:
-    task = replace(task_of(tmp_path / "mine"), candidates=5, reference=True)
+    plain = task_of(tmp_path / "mine")
+    documents = [replace(item, fields={CANDIDATE_FIELD: item.id}) for item in plain.corpus.documents()]
+    corpus = replace(plain.corpus, documents=lambda: documents)
+    task = replace(plain, corpus=corpus, candidates=5, reference=True)
     runs = stages.runs(bench_of(task, settings))
     chosen = {query: frozenset(keys) for query, keys in runs["dense"].items()}
     assert {len(ids) for ids in chosen.values()} == {5}

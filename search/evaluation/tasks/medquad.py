@@ -15,7 +15,7 @@ from typing import Any
 from mappings.documents import Document, Section
 from search.evaluation.corpora import LABELS, lines_of, plain
 from search.evaluation.data import folder
-from search.evaluation.task import Corpus, Published, Question, Task
+from search.evaluation.task import CANDIDATE_FIELD, Corpus, Published, Question, Task
 from search.settings import Settings
 
 MEASURES = ("Success@1", "Success@5", "Success@10", "AP", "nDCG@10")
@@ -86,7 +86,8 @@ def _corpus(name: str, passages: list[dict[str, Any]], titled: bool) -> Corpus:
 
 
 def _document(row: Mapping[str, Any], titled: bool) -> Document:
-    return Document(row["id"], row["title"] if titled else "", (Section("", row["text"]),), LABELS)
+    title = row["title"] if titled else ""
+    return Document(row["id"], title, (Section("", row["text"]),), LABELS, {CANDIDATE_FIELD: row["id"]})
 
 
 def _passages(settings: Settings, entities: Mapping[str, str]) -> list[dict[str, Any]]:
