@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from encoders.artifact import Reading
+from encoders.artifact import Kind, Reading
 from mappings.documents import clean
 from mappings.errors import ModelError
 
@@ -71,6 +71,12 @@ class Reader:
         for right in rights:
             right.truncate(room)
         return [_tokens(self._tokenizer.post_process(left, right)) for right in rights]
+
+    def inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """(query, passage) pairs as a model of `kind` reads them: the passages, or each pair as one input."""
+        if kind == "bi-encoder":
+            return self.passages([passage for _, passage in pairs])
+        return [self.pairs(query, [passage])[0] for query, passage in pairs]
 
     def _singles(self, texts: Sequence[str], template: str, limit: int) -> list[Tokens]:
         room = max(0, limit - self._tokenizer.num_special_tokens_to_add(False))

@@ -14,6 +14,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from encoders.artifact import WEIGHTS
+from encoders.training.graphs import set_nodes
 
 SMALL = 4096
 """Weights with fewer values stay fp32: there is nothing to save in them."""
@@ -79,7 +80,7 @@ def _unpack(name: str, axis: int) -> NodeProto:
 def _unpacking(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
     copy = _base(model, quantised)
     nodes = [_unpack(name, axis) for name, (_, _, axis) in quantised.items()]
-    _set_nodes(copy, [*nodes, *copy.graph.node])
+    set_nodes(copy, [*nodes, *copy.graph.node])
     return copy
 
 
@@ -96,7 +97,7 @@ def _integer(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
             nodes.append(node)
     used = {name for node in nodes for name in node.input}
     unpacked = [_unpack(name, axis) for name, (_, _, axis) in quantised.items() if name in used]
-    _set_nodes(copy, [*unpacked, *nodes])
+    set_nodes(copy, [*unpacked, *nodes])
     return copy
 
 
@@ -118,12 +119,6 @@ def _attention(node: NodeProto) -> list[NodeProto]:
     wanted = ("num_heads", "unidirectional", "mask_filter_value")
     attention.attribute.extend(item for item in node.attribute if item.name in wanted)
     return [helper.make_node("DynamicQuantizeLinear", [left], [value, scale, zero], f"{node.name}.quantise"), attention]
-
-
-def _set_nodes(model: onnx.ModelProto, nodes: list[NodeProto]) -> None:
-    ordered = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
-    del model.graph.node[:]
-    model.graph.node.extend(ordered)
 
 
 def _store(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:

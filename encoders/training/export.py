@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,12 @@ import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from encoders.artifact import TOKENIZER, Artifact, Kind, Reading, describe, seal
-from encoders.training import compact, gate
+from encoders.text import Reader
+from encoders.training import compact, gate, graphs, smoothing
 from mappings.errors import ModelError
 
-OPSET = 17
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+CALIBRATION = 64
+"""How many of the pairs show which activations are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,11 @@ def export(
         work.mkdir()
         final.mkdir()
         _tokenizer(ready.tokenizer, final / TOKENIZER)
-        fused = _fuse(_graph(ready.model, kind, work / "traced.onnx"), ready.model.config)
+        graph = graphs.build(ready.model, kind, work)
         plain = work / "plain.onnx"
-        onnx.save(fused, plain)
-        forms = compact.write(fused, final)
+        onnx.save(graph, plain)
+        inputs = Reader(final / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
+        forms = compact.write(smoothing.smooth(graph, inputs), final)
         dimension = int(ready.model.config.hidden_size) if kind == "bi-encoder" else 1
         manifest = describe(kind, dimension, reading, forms, card)
         artifact = seal(final, manifest)
@@ -91,48 +92,3 @@ def _tokenizer(tokenizer: Any, path: Path) -> None:
     content = json.loads(backend.to_str())
     content["padding"] = content["truncation"] = None
     path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
-
-
-class _Output(torch.nn.Module):
-    """A model as a function of positional tensors, with one output: hidden states (n, t, d), or logits (n,)."""
-
-    def __init__(self, model: Any, kind: Kind, names: Sequence[str]) -> None:
-        super().__init__()
-        self.model, self.kind, self.names = model, kind, tuple(names)
-
-    def forward(self, *arrays: torch.Tensor) -> torch.Tensor:
-        output = self.model(**dict(zip(self.names, arrays, strict=True)))
-        return output.last_hidden_state if self.kind == "bi-encoder" else output.logits[:, -1]
-
-
-def inputs_of(model: Any) -> list[str]:
-    """The inputs that matter to the model: token types only where it has more than one."""
-    typed = getattr(model.config, "type_vocab_size", 0) > 1
-    return [name for name in INPUTS if name != "token_type_ids" or typed]
-
-
-def _graph(model: Any, kind: Kind, path: Path) -> Path:
-    names = inputs_of(model)
-    wrapped = _Output(model, kind, names).eval()
-    ids = torch.randint(5, 40, (2, 9))
-    mask = torch.ones_like(ids)
-    mask[1, 6:] = 0
-    arrays = dict(zip(INPUTS, (ids, mask, torch.zeros_like(ids)), strict=True))
-    axes = {name: {0: "batch", 1: "tokens"} for name in names} | {"output": {0: "batch"}}
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # the tracer warns about every shape that it makes a constant
-        torch.onnx.export(
-            wrapped, tuple(arrays[name] for name in names), str(path), input_names=names,
-            output_names=["output"], opset_version=OPSET, dynamic_axes=axes, dynamo=False,
-        )  # fmt: skip
-    return path
-
-
-def _fuse(path: Path, config: Any) -> onnx.ModelProto:
-    """The graph with attention, layer norms and activations fused into ONNX Runtime's own operators."""
-    from onnxruntime.transformers import optimizer
-
-    fused = optimizer.optimize_model(
-        str(path), model_type="bert", num_heads=config.num_attention_heads, hidden_size=config.hidden_size, opt_level=0
-    )
-    return fused.model

@@ -13,7 +13,7 @@ import torch
 from encoders.artifact import Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, session
-from encoders.text import Tokens, pad
+from encoders.text import Reader, Tokens, pad
 from mappings.errors import ModelError
 
 PARITY = 0.9999
@@ -86,15 +86,13 @@ class _Graph:
 
     def __init__(self, artifact: Artifact, plain: Path) -> None:
         self._artifact = artifact
-        self._session = session(plain, threads=2)
+        self._session = session(plain)
         self._inputs = [item.name for item in self._session.get_inputs()]
-        from encoders.text import Reader
-
         self._reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
 
     def parity(self, model: Any, pairs: Sequence[tuple[str, str]]) -> float:
         """Least cosine over vectors, or the correlation of logits, between this graph and torch."""
-        tokens = self._tokens(pairs)
+        tokens = self._reader.inputs(self._artifact.kind, pairs)
         mine, theirs = self._outputs(tokens, self._onnx), self._outputs(tokens, lambda arrays: _torch(model, arrays))
         if self._artifact.kind == "bi-encoder":
             return float((mine * theirs).sum(axis=1).min())
@@ -108,11 +106,6 @@ class _Graph:
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
         """Logits of a query's passages (cross-encoder)."""
         return self._outputs(self._reader.pairs(query, passages), self._onnx)
-
-    def _tokens(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        if self._artifact.kind == "bi-encoder":
-            return self._reader.passages([passage for _, passage in pairs])
-        return [self._reader.pairs(query, [passage])[0] for query, passage in pairs]
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
         parts = []

@@ -1,0 +1,102 @@
+"""From a torch model to one fused ONNX graph in fp32."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import torch
+from onnx import NodeProto, helper
+
+from encoders.artifact import Kind
+
+OPSET = 17
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class _Output(torch.nn.Module):
+    """A model as a function of positional tensors, with one output: hidden states (n, t, d), or logits (n,)."""
+
+    def __init__(self, model: Any, kind: Kind, names: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self.kind, self.names = model, kind, tuple(names)
+
+    def forward(self, *arrays: torch.Tensor) -> torch.Tensor:
+        output = self.model(**dict(zip(self.names, arrays, strict=True)))
+        return output.last_hidden_state if self.kind == "bi-encoder" else output.logits[:, -1]
+
+
+def inputs_of(model: Any) -> list[str]:
+    """The inputs that matter to the model: token types only where it has more than one."""
+    typed = getattr(model.config, "type_vocab_size", 0) > 1
+    return [name for name in INPUTS if name != "token_type_ids" or typed]
+
+
+def build(model: Any, kind: Kind, work: Path) -> onnx.ModelProto:
+    """The model's graph, with attention and activations as ONNX Runtime's fused operators; `work` takes scratch files."""
+    return plain_norms(_fuse(_trace(model, kind, work / "traced.onnx"), model.config))
+
+
+def plain_norms(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Write each SkipLayerNormalization as additions and a LayerNormalization, in place.
+
+    ONNX Runtime 1.31's fused operator is not vectorised: 521 against 87 microseconds on 225 x 384 values, measured,
+    which is a fifth of the whole model in int8.
+    """
+    nodes: list[NodeProto] = []
+    for node in model.graph.node:
+        nodes.extend(_plain_norm(node) if node.op_type == "SkipLayerNormalization" else [node])
+    set_nodes(model, nodes)
+    return model
+
+
+def set_nodes(model: onnx.ModelProto, nodes: Iterable[NodeProto]) -> None:
+    """Replace the nodes of a graph; they must be in an order in which they can run."""
+    ordered = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del model.graph.node[:]
+    model.graph.node.extend(ordered)
+
+
+def _plain_norm(node: NodeProto) -> list[NodeProto]:
+    left, right, gamma, beta, *rest = node.input
+    nodes = []
+    if rest and rest[0]:
+        nodes.append(helper.make_node("Add", [left, rest[0]], [f"{node.name}.biased"], f"{node.name}.bias"))
+        left = f"{node.name}.biased"
+    total = f"{node.name}.total"
+    epsilon = next((item.f for item in node.attribute if item.name == "epsilon"), 1e-12)
+    nodes.append(helper.make_node("Add", [left, right], [total], f"{node.name}.add"))
+    nodes.append(
+        helper.make_node(
+            "LayerNormalization", [total, gamma, beta], node.output[:1], node.name, axis=-1, epsilon=epsilon
+        )
+    )
+    return nodes
+
+
+def _trace(model: Any, kind: Kind, path: Path) -> Path:
+    names = inputs_of(model)
+    # In evaluation mode as a whole: the exporter puts every part back into the mode of the outermost one.
+    wrapped = _Output(model, kind, names).eval()
+    ids = torch.randint(5, 40, (2, 9))
+    mask = torch.ones_like(ids)
+    mask[1, 6:] = 0
+    arrays = dict(zip(INPUTS, (ids, mask, torch.zeros_like(ids)), strict=True))
+    axes = {name: {0: "batch", 1: "tokens"} for name in names} | {"output": {0: "batch"}}
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # the tracer warns about every shape that it makes a constant
+        torch.onnx.export(
+            wrapped, tuple(arrays[name] for name in names), str(path), input_names=names, output_names=["output"],
+            opset_version=OPSET, dynamic_axes=axes, dynamo=False,
+        )  # fmt: skip
+    return path
+
+
+def _fuse(path: Path, config: Any) -> onnx.ModelProto:
+    from onnxruntime.transformers import optimizer
+
+    heads, width = config.num_attention_heads, config.hidden_size
+    return optimizer.optimize_model(str(path), model_type="bert", num_heads=heads, hidden_size=width, opt_level=0).model
