@@ -20,6 +20,7 @@ _BRACKET: Final = re.compile(r"\(([^()]{2,120})\)")
 _WINDOW: Final = 300
 _PIECES: Final = re.compile(r"\w+")
 _SHORT: Final = re.compile(r"[A-Za-z0-9][\w./&+\-]{1,9}(?: [\w.\-]{1,6})?")
+_PREFIXES: Final = frozenset(["anti", "non", "pre", "post", "pro", "co"])
 _BOUNDARY: Final = re.compile(r"[.;:!?]\s|\n|[()]")
 
 
@@ -102,12 +103,21 @@ def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
-    pieces = [piece for word in words for piece in _PIECES.findall(word)]
+    pieces = [piece for word in words for piece in _pieces(word)]
     for start, end in _longest(tuple(piece.lower() for piece in pieces), _by_short()):
         written = tuple(pieces[start:end])
         for entry in _by_short()[tuple(piece.lower() for piece in written)]:
             if not entry.cased or written == tuple(_PIECES.findall(entry.short)):
                 yield entry
+
+
+def _pieces(word: str) -> list[str]:
+    # "HIV-positive" and "anti-TNF" hold abbreviations; the CSF of "G-CSF" is another one.
+    head, hyphen, _ = word.partition("-")
+    known = tuple(_PIECES.findall(word.lower())) in _by_short() or head.lower() in _PREFIXES
+    if not hyphen or known:
+        return _PIECES.findall(word)
+    return _PIECES.findall(head)
 
 
 def _from_long(words: Sequence[str]) -> Iterator[Abbreviation]:

@@ -43,6 +43,8 @@ def test_definitions_inside_a_document(text: str, expected: dict[str, str]) -> N
         (["ALL"], [("ALL", "acute lymphoblastic leukemia")]),
         (["GLP-1", "agonists"], [("GLP-1", "glucagon like peptide 1")]),
         (["type", "2", "diabetes", "mellitus"], [("T2DM", "type 2 diabetes mellitus")]),
+        (["anti-TNF", "HIV-positive"], [("TNF", "tumor necrosis factor"), ("HIV", "human immunodeficiency virus")]),
+        (["G-CSF"], []),
         (["fever"], []),
         ([], []),
     ],
