@@ -43,7 +43,8 @@ class IndexMeta:
 class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
 
-    Analysis happens once, in Python, for every engine. A phrase is an abbreviation's long form.
+    Analysis happens once, in Python, for every engine. A phrase is an abbreviation's long form; an empty word in it
+    keeps the place of a stop word, since the positions in an index do: ("short", "", "breath").
     """
 
     terms: tuple[tuple[str, float], ...]

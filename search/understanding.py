@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mappings.analysis.abbreviations import expansions
 from mappings.analysis.sentences import sentences
-from mappings.analysis.words import terms
+from mappings.analysis.words import terms, tokens
 from mappings.documents import clean
 from search.protocols import LexicalQuery
 from search.query import Query
@@ -36,15 +36,22 @@ def understand(query: Query) -> Understood:
     text = clean(query.words)
     counted = Counter(terms(text))
     found = tuple(expansions(text.split()))
-    phrases = [tuple(terms(longer)) for longer in _additions(text, found)]
+    phrases = [_phrase(longer) for longer in _additions(text, found)]
     singles = {phrase[0]: EXPANSION_WEIGHT for phrase in phrases if len(phrase) == 1 and phrase[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
     lexical = LexicalQuery(
         terms=tuple(sorted(weighted.items())),
         phrases=tuple((phrase, EXPANSION_WEIGHT) for phrase in dict.fromkeys(phrases) if len(phrase) > 1),
     )
-    marked = frozenset(weighted) | {term for phrase in phrases for term in phrase}
+    marked = frozenset(weighted) | {term for phrase in phrases for term in phrase if term}
     return Understood(lexical, _model_text(text, query.lacking), marked, found, _notes(counted, query))
+
+
+def _phrase(text: str) -> tuple[str, ...]:
+    """The terms of `text`, with an empty word in the place of each stop word between them."""
+    words = tokens(text)
+    placed = {token.position: token.term for token in words}
+    return tuple(placed.get(place, "") for place in range(words[0].position, words[-1].position + 1)) if words else ()
 
 
 def _additions(text: str, found: tuple[tuple[str, str], ...]) -> list[str]:

@@ -11,6 +11,7 @@ from mappings.analysis.words import terms
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.protocols import LegsRequest, LexicalQuery
+from search.query import Terms
 
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -92,8 +93,24 @@ def test_a_phrase_matches_in_order_only(backend: Backend):
 
 def test_a_phrase_keeps_the_place_of_a_stop_word(backend: Backend):
     meta = backend.index([Draft("a", ["shortness of breath"]).entry()])
-    words = tuple(terms("shortness breath"))
-    assert found(backend.ask(meta.index, lexical=LexicalQuery((), ((words, 1.0),)))) == []
+    short, breath = terms("shortness breath")
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((), (((short, "", breath), 1.0),)))) == ["a@1#0"]
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((), (((short, breath), 1.0),)))) == []
+
+
+def test_a_phrase_of_one_word_is_a_word(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((), ((("heart",), 1.0),)))) == ["a@1#0"]
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((), (((), 1.0), (("",), 1.0))))) == []
+
+
+def test_what_no_index_can_hold_is_not_found(backend: Backend):
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    assert found(backend.ask(meta.index, lexical=LexicalQuery((("\ud800", 1.0), ("he\x00art", 1.0))))) == []
+    assert backend.engine.passages(meta.index, ["\ud800@1#0"], EVERYBODY) == {}
+    assert backend.engine.fields(meta.index, ["\ud800"], EVERYBODY) == {}
+    assert backend.ask(meta.index, "heart", filters=(Terms("journal", ("\ud800",)),)).total.value == 0
+    assert backend.ask(meta.index, "heart", access=Access("x", frozenset({"\ud800"}))).total.value == 0
 
 
 def test_a_phrase_in_a_later_passage_counts_its_document_once(backend: Backend):

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mappings.documents import Document, Section
+from mappings.errors import InvalidInput
 from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
 
 INDEX = "abstracts-1"
@@ -132,6 +133,18 @@ def test_a_large_document_is_kept_whole(backend: Backend):
     written = document("big", "Ein langer Satz über das Herz. " * 170_000)
     backend.store.put([written])
     assert backend.store.latest(["big"])["big"].document == written
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [document("a", "lone \ud800 surrogate"), document("a", year=float("nan")), document("a", count=2**70)],
+    ids=["surrogate", "nan", "too large"],
+)
+def test_what_can_t_be_kept_exactly_is_refused_and_named(backend: Backend, bad):
+    with pytest.raises(InvalidInput, match="'a'"):
+        backend.store.put([bad])
+    assert backend.store.latest(["a", "\ud800"]) == {}
+    assert [item.changed for item in backend.store.delete(["\ud800"])] == [False]
 
 
 operations = st.lists(

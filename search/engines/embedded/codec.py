@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import zlib
 from collections.abc import Mapping
 from datetime import date
@@ -11,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from mappings.documents import Document, FieldValue, Section
+from mappings.errors import InvalidInput
 
 _DATE: Final = "$date"
 _LEVEL: Final = 3
@@ -39,8 +41,18 @@ def _decode(value: Any) -> FieldValue:
     return tuple(value) if isinstance(value, list) else value
 
 
+def encodable(text: str) -> str:
+    """`text` with a question mark for each lone surrogate, which no file and no index can hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def dump(document: Document) -> bytes:
-    """The document as canonical JSON: equal documents give equal bytes."""
+    """The document as canonical JSON: equal documents give equal bytes. Raises `InvalidInput` for what JSON can't hold."""
+    for name, value in document.fields.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInput(
+                f"document {document.id!r}: field {name!r} takes a finite number, not {value}", field=name
+            )
     content = {
         "id": document.id,
         "title": document.title,
@@ -48,7 +60,10 @@ def dump(document: Document) -> bytes:
         "labels": sorted(document.labels),
         "fields": encode_fields(document.fields),
     }
-    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    try:
+        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise InvalidInput(f"document {document.id!r} can't be stored: {error}", field="document") from error
 
 
 def load(content: bytes) -> Document:

@@ -13,6 +13,7 @@ from tantivy import Occur, Query
 from mappings.collection import FieldType
 from mappings.documents import Access
 from mappings.errors import InvalidInput
+from search.engines.embedded.codec import encodable
 from search.engines.embedded.schema import column
 from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
@@ -46,12 +47,14 @@ class Compiler:
 
     def restriction(self, filters: Sequence[Filter], access: Access) -> Any:
         """The passages that the caller may see and that every filter keeps. Raises `InvalidInput`."""
-        labels = Query.term_set_query(self._schema, "labels", sorted(access.labels))
+        labels = Query.term_set_query(self._schema, "labels", sorted(map(encodable, access.labels)))
         return _all_of(labels, *(self._filter(item) for item in filters))
 
     def among(self, name: str, values: Sequence[str], access: Access) -> Any:
         """The passages that the caller may see whose field `name` is one of `values`."""
-        return _all_of(Query.term_set_query(self._schema, name, list(values)), self.restriction((), access))
+        return _all_of(
+            Query.term_set_query(self._schema, name, list(map(encodable, values))), self.restriction((), access)
+        )
 
     def named(self, passages: Sequence[str]) -> Any:
         """The passages with these ids, whoever may see them."""
@@ -80,13 +83,14 @@ class Compiler:
 
     def _term(self, name: str, term: str, weight: float) -> Any:
         index_option = "position" if name in ("content", "rest") else "freq"
-        query = Query.term_query(self._schema, name, term, index_option)
+        query = Query.term_query(self._schema, name, encodable(term), index_option)
         return query if weight == 1.0 else Query.boost_query(query, weight)
 
     def _phrase(self, name: str, words: tuple[str, ...], weight: float) -> Any:
-        if len(words) == 1:
-            return self._term(name, words[0], weight)
-        query = Query.phrase_query(self._schema, name, list(words))
+        placed = [(place, encodable(word)) for place, word in enumerate(words) if word]
+        if len(placed) < 2:
+            return self._term(name, placed[0][1] if placed else "", weight)
+        query = Query.phrase_query(self._schema, name, placed)
         return query if weight == 1.0 else Query.boost_query(query, weight)
 
     def _filter(self, item: Filter) -> Any:
@@ -135,7 +139,7 @@ def _value(name: str, kind: FieldType, value: str) -> str | float | int:
     try:
         if kind == "number":
             return float(value) + 0.0
-        return date.fromisoformat(value).toordinal() if kind == "date" else value
+        return date.fromisoformat(value).toordinal() if kind == "date" else encodable(value)
     except ValueError:
         wanted = "a number" if kind == "number" else "a date as in 2020-12-31"
         raise InvalidInput(f"the filter on {name!r} takes {wanted}, not {value!r:.80}", field=name) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from mappings.documents import Document, check_id
-from mappings.errors import MedleyError, Unavailable
+from mappings.errors import Conflict, MedleyError, Unavailable
 from search.engines.embedded import codec
 from search.engines.embedded.layout import is_full
 from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
@@ -34,6 +35,9 @@ CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
 """
 # `turn` is the order of acceptance; a tombstone is a version without raw bytes, and has no hash.
 
+FORM: Final = 1
+"""The version of the tables; another one is refused."""
+
 _CHUNK_DOCUMENTS: Final = 500
 _CHUNK_BYTES: Final = 8_000_000
 _BUSY_SECONDS: Final = 60.0
@@ -49,9 +53,14 @@ class EmbeddedStore:
         self._local = threading.local()
         with _translated(self.path):
             folder.mkdir(parents=True, exist_ok=True)
-        with self._write() as database:
-            for statement in _SCHEMA.split(";"):
-                database.execute(statement)
+        with self._read() as database:
+            form = database.execute("PRAGMA user_version").fetchone()[0]
+        if form == 0:
+            with self._write() as database:
+                for statement in (*_SCHEMA.split(";"), f"PRAGMA user_version = {FORM}"):
+                    database.execute(statement)
+        elif form != FORM:
+            raise Conflict(f"{self.path.name} has form {form}, this version reads {FORM}", field=self.path.name)
 
     def put(self, documents: Iterable[Document]) -> Sequence[Accepted]:
         """Give each document its next version, a few hundred in one transaction; the same content changes nothing.
@@ -67,7 +76,7 @@ class EmbeddedStore:
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
         accepted: list[Accepted] = []
-        for chunk in _batches(ids, _CHUNK_DOCUMENTS):
+        for chunk in _batches(map(codec.encodable, ids), _CHUNK_DOCUMENTS):
             with self._write() as database:
                 accepted.extend(_bury(database, identifier) for identifier in chunk)
         return accepted
@@ -76,7 +85,7 @@ class EmbeddedStore:
         """The newest version of each id that is known, tombstones included."""
         found: dict[str, StoredDocument] = {}
         with self._read() as database:
-            for chunk in _batches(ids, _CHUNK_DOCUMENTS):
+            for chunk in _batches(map(codec.encodable, ids), _CHUNK_DOCUMENTS):
                 marks = ",".join("?" * len(chunk))
                 rows = database.execute(
                     f"SELECT id, version, raw FROM latest JOIN versions USING (id, version) WHERE id IN ({marks})",
@@ -174,8 +183,18 @@ class _Handle:
         self.database = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
-            self.database.execute(f"PRAGMA {pragma}")
+        self._prepare(time.monotonic() + _BUSY_SECONDS)
+
+    def _prepare(self, until: float) -> None:
+        try:
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
+                self.database.execute(f"PRAGMA {pragma}")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself when two processes turn a new file to write-ahead logging at once.
+            if "locked" not in str(error) or time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+            self._prepare(until)
 
     def __del__(self) -> None:
         if self.process == os.getpid() and hasattr(self, "database"):
