@@ -1,123 +1,146 @@
-"""Passage vectors on disk by (encoder fingerprint, text): a rebuild or an evaluation encodes nothing twice."""
+"""Passage vectors kept on disk by (encoder, text): what did not change is not encoded again.
+
+One SQLite file an encoder, in WAL mode: several processes may read and write it, and `kill -9` loses at most what was
+not yet committed. It is a cache: a damaged row is encoded again, a damaged file is replaced, a full or read-only disk
+only costs the speed. Vectors stay float32, so that an answer is the same with and without it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
+import logging
 import sqlite3
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
-T = TypeVar("T")
+from encoders.pooling import Floats
 
-_CHUNK: Final = 500
-_BUSY_SECONDS: Final = 30.0
+_log = logging.getLogger(__name__)
+
+AT_ONCE = 256
+"""Texts encoded between two commits, and keys in one query: a kill loses at most this much work."""
+_CHECK = 4
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 
 
-class _Encoder(Protocol):
+class Encodes(Protocol):
+    """The encoder behind a cache, as `search.protocols.Encoder`."""
+
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str: ...  # noqa: D102
     @property
-    def dimension(self) -> int: ...
-    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
-    def encode_passages(self, texts: Sequence[str]) -> Vectors: ...
+    def dimension(self) -> int: ...  # noqa: D102
+    def encode_queries(self, texts: Sequence[str]) -> Floats: ...  # noqa: D102
+    def encode_passages(self, texts: Sequence[str]) -> Floats: ...  # noqa: D102
 
 
 class CachedEncoder:
-    """An encoder whose passage vectors are kept in `<folder>/<fingerprint>.sqlite`; the same vectors, sooner.
+    """An encoder whose passages are looked up first; fulfils `search.protocols.Encoder`. Threads may share it.
 
-    Any number of processes may share the folder. A cache that can't be used (damaged, read-only, a full disk)
-    costs time, never an answer: a damaged file is put aside and begun anew.
+    Queries pass through: they rarely come twice, and the search path keeps its own cache of them.
     """
 
-    def __init__(self, encoder: _Encoder, folder: Path) -> None:
+    def __init__(self, encoder: Encodes, folder: Path) -> None:
         self._encoder = encoder
-        self._path = folder / f"{encoder.fingerprint[:32]}.sqlite"
-        self._local = threading.local()
+        self.fingerprint = encoder.fingerprint
+        self.dimension = encoder.dimension
+        # Two forms of one model agree in ranking, not to the bit: each keeps its own vectors.
+        form = getattr(encoder, "form", "only")
+        self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{form}.sqlite", self.dimension)
 
-    @property
-    def fingerprint(self) -> str:
-        """The encoder's own: the cache changes nothing."""
-        return self._encoder.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._encoder.dimension
-
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Shape (n, d), unit rows, in input order; never kept on disk, queries are people's own."""
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order."""
         return self._encoder.encode_queries(texts)
 
-    def encode_passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape (n, d), unit rows, in input order."""
-        keys = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
-        known = self._read(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if missing:
-            made = self._encoder.encode_passages(list(missing.values()))
-            fresh = dict(zip(missing, made, strict=True))
-            self._write(fresh)
-            known |= fresh
-        return np.stack([known[key] for key in keys]) if keys else np.empty((0, self.dimension), np.float32)
+    def encode_passages(self, texts: Sequence[str]) -> Floats:
+        """Shape (n, d), unit rows, in input order; a text that comes twice is encoded once."""
+        keys = [text_key(text) for text in texts]
+        unique = dict(zip(keys, texts, strict=True))
+        vectors = self._store.get(list(unique))
+        missing = [key for key in unique if key not in vectors]
+        for start in range(0, len(missing), AT_ONCE):
+            part = missing[start : start + AT_ONCE]
+            fresh = self._encoder.encode_passages([unique[key] for key in part])
+            found = dict(zip(part, fresh, strict=True))
+            self._store.put(found)
+            vectors.update(found)
+        return np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, self.dimension), dtype=np.float32)
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        found: dict[bytes, Vectors] = {}
-        for start in range(0, len(keys), _CHUNK):
-            chunk = keys[start : start + _CHUNK]
-            statement = f"SELECT key, vector FROM vectors WHERE key IN ({','.join('?' * len(chunk))})"
-            rows = self._tried(lambda database: database.execute(statement, chunk).fetchall()) or []  # noqa: B023
-            found.update(
-                (key, np.frombuffer(blob, np.float32)) for key, blob in rows if len(blob) == 4 * self.dimension
-            )
+
+class VectorStore:
+    """Vectors of one length by 32-byte key, on disk. No method raises for what the disk does."""
+
+    def __init__(self, path: Path, dimension: int) -> None:
+        self._path = path
+        self._bytes = dimension * 4 + _CHECK
+        self._warned = False
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """The sound vectors among `keys`."""
+        found: dict[bytes, Floats] = {}
+        with self._guarded(), self._open() as connection:
+            for start in range(0, len(keys), AT_ONCE):
+                part = keys[start : start + AT_ONCE]
+                marks = ",".join("?" * len(part))
+                for key, row in connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part):
+                    if self._sound(row):
+                        found[key] = np.frombuffer(row, dtype="<f4", offset=_CHECK).astype(np.float32)
         return found
 
-    def _write(self, vectors: Mapping[bytes, Vectors]) -> None:
-        rows = [(key, np.ascontiguousarray(vector, np.float32).tobytes()) for key, vector in vectors.items()]
+    def put(self, vectors: Mapping[bytes, Floats]) -> None:
+        """Keep vectors, in one transaction; the same key again replaces, as a damaged row must be."""
+        rows = [(key, _packed(vector)) for key, vector in vectors.items()]
+        with self._guarded(), self._open() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
-        def insert(database: sqlite3.Connection) -> None:
-            with database:
-                database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+    def _sound(self, row: object) -> bool:
+        if not isinstance(row, bytes) or len(row) != self._bytes:
+            return False
+        return zlib.crc32(row[_CHECK:]) == int.from_bytes(row[:_CHECK], "little")
 
-        self._tried(insert)
-
-    def _tried(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What `action` gives on this thread's connection, or None when the cache can't be used: vectors can be made again."""
-        try:
-            return action(self._connection())
-        except sqlite3.OperationalError:  # locked, full, read-only: it may pass
-            self._forget()
-        except sqlite3.DatabaseError:  # the file is no database
-            self._forget()
-            with contextlib.suppress(OSError):
-                self._path.rename(self._path.with_suffix(".damaged"))
-        except OSError:
-            self._forget()
-        return None
-
-    def _connection(self) -> sqlite3.Connection:
-        known: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if known is not None and self._local.process == os.getpid():
-            return known
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one call: cheap beside encoding, and safe across threads and forks."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        made = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
-        self._local.connection, self._local.process = made, os.getpid()
-        # Vectors can be made again: they need not survive a power cut, only never be half there.
-        made.execute("PRAGMA journal_mode=WAL")
-        made.execute("PRAGMA synchronous=NORMAL")
-        made.execute("CREATE TABLE IF NOT EXISTS vectors(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
-        return made
+        connection = sqlite3.connect(self._path, timeout=30)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(_TABLE)
+            yield connection
+        finally:
+            connection.close()
 
-    def _forget(self) -> None:
-        known: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        self._local.connection = None
-        if known is not None:
-            with contextlib.suppress(sqlite3.Error):
-                known.close()
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # locked, full, read-only: keep the file
+            self._warn(f"is not in use: {error}")
+        except sqlite3.DatabaseError as error:  # not a database, or a malformed one
+            self._warn(f"was damaged and is started anew: {error}")
+            with contextlib.suppress(OSError):
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+        except OSError as error:
+            self._warn(f"is not in use: {error}")
+
+    def _warn(self, message: str) -> None:
+        if not self._warned:
+            _log.warning("the vector cache %s %s", self._path, message)
+        self._warned = True
+
+
+def text_key(text: str) -> bytes:
+    """32 bytes that stand for a text; lone surrogates count as they are."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _packed(vector: Floats) -> bytes:
+    raw = np.ascontiguousarray(vector, dtype="<f4").tobytes()
+    return zlib.crc32(raw).to_bytes(_CHECK, "little") + raw

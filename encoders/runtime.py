@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ class Model:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
         self.threads = threads or len(os.sched_getaffinity(0))
         self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
-        self.form = form or forms.fastest(artifact)
+        self.form = form or _fastest(artifact, self.threads)
         self._session = session(artifact.form_path(self.form))
         self._inputs = {item.name for item in self._session.get_inputs()}
         self._budget = 1 if self.form == "int8" else BATCH_TOKENS
@@ -95,6 +96,10 @@ class Model:
         self._spread(one, batches([len(item) for item in tokens], self._budget))
         return result
 
+    def run_all(self, tokens: Sequence[Tokens]) -> None:
+        """Run all inputs for nothing but the time it takes."""
+        self.map(tokens, lambda _, batch: np.zeros(len(batch.rows), dtype=np.float32), ())
+
     def _spread(self, work: Callable[[Sequence[int]], None], groups: Sequence[Sequence[int]]) -> None:
         """Longest group first, so no thread is left alone with a long one at the end."""
         if len(groups) < 2 or self.threads == 1:
@@ -108,6 +113,17 @@ class Model:
         arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
         output: Any = self._session.run(None, {name: arrays[name] for name in self._inputs})
         return np.asarray(output[0], dtype=np.float32)
+
+
+def _fastest(artifact: Artifact, threads: int) -> str:
+    """The form that is fastest here, by measurement; see `encoders.forms`."""
+
+    def measure() -> dict[str, float]:
+        models = {form: Model(artifact, artifact.kind, threads, form) for form in sorted(artifact.forms)}
+        tokens = next(iter(models.values())).reader.inputs(artifact.kind, forms.sample())
+        return forms.race({form: partial(model.run_all, tokens) for form, model in models.items()})
+
+    return forms.fastest(artifact.forms, forms.machine_key(artifact.fingerprint, threads, ort.__version__), measure)
 
 
 def session(path: Path, threads: int = 1) -> ort.InferenceSession:
