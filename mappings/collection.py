@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 from mappings.errors import InvalidInput, NotFound
 
 FieldType = Literal["keyword", "number", "date"]
 Granularity = Literal["document", "section", "passage"]
+RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels"])
+"""Keys of a record that no field may be called."""
+
+_FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 KINDS = Path(__file__).parent / "collections"
 
 
@@ -23,6 +28,11 @@ class Field:
     type: FieldType
     title: str
     facet: bool = False
+
+    def __post_init__(self) -> None:
+        if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
+            raise ValueError(f"fields.{self.name}: a name has small letters, digits and _, and is no key of the schema")
+        _one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +74,24 @@ class Collection:
     fusion: Fusion
     reranking: Reranking
 
+    def __post_init__(self) -> None:
+        _one_of("passages.granularity", self.granularity, get_args(Granularity))
+        _one_of("passages.sections", self.sections, ("abstract", "note", "none"))
+        _one_of("group_by", self.group_by, ("document", *self.fields))
+        for name in self.context:
+            _one_of("passages.context", name, ("title", "heading"))
+        if not isinstance(self.max_words, int) or self.max_words < 1:
+            raise ValueError(f"passages.max_words must be a whole number above 0, not {self.max_words!r}")
+
     @property
     def facets(self) -> tuple[str, ...]:
         """The fields that the search page counts."""
         return tuple(name for name, item in self.fields.items() if item.facet)
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
 def kinds(extra: Path | None = None) -> Mapping[str, Path]:
@@ -86,7 +110,9 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
         )
     try:
         return _parse(name, kind, tomllib.loads(known[kind].read_text(encoding="utf-8")))
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise InvalidInput(f"{known[kind].name}: {error.args[0]} is missing", field="collection") from error
+    except (AttributeError, TypeError, ValueError) as error:
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 

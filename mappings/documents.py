@@ -29,9 +29,7 @@ def clean(text: str) -> str:
     return text.translate(_UNPRINTABLE) if not text.isprintable() else text
 
 
-_UNPRINTABLE: Final = {
-    code: " " for code in (*range(0x00, 0x09), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))
-}
+_UNPRINTABLE: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(55296, 57344)), " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,9 @@ class Document:
         if not any(section.text.strip() for section in self.sections) and not self.title.strip():
             raise InvalidInput("the document has no text: give a title, a text or sections", field="text")
         if size > MAX_TEXT_CHARACTERS:
-            raise InvalidInput(f"the text has {size:,} characters; at most {MAX_TEXT_CHARACTERS:,} are taken", field="text")
+            raise InvalidInput(
+                f"the text has {size:,} characters; at most {MAX_TEXT_CHARACTERS:,} are taken", field="text"
+            )
         if EVERY_LABEL in self.labels or "" in self.labels:
             raise InvalidInput("an access label is a name; '*' and the empty label are reserved", field="labels")
 
@@ -132,7 +132,9 @@ def parse_passage_id(identifier: str) -> tuple[str, int, int]:
     head, _, ordinal = identifier.rpartition("#")
     document, _, version = head.rpartition("@")
     if not (document and version.isdigit() and ordinal.isdigit()):
-        raise InvalidInput(f"{identifier[:80]!r} is no passage id; one looks like 'document@version#number'", field="passage")
+        raise InvalidInput(
+            f"{identifier[:80]!r} is no passage id; one looks like 'document@version#number'", field="passage"
+        )
     return document, int(version), int(ordinal)
 
 

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mappings.collection import KINDS, kinds, load
+from mappings.errors import InvalidInput, NotFound
+
+NOTES = (KINDS / "notes.toml").read_text(encoding="utf-8")
+
+
+def own(folder: Path, old: str, new: str) -> Path:
+    assert old in NOTES
+    (folder / "own.toml").write_text(NOTES.replace(old, new), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_shipped_kind_loads(kind: str) -> None:
+    found = load("mine", kind)
+    assert (found.name, found.kind) == ("mine", kind)
+    assert set(found.facets) <= set(found.fields)
+    assert found.default_labels
+
+
+def test_the_users_folder_adds_and_replaces(tmp_path: Path) -> None:
+    own(tmp_path, 'title = "Clinical notes"', 'title = "Our notes"')
+    (tmp_path / "own.toml").rename(tmp_path / "notes.toml")
+    assert load("notes", extra=tmp_path).title == "Our notes"
+    assert load("articles", extra=tmp_path).title == "Health articles"
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    with pytest.raises(NotFound, match="abstracts, articles, notes, reports"):
+        load("letters")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            'granularity = "section"',
+            'granularity = "page"',
+            "passages.granularity must be one of document, section, passage",
+        ),
+        ('sections = "note"', 'sections = "letter"', "passages.sections must be one of"),
+        ("max_words = 180", "max_words = 0", "passages.max_words must be a whole number above 0"),
+        ("max_words = 180", 'max_words = "x"', "passages.max_words must be"),
+        ("max_words = 180", "", "max_words is missing"),
+        ('group_by = "patient"', 'group_by = "ward"', "group_by must be one of document, patient"),
+        ("[fields.date]", "[fields.Datum]", "fields.Datum: a name has small letters"),
+        ("[fields.date]", "[fields.labels]", "is no key of the schema"),
+        ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
+        ('title = "Clinical notes"', "title = ", "own.toml"),
+        ("[bm25]", "[bm52]", "bm25 is missing"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, old: str, new: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load("own", extra=own(tmp_path, old, new))
+    assert words in caught.value.message
+    assert caught.value.message.startswith("own.toml: ")
