@@ -5,6 +5,7 @@ A type's constructor checks its invariant, so nothing that holds one checks agai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -127,11 +128,14 @@ class Passage:
         return f"{self.context} {self.text}".strip()
 
 
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+
+
 def parse_passage_id(identifier: str) -> tuple[str, int, int]:
     """(document, version, ordinal) of a passage id. Raises `InvalidInput`."""
     head, _, ordinal = identifier.rpartition("#")
     document, _, version = head.rpartition("@")
-    if not (document and version.isdigit() and ordinal.isdigit()):
+    if not (document and _NUMBER.fullmatch(version) and _NUMBER.fullmatch(ordinal)):
         raise InvalidInput(
             f"{identifier[:80]!r} is no passage id; one looks like 'document@version#number'", field="passage"
         )

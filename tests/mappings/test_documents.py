@@ -29,7 +29,9 @@ def test_a_passage_id_parses_back(document: str, version: int, ordinal: int) -> 
     assert parse_passage_id(passage.id) == (document, version, ordinal)
 
 
-@pytest.mark.parametrize("identifier", ["", "a", "a@1", "a#1", "a@x#1", "a@1#", "@1#1", "a@1#-1"])
+@pytest.mark.parametrize(
+    "identifier", ["", "a", "a@1", "a#1", "a@x#1", "a@1#", "@1#1", "a@1#-1", "a@²#1", "a@1#" + "9" * 5000]
+)
 def test_what_is_no_passage_id(identifier: str) -> None:
     with pytest.raises(InvalidInput, match="passage id"):
         parse_passage_id(identifier)
