@@ -10,7 +10,7 @@ from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
-from web import api, auth, context, export, forms, view
+from web import api, auth, context, examples, export, forms, view
 from web.links import State
 
 blueprint = Blueprint("pages", __name__)
@@ -73,10 +73,12 @@ def shown_search(state: State) -> Response:
         try:
             query = api.query_of(forms.search_form_of(MultiDict(page.parameters)))
             page.answer(query, api.searched(query))
-        except (InvalidInput, MedleyError) as error:
+        except MedleyError as error:
             if isinstance(error, Unauthorized):
                 raise
             page.error, status = error, error.status
+    elif page.collection:
+        page.examples = examples.of(page.collection.name, medley.store(page.collection.name), context.caller().access)
     return make_response(render_template("search.html", page=page), status)
 
 

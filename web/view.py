@@ -20,7 +20,7 @@ from mappings.documents import FieldValue, Section
 from mappings.errors import MedleyError
 from search.protocols import StoredDocument
 from search.query import FacetCount, Hit, Query, Results, Span
-from web import examples, forms
+from web import forms
 from web.explained import Table, table
 from web.links import State
 
@@ -123,6 +123,7 @@ class SearchPage:
     results: Results | None = None
     hits: list[HitView] = field(default_factory=list)
     facets: list[FacetView] = field(default_factory=list)
+    examples: list[tuple[str, State]] = field(default_factory=list)
 
     @property
     def collection(self) -> Collection | None:
@@ -211,11 +212,6 @@ class SearchPage:
             else ("earliest" if item.type == "date" else "lowest")
         )
         return f"{item.title}, {first} first"
-
-    @property
-    def examples(self) -> list[tuple[str, State]]:
-        """Searches to try on the demo collections."""
-        return examples.of(self.collection.name) if self.collection else []
 
     @property
     def next(self) -> State | None:
