@@ -58,14 +58,14 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
     )
 
 
-def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> dict[str, list[Example]]:
-    """All examples of the run by task: pairs without enough negatives are left out of it."""
+def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
+    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out."""
     made = {}
     for task, share in recipe.tasks.items():
         usable = [pair for pair in pairs[task] if len(pair.negatives) >= recipe.negatives]
-        taken = random.Random(f"{recipe.seed}:take:{task}").sample(usable, min(share.take, len(usable)))  # noqa: S311
+        taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
         made[task] = [
-            example(pair, share, recipe.negatives, random.Random(f"{recipe.seed}:{round_}:{pair.id}"))  # noqa: S311
+            example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
             for round_ in range(share.repeat)
             for pair in taken
         ]
@@ -73,20 +73,33 @@ def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> dict[str, l
 
 
 def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
-    """The batches of the run, in order.
+    """The batches of the run, in order, epoch after epoch: more epochs leave the earlier ones as they were.
 
     A bi-encoder's batch holds one task, so that the other passages of the batch are hard enough to teach;
     a cross-encoder's mixes tasks, filled by length.
     """
-    made = examples(pairs, recipe)
-    draw = random.Random(f"{recipe.seed}:plan")  # noqa: S311
-    if recipe.kind == "bi-encoder":
-        batches = list(chain.from_iterable(_chunks(_shuffled(found, draw), recipe.batch) for found in made.values()))
-        return _shuffled([batch for batch in batches if len(batch) == recipe.batch], draw)
+    batched = _by_task if recipe.kind == "bi-encoder" else _by_length
+    return [
+        batch
+        for epoch in range(recipe.epochs)
+        for batch in batched(examples(pairs, recipe, epoch), recipe.batch, _draw(recipe, "plan", epoch))
+    ]
+
+
+def _draw(recipe: Recipe, purpose: str, epoch: int) -> random.Random:
+    seed = f"{recipe.seed}:{purpose}" + (f":{epoch}" if epoch else "")
+    return random.Random(seed)  # noqa: S311 - reproducible, not secret
+
+
+def _by_task(made: Mapping[str, list[Example]], size: int, draw: random.Random) -> list[list[Example]]:
+    batches = list(chain.from_iterable(_chunks(_shuffled(found, draw), size) for found in made.values()))
+    return _shuffled([batch for batch in batches if len(batch) == size], draw)
+
+
+def _by_length(made: Mapping[str, list[Example]], size: int, draw: random.Random) -> list[list[Example]]:
     mixed = _shuffled(list(chain.from_iterable(made.values())), draw)
-    spans = _chunks(mixed, SPAN * recipe.batch)
-    sorted_spans = (_chunks(sorted(span, key=_longest), recipe.batch) for span in spans)
-    return [batch for chunks in sorted_spans for batch in _shuffled(chunks, draw)]
+    spans = (_chunks(sorted(span, key=_longest), size) for span in _chunks(mixed, SPAN * size))
+    return [batch for chunks in spans for batch in _shuffled(chunks, draw)]
 
 
 def _longest(item: Example) -> int:

@@ -50,6 +50,7 @@ class Recipe:
     weight_decay: float = 0.01
     temperature: float = 0.05
     frozen: tuple[str, ...] = ("embeddings.word_embeddings",)
+    epochs: int = 1
     steps: int = 0
     save_every: int = 100
     threads: int = 2
@@ -61,7 +62,7 @@ class Recipe:
         if self.objective not in (known := OBJECTIVES[self.kind]):
             message = f"objective is {self.objective!r}; for a {self.kind} it is one of {', '.join(known)}"
             raise InvalidInput(message, field="objective")
-        for name in ("batch", "max_length", "max_query", "save_every", "threads"):
+        for name in ("batch", "epochs", "max_length", "max_query", "save_every", "threads"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 1", field=name)
         if not self.tasks:

@@ -100,3 +100,11 @@ def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
     batches = plan(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
     assert len(batches) == 18 // 4 + 1
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
+
+
+def test_a_further_epoch_leaves_the_first_as_it_was_and_draws_anew() -> None:
+    once, twice = plan(PAIRS, RECIPE), plan(PAIRS, replace(RECIPE, epochs=2))
+    assert twice[: len(once)] == once
+    assert {item.ids for batch in twice[len(once) :] for item in batch} != {
+        item.ids for batch in once for item in batch
+    }
