@@ -107,6 +107,8 @@ class Passage:
 
     `ordinal` counts from 0 within the document. `text` is what is shown; `context` stands before it
     for the encoders (title and heading, as the collection says), so that a split passage keeps its place.
+    `also` is searched but never shown: the long forms of abbreviations that stand here, and that another passage
+    of the document defines.
     """
 
     document: str
@@ -116,6 +118,7 @@ class Passage:
     heading: str
     text: str
     context: str = ""
+    also: str = ""
 
     @property
     def id(self) -> str:

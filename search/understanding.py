@@ -16,8 +16,8 @@ MODEL_WORDS = 64
 """A model reads the opening of a pasted article: its headline and lead hold the claim."""
 
 MAX_TERMS = 128
-EXPANSION_WEIGHT = 0.5
-"""An expansion is a guess at what was meant: it counts half of a word that was typed."""
+EXPANSION_WEIGHT = 0.25
+"""An expansion is a guess at what was meant: more weight was measured to cost BM25 on training claims."""
 
 
 @dataclass(frozen=True, slots=True)

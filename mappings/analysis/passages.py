@@ -11,10 +11,11 @@ words. A word counts at most ten characters, so that text without spaces is boun
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from mappings.analysis.abbreviations import defined
 from mappings.analysis.headings import level, normalise_heading, tidy
 from mappings.analysis.sentences import sentences
 from mappings.collection import Collection
@@ -44,7 +45,22 @@ def passages(document: Document, version: int, collection: Collection) -> tuple[
     pieces = list(_pieces(document, collection))
     if not pieces:
         return (Passage(document.id, version, 0, document.title, "", document.title),)
-    return tuple(_passage(document, version, ordinal, piece, collection) for ordinal, piece in enumerate(pieces))
+    made = [_passage(document, version, ordinal, piece, collection) for ordinal, piece in enumerate(pieces)]
+    if len(made) == 1:
+        return tuple(made)
+    known = defined("\n".join((document.title, *(section.text for section in document.sections))))
+    return tuple(replace(item, also=_also(item.text, known)) for item in made)
+
+
+def _also(text: str, known: Mapping[str, str]) -> str:
+    """The long forms of what `text` says in short only."""
+    plain = text.lower()
+    longer = (form for short, form in known.items() if _says(short, text) and form.lower() not in plain)
+    return "; ".join(dict.fromkeys(longer))
+
+
+def _says(short: str, text: str) -> bool:
+    return short in text and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text) is not None
 
 
 def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ import Stemmer
 
 from mappings.analysis.unicode import MID_BOTH, MID_LETTER, MID_NUMBER, word_break
 
-ANALYSIS_VERSION: Final = "words-1"
+ANALYSIS_VERSION: Final = "words-2"
 """Part of an index's identity: it changes when the same text would give other terms."""
 
 MAX_WORD: Final = 255

@@ -104,3 +104,13 @@ def test_a_long_text_without_headings(unit: str) -> None:
     found = passages(document(("", unit * (100_000 // len(unit)))), 1, NOTES)
     assert time.process_time() - started < 5
     assert max(len(passage.text.split()) for passage in found) <= NOTES.max_words
+
+
+def test_an_abbreviation_is_searched_by_the_long_form_that_another_passage_defines():
+    sections = (
+        Section("HPI", "Known chronic obstructive pulmonary disease (COPD)."),
+        Section("PLAN", "Treat the COPD. No CHF."),
+    )
+    made = passages(Document("n1", "", sections), 1, load("notes"))
+    assert [passage.also for passage in made] == ["", "chronic obstructive pulmonary disease"]
+    assert "obstructive" not in made[1].text + made[1].context

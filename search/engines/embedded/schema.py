@@ -132,7 +132,7 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
     shared |= {
         column(name): indexed(name, kind, entry.fields[name]) for name, kind in fields.items() if name in entry.fields
     }
-    spreads = [(spread(item.title), spread(item.heading), spread(item.text)) for item in entry.passages]
+    spreads = [(spread(item.title), spread(item.heading), _body(item)) for item in entry.passages]
     for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
         yield shared | {
             "content": _BETWEEN.join((title, heading, body)),
@@ -144,6 +144,10 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
             "slot": first_slot + number,
             "shown": _shown(passage, entry.fields if number == 0 else {}),
         }
+
+
+def _body(passage: Passage) -> str:
+    return _BETWEEN.join(spread(text) for text in (passage.text, passage.also) if text)
 
 
 def _others(spreads: list[tuple[str, str, str]]) -> Iterator[str]:
