@@ -14,7 +14,7 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import Conflict, ModelError, NotFound
-from search.protocols import DocumentStore, Encoder, IndexAdmin, IndexMeta, SearchEngine, Vectors
+from search.protocols import DocumentStore, Encoder, IndexAdmin, IndexMeta, SearchEngine, State, Vectors
 from workers.batches import Known, Outcome, Progress, Target, drain
 
 __all__ = ["Engine", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
@@ -106,8 +106,21 @@ def _complete(target: Target, engine: Engine, progress: Progress | None) -> Iter
         yield from drain(target, None, progress)
         problems = verify(target.store, engine, target.index)
         if not problems:
+            _check_failures(target)
             return
     raise Conflict(f"the rebuilt index {target.index} is not whole: {'; '.join(problems)}", field="index")
+
+
+def _check_failures(target: Target) -> None:
+    """Raise `Conflict` when most documents failed: the fault is then in the model or the settings, not in them."""
+    states = target.store.counts(target.index).states
+    failed = states.get(State.FAILED, 0)
+    if failed > states.get(State.INDEXED, 0):
+        cause = target.store.states(target.index, State.FAILED, limit=1)[0].cause
+        raise Conflict(
+            f"the rebuilt index {target.index} is not published: {failed:,} documents failed, the first with {cause!r}",
+            field="index",
+        )
 
 
 def verify(store: DocumentStore, engine: Engine, index: str) -> list[str]:

@@ -16,12 +16,14 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.protocols import StoredDocument
 from workers import batches
+from workers import ingest as ingestion
 from workers.ingest import Outcome, ingest, rebuild
 
 COLLECTION = replace(load("notes"), max_words=8)
 ENCODERS = {"dense": HashingEncoder(32)}
 DOCUMENTS = 60
 batches.BATCH = 8  # many commits, so that many kills fall between and into them
+ingestion._GRACE_SECONDS = 0.05
 
 
 def open_world(home: Path) -> tuple[EmbeddedStore, EmbeddedEngine]:

@@ -17,5 +17,5 @@ def test_a_passage_is_found_by_a_long_form_it_does_not_say(tmp_path):
     list(ingest(medley.store("notes"), medley.engine, medley.encoders(collection), collection))
     index, access = medley.engine.resolve("notes").index, Access("a", frozenset({"clinical"}))
     request = LegsRequest(index, LexicalQuery(tuple((term, 1.0) for term in terms("dysplasia"))), {}, access, 10)
-    assert [item.passage for item in medley.engine.legs(request).rankings["bm25"]] == ["n1@1#1", "n1@1#0"]
+    assert {item.passage for item in medley.engine.legs(request).rankings["bm25"]} == {"n1@1#0", "n1@1#1"}
     assert "dysplasia" not in medley.engine.passages(index, ["n1@1#1"], access)["n1@1#1"].text

@@ -27,14 +27,20 @@ LONGEST_SECONDS = 0.6
 pytestmark = pytest.mark.slow
 
 
-def kill_one(nursery, home, mode: str, seed: int, rng: random.Random) -> None:
-    """Start a child, let it work for a random moment, kill it."""
+def start_one(nursery, home, mode: str, seed: int) -> int:
+    """The id of a child that is at work."""
     (home / "ready").unlink(missing_ok=True)
     print(home, mode, seed, file=nursery.stdin, flush=True)
     child = int(nursery.stdout.readline())
     until = time.monotonic() + 60
     while not (home / "ready").exists() and time.monotonic() < until:
         time.sleep(0.002)
+    return child
+
+
+def kill_one(nursery, home, mode: str, seed: int, rng: random.Random) -> None:
+    """Start a child, let it work for a random moment, kill it."""
+    child = start_one(nursery, home, mode, seed)
     time.sleep(rng.uniform(0, LONGEST_SECONDS))
     os.kill(child, signal.SIGKILL)
     assert int(nursery.stdout.readline()) == -signal.SIGKILL, "the child ended by itself"
@@ -109,6 +115,24 @@ def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path, nursery):
         assert store.states(index, State.FAILED) == []
         check_whole(engine, store, index)
     assert interrupted > KILLS / 4, "most kills fell into no work: they proved little"
+
+
+def test_a_reader_follows_while_another_process_writes_and_rebuilds(tmp_path, nursery):
+    (tmp_path / "collections" / "notes").mkdir(parents=True)
+    child = start_one(nursery, tmp_path, "rebuild", 1)
+    store, engine = killed.open_world(tmp_path)
+    seen: set[str] = set()
+    until = time.monotonic() + 20
+    while len(seen) < 4 and time.monotonic() < until:
+        try:
+            index = engine.resolve("notes").index
+            check_answer(engine, store, index)
+        except NotFound:  # not published yet, or dropped since it was resolved
+            continue
+        seen.add(index)
+    os.kill(child, signal.SIGKILL)
+    assert int(nursery.stdout.readline()) == -signal.SIGKILL, "the child ended by itself"
+    assert len(seen) >= 2
 
 
 def check_left(engine, store, number: int) -> bool:

@@ -340,6 +340,18 @@ def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch)
     assert len(world.store.pending("notes-2", 100)) == 6
 
 
+def test_a_rebuild_in_which_most_documents_fail_is_not_published(world, monkeypatch):
+    world.put(*(note(f"n{number}") for number in range(3)))
+    world.ingest()
+    working, world.encoder = world.encoder, Counting(dimension=32)
+    monkeypatch.setattr(world.encoder, "encode_passages", lambda texts: 1 / 0)
+    with pytest.raises(Conflict, match="ZeroDivisionError"):
+        world.rebuild()
+    world.encoder = working
+    assert [meta.index for meta, _ in world.engine.list("notes")] == ["notes-1"]
+    assert len(world.found("heart", "notes-1")) == 3
+
+
 def test_a_rebuild_clears_away_what_a_kill_left(world):
     world.put(note("a"))
     world.ingest()

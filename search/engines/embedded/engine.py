@@ -18,7 +18,7 @@ import orjson
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
-from mappings.errors import Conflict, InvalidInput, NotFound
+from mappings.errors import Conflict, NotFound
 from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
@@ -204,9 +204,6 @@ def _clear(folder: Path) -> None:
 def _build(folder: Path, description: Description) -> None:
     aside = folder.with_name(f".building-{folder.name}")
     (aside / "words").mkdir(parents=True)
-    for name in description.fields:
-        if not name.replace("_", "").isalnum():
-            raise InvalidInput(f"field {name!r}: a field's name has letters, digits and '_'", field=name)
     open_index(aside, create=description.fields)
     description.save(aside)
     os.rename(aside, folder)
