@@ -135,8 +135,8 @@ def describe(
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
-    """Write `model.json` over the files that lie in `folder`, then open the result as a stranger would."""
-    names = sorted({WEIGHTS, TOKENIZER, *manifest["forms"].values()})
+    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would."""
+    names = sorted(path.name for path in folder.iterdir() if path.name != MANIFEST)
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
     shas = {name: str(entry["sha256"]) for name, entry in entries.items()}
     whole = {**manifest, "files": entries, "fingerprint": fingerprint(manifest, shas)}
@@ -145,8 +145,8 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
 
 
 def find(name: str, folders: Sequence[Path]) -> Path:
-    """The directory of the model called `name`: itself a path, or a folder of `folders`, first one first."""
-    candidates = [Path(name), *(folder / name for folder in folders)]
+    """The directory of the model called `name`, first one of `folders` first; a name with a slash is a path itself."""
+    candidates = [Path(name)] if "/" in name else [folder / name for folder in folders]
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate

@@ -6,41 +6,20 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import onnx
-import torch
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from encoders.artifact import TOKENIZER, Artifact, Kind, Reading, describe, seal
 from encoders.text import Reader
 from encoders.training import compact, gate, graphs, smoothing
+from encoders.training.checkpoint import Checkpoint, load
+from encoders.training.restore import PLAN, plan
 from mappings.errors import ModelError
 
 CALIBRATION = 64
 """How many of the pairs show which activations are large."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A model in memory with its tokenizer: what a training run ends with, or `load` reads from a folder."""
-
-    model: Any
-    tokenizer: Any
-
-
-def load(path: str | Path, kind: Kind) -> Checkpoint:
-    """Read a Hugging Face checkpoint by folder or name. Raises `ModelError` for one that can't be read."""
-    base = AutoModel if kind == "bi-encoder" else AutoModelForSequenceClassification
-    try:
-        model = base.from_pretrained(path, attn_implementation="eager", dtype=torch.float32)
-        return Checkpoint(model, AutoTokenizer.from_pretrained(path, use_fast=True))
-    except (OSError, ValueError, KeyError) as error:
-        raise ModelError(
-            f"{path} is no Hugging Face checkpoint that can be read: {error}", field="checkpoint"
-        ) from error
 
 
 def export(
@@ -55,7 +34,7 @@ def export(
     """Write the artifact of a checkpoint to `out`, or raise `ModelError` and leave nothing.
 
     `card` describes the model and must hold `name`; base, licence, training, data and scores belong there too.
-    `pairs` are real (query, passage) texts, at least 32, for the gate; `judged` are held-out queries with judgements.
+    `pairs` are real (query, passage) texts, at least 16, for the gate; `judged` are held-out queries with judgements.
     """
     ready = load(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
     reading = reading or Reading(pooling="mean" if kind == "bi-encoder" else "none", normalise=kind == "bi-encoder")
@@ -68,6 +47,7 @@ def export(
         graph = graphs.build(ready.model, kind, work)
         plain = work / "plain.onnx"
         onnx.save(graph, plain)
+        (final / PLAN).write_text(json.dumps(plan(ready, graph)) + "\n", encoding="utf-8")
         inputs = Reader(final / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
         forms = compact.write(smoothing.smooth(graph, inputs), final)
         dimension = int(ready.model.config.hidden_size) if kind == "bi-encoder" else 1

@@ -1,0 +1,103 @@
+"""From an artifact back to a torch model: to train a shipped model further, and to compare with other runtimes.
+
+`torch.json` in the artifact says where each parameter of the checkpoint lies in the graph. The restored weights are
+those that are shipped, rounding included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedTokenizerFast
+
+from encoders.artifact import TOKENIZER, Artifact
+from encoders.training.checkpoint import Checkpoint
+from encoders.training.graphs import inputs_of
+from mappings.errors import ModelError
+
+PLAN = "torch.json"
+PACKED = 3
+"""Fused attention keeps the weights of query, key and value side by side."""
+
+
+def plan(checkpoint: Checkpoint, graph: onnx.ModelProto) -> dict[str, Any]:
+    """What `restore` needs beside the graph: the configuration, and each parameter's place, found by its values.
+
+    A place is (tensor, transposed, part of a packed tensor or -1). Parameters that the graph does not use, as a
+    pooler nobody asks, have none.
+    """
+    tensors = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
+    state = checkpoint.model.state_dict()
+    places = {name: _place(value.float().numpy(), tensors) for name, value in state.items() if value.ndim}
+    return {
+        "config": json.loads(checkpoint.model.config.to_json_string(use_diff=False)),
+        "special_tokens": {name: str(token) for name, token in checkpoint.tokenizer.special_tokens_map.items()},
+        "parameters": {name: place for name, place in places.items() if place},
+    }
+
+
+def restore(artifact: Artifact) -> Checkpoint:
+    """The torch model and tokenizer of an artifact. Raises `ModelError` where it says nothing about them."""
+    path = artifact.folder / PLAN
+    if not path.is_file():
+        raise ModelError(f"{path} is missing; only a model exported with it can be restored", field=str(path))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    config = AutoConfig.for_model(**content["config"])
+    base = AutoModel if artifact.kind == "bi-encoder" else AutoModelForSequenceClassification
+    model = base.from_config(config).float().eval()
+    tensors = _tensors(onnx.load(artifact.form_path("fp32")))
+    state = {name: _take(tensors, *place) for name, place in content["parameters"].items()}
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()}, strict=False)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(artifact.folder / TOKENIZER),
+        model_input_names=inputs_of(model),  # without it a pair's second half would lose its segment
+        model_max_length=artifact.reading.passage_tokens,
+        **content["special_tokens"],
+    )
+    return Checkpoint(model, tokenizer)
+
+
+def _place(value: np.ndarray, tensors: Mapping[str, np.ndarray]) -> tuple[str, bool, int] | None:
+    for name, tensor in tensors.items():
+        for transposed in (False, True) if value.ndim == 2 else (False,):
+            wanted = value.T if transposed else value
+            for part, piece in _pieces(tensor, wanted.shape):
+                if np.array_equal(piece, wanted):
+                    return name, transposed, part
+    return None
+
+
+def _pieces(tensor: np.ndarray, shape: tuple[int, ...]) -> Iterable[tuple[int, np.ndarray]]:
+    """The tensor itself, or its parts along the last axis, where they have the wanted shape."""
+    if tensor.shape == shape:
+        yield -1, tensor
+    elif tensor.ndim == len(shape) and tensor.shape == (*shape[:-1], PACKED * shape[-1]):
+        yield from enumerate(np.split(tensor, PACKED, axis=-1))
+
+
+def _take(tensors: Mapping[str, np.ndarray], name: str, transposed: bool, part: int) -> np.ndarray:
+    tensor = tensors[name] if part < 0 else np.split(tensors[name], PACKED, axis=-1)[part]
+    return np.ascontiguousarray(tensor.T if transposed else tensor)
+
+
+def _tensors(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Every weight of an fp32 graph by name: unpacked, and with the smoothing taken out again."""
+    stored = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
+    made = {node.output[0]: node for node in graph.graph.node}
+    tensors = dict(stored)
+    for node in graph.graph.node:
+        if node.op_type == "DequantizeLinear":
+            axis = next(item.i for item in node.attribute if item.name == "axis")
+            scale = np.expand_dims(stored[node.input[1]], 1 - axis)
+            tensors[node.output[0]] = stored[node.input[0]].astype(np.float32) * scale
+    for node in graph.graph.node:
+        before = made.get(node.input[0]) if node.input else None
+        if before is not None and before.op_type == "Mul" and before.input[1].endswith(".smoothing"):
+            tensors[node.input[1]] = tensors[node.input[1]] * stored[before.input[1]][:, None]
+    return tensors

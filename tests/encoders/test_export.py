@@ -1,0 +1,147 @@
+"""Export of every family of encoder: parity with torch, the gate, and the way back. Needs the train extra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import VOCABULARY, sentences, word_pieces
+
+from encoders.artifact import Artifact, Reading
+from encoders.runtime import BiEncoder, CrossEncoder
+from mappings.errors import ModelError
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+transformers = pytest.importorskip("transformers", reason="the train extra is not installed")
+pytest.importorskip("onnx", reason="the train extra is not installed")
+
+from encoders.training.checkpoint import Checkpoint, load  # noqa: E402
+from encoders.training.export import export  # noqa: E402
+from encoders.training.gate import Judged, ndcg, spearman  # noqa: E402
+from encoders.training.restore import restore  # noqa: E402
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # torch's exporter and transformers warn about their own internals
+]
+
+FAMILIES = ("Bert", "Roberta", "DistilBert")
+PAIRS = list(zip(sentences(24, seed=3), sentences(24, seed=4), strict=True))
+CARD = {"name": "tiny", "base": "random", "licence": "Apache-2.0"}
+
+
+def checkpoint(family: str, head: bool, seed: int = 0) -> Checkpoint:
+    torch.manual_seed(seed)
+    if family == "DistilBert":
+        sizes = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
+    else:
+        sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64}
+    typed = {"type_vocab_size": 2} if family == "Bert" else {"type_vocab_size": 1} if family == "Roberta" else {}
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=len(VOCABULARY), max_position_embeddings=80, pad_token_id=0, num_labels=1,
+        attn_implementation="eager", initializer_range=0.4, **sizes, **typed,
+    )  # fmt: skip
+    model = getattr(transformers, f"{family}{'ForSequenceClassification' if head else 'Model'}")(config).eval()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=word_pieces(family == "Bert"), pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
+        sep_token="[SEP]", model_input_names=["input_ids", "attention_mask", "token_type_ids"],
+    )  # fmt: skip
+    return Checkpoint(model, tokenizer)
+
+
+def torch_outputs(ready: Checkpoint, texts: list[str], seconds: list[str] | None = None) -> np.ndarray:
+    """Mean-pooled unit vectors, or logits, one input at a time through transformers alone."""
+    outputs = []
+    for number, text in enumerate(texts):
+        second = [seconds[number]] if seconds else None
+        batch = ready.tokenizer([text], second, return_tensors="pt", truncation="only_second", max_length=64)
+        if getattr(ready.model.config, "type_vocab_size", 0) < 2:
+            batch.pop("token_type_ids", None)
+        with torch.inference_mode():
+            output = ready.model(**batch)
+        outputs.append(output.logits[0, 0] if seconds else output.last_hidden_state[0].mean(dim=0))
+    found = torch.stack(outputs).numpy()
+    return found if seconds else found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_bi_encoder_agrees_with_torch_and_comes_back(family: str, tmp_path: Path) -> None:
+    ready = checkpoint(family, head=False)
+    artifact = export(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS, Reading(passage_tokens=64))
+    texts = [passage for _, passage in PAIRS]
+    expected = torch_outputs(ready, texts)
+    assert artifact.manifest["gate"]["torch"] >= 0.9999
+    assert artifact.manifest["gate"]["forms"]["fp32"]["spearman"] >= 0.99
+    # The stored weights are rounded to eight bits, so vectors agree to .999, not to the last digit.
+    vectors = BiEncoder(artifact, form="fp32").encode_passages(texts)
+    assert (vectors * expected).sum(axis=1).min() > 0.999
+    # What was shipped can be restored, rounding included: there the agreement is exact to fp32.
+    assert np.abs(vectors - torch_outputs(restore(artifact), texts)).max() < 1e-4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_cross_encoder_agrees_with_torch_on_both_segments(family: str, tmp_path: Path) -> None:
+    ready = checkpoint(family, head=True, seed=5)
+    artifact = export(ready, "cross-encoder", tmp_path / "tiny", CARD, PAIRS, Reading("none", False, 32, 64))
+    queries, passages = [query for query, _ in PAIRS], [passage for _, passage in PAIRS]
+    scores = np.concatenate([CrossEncoder(artifact, form="fp32").score(query, [text]) for query, text in PAIRS])
+    assert np.corrcoef(scores, torch_outputs(ready, queries, passages))[0, 1] > 0.999
+    assert np.abs(scores - torch_outputs(restore(artifact), queries, passages)).max() < 1e-4
+
+
+def test_token_types_reach_a_model_that_has_them(tmp_path: Path) -> None:
+    artifact = export(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "tiny", CARD, PAIRS)
+    encoder = CrossEncoder(artifact, form="fp32")
+    assert {"input_ids", "attention_mask", "token_type_ids"} == encoder._model._inputs
+    untyped = export(checkpoint("Roberta", True, 5), "cross-encoder", tmp_path / "untyped", CARD, PAIRS)
+    assert {"input_ids", "attention_mask"} == CrossEncoder(untyped, form="fp32")._model._inputs
+
+
+def test_a_folder_exports_and_judgements_are_kept(tmp_path: Path) -> None:
+    ready = checkpoint("Bert", head=False)
+    ready.model.save_pretrained(tmp_path / "hf")
+    ready.tokenizer.save_pretrained(tmp_path / "hf")
+    judged = [Judged(query, tuple(sentences(12, seed=n)), (1.0, *[0.0] * 11)) for n, (query, _) in enumerate(PAIRS[:4])]
+    artifact = export(tmp_path / "hf", "bi-encoder", tmp_path / "tiny", CARD, PAIRS, judged=judged)
+    assert artifact.manifest["gate"]["judged"] == 4
+    assert "ndcg_change" in artifact.manifest["gate"]["forms"]["fp32"]
+    assert artifact.manifest["card"] == {"base": "random", "licence": "Apache-2.0"}
+    assert (load(tmp_path / "hf", "bi-encoder").tokenizer("fever").input_ids) == ready.tokenizer("fever").input_ids
+
+
+def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path) -> None:
+    first = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "a", CARD, PAIRS)
+    same = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "b", CARD | {"name": "other"}, PAIRS)
+    other = export(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "c", CARD, PAIRS)
+    assert first.fingerprint == same.fingerprint != other.fingerprint
+
+
+def test_a_failed_gate_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("encoders.training.gate.RANKS", 1.1)
+    with pytest.raises(ModelError, match="Spearman must reach"):
+        export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_needs_enough_pairs_and_a_readable_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="at least 16 real"):
+        export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS[:3])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match="no Hugging Face checkpoint"):
+        export(tmp_path / "empty", "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    assert not (tmp_path / "tiny").exists()
+
+
+def test_a_hand_written_artifact_says_nothing_about_torch(bi: Artifact) -> None:
+    with pytest.raises(ModelError, match=r"torch\.json is missing"):
+        restore(bi)
+
+
+def test_rank_correlation_and_ndcg_by_hand() -> None:
+    assert spearman(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 40])) == pytest.approx(1)
+    assert spearman(np.array([1.0, 2, 2, 3]), np.array([3.0, 2, 2, 1])) == pytest.approx(-1)
+    assert ndcg(np.array([0.1, 0.9, 0.5]), [1, 0, 0]) == pytest.approx(0.5)
+    assert ndcg(np.array([0.9, 0.1]), [1, 0]) == 1
+    assert ndcg(np.array([0.9, 0.1]), [0, 0]) == 0
