@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +13,8 @@ from rich.table import Table
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
+WIDE: Final = 200
+LEAST_NAME: Final = 16
 
 
 def heading(report: Report) -> str:
@@ -62,10 +64,11 @@ def _difference(item: Mapping[str, float]) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """The report as a table on the terminal."""
+    """The report as a table; in a narrow terminal an interval goes under its value, in a file or pipe lines are long."""
+    console = console if console.is_terminal else Console(file=console.file, width=max(console.width, WIDE))
     table = Table(title=heading(report), title_justify="left", header_style="bold")
     for number, name in enumerate(header(report)):
-        table.add_column(name, justify="right" if number else "left", no_wrap=bool(number))
+        table.add_column(name, justify="right" if number else "left", min_width=0 if number else LEAST_NAME)
     for number, row in enumerate(cells(report)):
         table.add_row(
             *(cell.replace("[", r"\[") for cell in row), style="dim" if number >= len(report["rows"]) else None

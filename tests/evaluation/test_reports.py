@@ -98,3 +98,12 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path, content: str) -> None
 def test_no_reports_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="holds no report"):
         reports.write_page(tmp_path, tmp_path / "results.md")
+
+
+def test_a_pipe_gets_long_lines_and_a_narrow_terminal_keeps_the_systems() -> None:
+    piped, narrow = io.StringIO(), io.StringIO()
+    reports.show(REPORT, Console(file=piped, width=40))
+    reports.show(REPORT, Console(file=narrow, width=60, force_terminal=True, color_system=None))
+    assert any("reranked" in line and "0.710 (0.660–0.760)" in line for line in piped.getvalue().splitlines())
+    assert any("reranked" in line and "0.710" in line for line in narrow.getvalue().splitlines())
+    assert max(map(len, narrow.getvalue().splitlines())) <= 60
