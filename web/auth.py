@@ -130,15 +130,19 @@ def _check_local() -> None:
         )
 
 
-def log_in(text: str) -> Caller:
-    """Open a session for the token `text`. Raises `Unauthorized`."""
+def caller_of(text: str) -> Caller:
+    """Whose token `text` is. Raises `Unauthorized`."""
     token = tokens.verified(tokens.listed(portal().home), text)
     if token is None:
         raise Unauthorized("this token is not valid", field="token")
+    return Caller(token.access, token.id)
+
+
+def open_session(caller: Caller) -> None:
+    """Let this browser be `caller` until the session ends."""
     session.clear()
     session.permanent = True
-    session["token"] = token.id
-    return Caller(token.access, token.id)
+    session["token"] = caller.token
 
 
 def form_token() -> str:

@@ -55,11 +55,14 @@ def request_id() -> str:
 def audit(
     action: str, collection: str, asked: Mapping[str, Any], ids: Sequence[str], status: int = 200
 ) -> dict[str, Any]:
-    """A line of the access log: the caller, what they did, and which documents they get to see."""
-    who = caller()
+    """A line of the access log: the caller, what they did, and which documents they get to see.
+
+    Who tries to log in with a wrong token is nobody yet: their `user` is null.
+    """
+    who = g.get("caller")
     return {
-        "user": who.access.user,
-        "token": who.token,
+        "user": who.access.user if who else None,
+        "token": who.token if who else None,
         "address": request.remote_addr,
         "request": request_id(),
         "action": action,

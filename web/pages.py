@@ -10,7 +10,7 @@ from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
-from web import api, auth, context, examples, export, forms, view
+from web import api, auth, context, examples, export, forms, reading, showing, view
 from web.links import State
 
 blueprint = Blueprint("pages", __name__)
@@ -27,7 +27,7 @@ def know_the_caller() -> None:
 @blueprint.app_context_processor
 def for_every_page() -> dict[str, object]:
     """What the frame around each page shows."""
-    return {"caller": g.get("caller"), "form_token": auth.form_token, "asset": view.asset}
+    return {"caller": g.get("caller"), "form_token": auth.form_token, "asset": showing.asset}
 
 
 @blueprint.get("/")
@@ -88,8 +88,8 @@ def document() -> Response:
     arguments = request.args
     collection = api.collection_of(arguments.get("collection", ""))
     stored = api.opened(collection.name, arguments.get("id", ""), "document")
-    marked = view.Marked(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = view.DocumentPage(stored, collection, marked, State.parsed(arguments.get("back", "")))
+    marked = reading.Marked(arguments.get("passage", ""), arguments.getlist("mark"))
+    page = reading.DocumentPage(stored, collection, marked, State.parsed(arguments.get("back", "")))
     return make_response(render_template("document.html", page=page))
 
 
@@ -117,10 +117,12 @@ def send_log_in() -> Response:
     """Open a session for the token in the form."""
     auth.check_form_token()
     try:
-        g.caller = auth.log_in(request.form.get("token", ""))
+        g.caller = auth.caller_of(request.form.get("token", ""))
     except Unauthorized as error:
+        context.log(context.audit("login", "", {}, [], error.status))
         return login_page(error)
     context.log(context.audit("login", "", {}, []))
+    auth.open_session(g.caller)
     return redirected(local_address(request.form.get("next", "")))
 
 

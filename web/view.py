@@ -1,70 +1,23 @@
-"""What the pages show, worked out from results and documents, so that the templates only lay it out."""
+"""What the search page shows, worked out from the results, so that the templates only lay it out."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
-from flask import url_for
-
-from mappings.analysis.passages import passages
 from mappings.collection import Collection, Field
-from mappings.documents import FieldValue, Section
 from mappings.errors import MedleyError
-from search.protocols import StoredDocument
-from search.query import FacetCount, Hit, Query, Results, Span
+from search.query import FacetCount, Hit, Query, Results
 from web import forms
 from web.explained import Table, table
 from web.links import State
+from web.showing import Detail, Segments, counted, details, segments, spoken
 
-STATIC: Final = Path(__file__).parent / "static"
 ASKING: Final = ("text", "entity", "aspect", "with", "without")
 FACET_VALUES: Final = 8
 OTHERS: Final = 5
-CONTENTS_FROM: Final = 3
-
-Segments = list[tuple[str, bool]]
-"""Pieces of a text, each with whether it is marked."""
-
-
-@cache
-def asset(name: str) -> str:
-    """The address of a static file; it changes with the file, so browsers may keep it."""
-    mark = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]
-    return url_for("static", filename=name, v=mark)
-
-
-def segments(text: str, spans: Iterable[Span]) -> Segments:
-    """`text` cut at the spans; those that overlap or lie outside are passed over."""
-    pieces: Segments = []
-    at = 0
-    for span in sorted(spans, key=lambda item: item.start):
-        if at <= span.start < span.end <= len(text):
-            pieces += [(text[at : span.start], False), (text[span.start : span.end], True)]
-            at = span.end
-    return [piece for piece in (*pieces, (text[at:], False)) if piece[0]]
-
-
-def shown(value: FieldValue) -> str:
-    """A field's value for people."""
-    if isinstance(value, date):
-        return f"{value.day} {value:%B %Y}"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def details(fields: Mapping[str, FieldValue], collection: Collection) -> list[tuple[str, str]]:
-    """(title, value) of the fields that a document has, in the collection's order."""
-    known = collection.fields.values()
-    return [(item.title, shown(fields[item.name])) for item in known if fields.get(item.name) not in (None, "", ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +28,7 @@ class HitView:
     number: int
     title: Segments
     evidence: list[Segments]
-    details: list[tuple[str, str]]
+    details: list[Detail]
     link: str
     table: Table | None
     more: str
@@ -254,14 +207,6 @@ class SearchPage:
         return f"{'At least ' if total.relation == 'at_least' else ''}{count} {verb} the words"
 
 
-def spoken(value: str) -> str:
-    """A range such as `2015..2020` in words."""
-    if ".." not in value:
-        return value
-    low, _, high = value.partition("..")
-    return f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
-
-
 def hit_view(hit: Hit, number: int, collection: Collection, state: State) -> HitView:
     """A hit with its links, its marked texts and its explanation."""
     return HitView(
@@ -276,11 +221,6 @@ def hit_view(hit: Hit, number: int, collection: Collection, state: State) -> Hit
         others=[(name, other_link(name, collection, state)) for name in hit.others[:OTHERS]],
         others_text=f"{counted(len(hit.others), 'more document')} of this {group_word(collection)}",
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun; empty for none."""
-    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""
 
 
 def group_word(collection: Collection) -> str:
@@ -315,7 +255,10 @@ def facet_view(item: Field, counts: Sequence[FacetCount], state: State) -> Facet
     if chosen and item.type != "keyword" and ".." not in chosen[0]:
         high = low
     found = {count.value: count.count for count in counts}
-    values = [value for value in chosen if item.type == "keyword"] + [value for value in found if value not in chosen]
+    keywords = chosen if item.type == "keyword" else []
+    values = [*keywords, *(value for value in found if value not in keywords)]
+    if item.type == "number":
+        values.sort(key=float, reverse=True)
     choices = [
         Choice(value, found.get(value, 0), value in chosen, chosen_state(item, value, state)) for value in values
     ]
@@ -328,68 +271,3 @@ def chosen_state(item: Field, value: str, state: State) -> State:
     if item.type == "keyword" or value in state.values(name):
         return state.toggle(name, value)
     return state.put(name, value)
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """What the address of a document says of the evidence in it: a passage, and offsets such as `12-80` in its text."""
-
-    passage: str
-    marks: Sequence[str]
-
-    def texts(self, stored: StoredDocument, collection: Collection) -> list[str]:
-        """The sentences; none when the document has changed since."""
-        if stored.document is None or not self.passage:
-            return []
-        found = next(
-            (item for item in passages(stored.document, stored.version, collection) if item.id == self.passage), None
-        )
-        bounds = [match for mark in self.marks[:10] if (match := re.fullmatch(r"(\d{1,9})-(\d{1,9})", mark))]
-        return [text for bound in bounds if found and (text := found.text[int(bound[1]) : int(bound[2])].strip())]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionView:
-    """A section as it is shown."""
-
-    heading: str
-    pieces: Segments
-    anchor: str
-
-
-class DocumentPage:
-    """A document with its evidence marked."""
-
-    def __init__(self, stored: StoredDocument, collection: Collection, marked: Marked, back: State) -> None:
-        assert stored.document  # noqa: S101 - a tombstone is never opened
-        self.stored = stored
-        self.collection = collection
-        self.back = back if back.pairs else None
-        self.title = stored.document.title or stored.id
-        self.details = details(stored.document.fields, collection)
-        sentences = marked.texts(stored, collection)
-        self.sections = [
-            section_view(item, number, sentences) for number, item in enumerate(stored.document.sections, 1)
-        ]
-        self.contents = [item for item in self.sections if item.heading] if len(self.sections) > CONTENTS_FROM else []
-        self.marked = any(piece[1] for item in self.sections for piece in item.pieces)
-
-    def citation(self, name: str) -> str:
-        """The address of the document's citation."""
-        return "/cite?" + urlencode({"collection": self.collection.name, "id": self.stored.id, "format": name})
-
-
-def section_view(section: Section, number: int, sentences: Sequence[str]) -> SectionView:
-    """A section with those of the sentences marked that stand in it."""
-    # A passage made of whole sections writes each heading into its text: the evidence may begin with it.
-    tried = (find(sentence, section.text) or find(sentence.partition(":")[2], section.text) for sentence in sentences)
-    spans = [span for span in tried if span]
-    return SectionView(section.heading, segments(section.text, spans), f"section-{number}")
-
-
-def find(sentence: str, text: str) -> Span | None:
-    """Where `sentence` stands in `text`; line breaks and runs of spaces count as one space."""
-    if not sentence.strip():
-        return None
-    match = re.search(r"\s+".join(re.escape(word) for word in sentence.split()), text)
-    return Span(match.start(), match.end()) if match else None

@@ -9,7 +9,8 @@ from portal_home import settings_of
 from search.explain import explain
 from search.fusion import Fused, Part
 from search.rerank import Ranked
-from web import tokens
+from search.settings import Settings
+from web import create_app, tokens
 from web.explained import Row, table
 from web.pages import local_address
 
@@ -162,6 +163,22 @@ def test_what_is_wrong_is_said_on_a_page(client, address, status, words):
     assert words.lower() in get(client, address, status).text.lower()
 
 
+def test_a_missing_part_is_said_and_never_an_error(home):
+    client = create_app(Settings(home=home, encoder="hashing-256", reranker="nothing-here")).test_client()
+    answer = client.get("/v1/search?collection=notes&text=pneumonia").json
+    assert len(answer["degraded"]) == 1
+    assert "nothing-here" in answer["degraded"][0]
+    page = get(client, "/search?collection=notes&text=pneumonia")
+    assert "Incomplete." in page.text
+    assert "Pneumonia" in page.text
+
+
+def test_a_chosen_year_can_be_taken_back(client):
+    page = get(client, "/search?collection=abstracts&text=statins&filter.year=2020")
+    chosen = [attrs["href"] for attrs in page.all("a", **{"class": "value"}) if attrs.get("aria-current")]
+    assert chosen == ["/search?collection=abstracts&text=statins"]
+
+
 def test_nothing_found_says_what_to_try(client):
     page = get(client, "/search?collection=notes&text=zzzz&filter.type=Nothing")
     assert "Nothing was found" in page.text
@@ -183,9 +200,6 @@ def test_a_document_that_changed_has_nothing_marked(client):
 
 
 def test_without_collections_the_page_says_what_to_do(tmp_path):
-    from search.settings import Settings
-    from web import create_app
-
     client = create_app(Settings(home=tmp_path)).test_client()
     assert "medley demo" in get(client, "/").text
     assert client.get("/readyz").status_code == 503
@@ -252,6 +266,22 @@ def test_a_wrong_token_is_refused_on_the_page(client, ada):
     assert client.get("/").status_code == 303
 
 
+def test_logins_are_written_down(client, ada, logged):
+    send(client, "/login", {"token": "medley_a_b"})
+    send(client, "/login", {"token": ada})
+    assert [(line["action"], line["user"], line["status"]) for line in logged()] == [
+        ("login", None, 401),
+        ("login", "ada", 200),
+    ]
+    assert ada not in str(logged())
+
+
+def test_a_login_that_can_not_be_written_down_opens_nothing(client, ada, home):
+    (home / "access.log").mkdir()
+    assert send(client, "/login", {"token": ada}).status_code == 503
+    assert client.get("/").status_code == 303
+
+
 def test_logging_out_ends_the_session(client, ada):
     send(client, "/login", {"token": ada})
     assert send(client, "/logout", {}).headers["Location"] == "/login"
@@ -304,8 +334,6 @@ def test_a_cookie_altered_by_a_letter_opens_nothing(client, app, ada):
 
 
 def test_workers_share_their_sessions(home, ada):
-    from web import create_app
-
     one, other = create_app(settings_of(home)), create_app(settings_of(home))
     client = one.test_client()
     send(client, "/login", {"token": ada})
