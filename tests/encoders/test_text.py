@@ -1,0 +1,137 @@
+"""Token ids from text: templates, truncation, batches."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import VOCABULARY, word_pieces
+
+from encoders.artifact import Reading
+from encoders.text import Reader, Tokens, batches, fill, pad
+from mappings.errors import ModelError
+
+CLS, SEP = 1, 2
+READING = Reading(query_tokens=6, passage_tokens=12, query_template="dose {text}", passage_template="{text}")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("reader") / "tokenizer.json"
+    word_pieces().save(str(file))
+    return file
+
+
+@pytest.fixture(scope="module")
+def reader(path: Path) -> Reader:
+    return Reader(path, READING)
+
+
+def ids(words: str) -> list[int]:
+    return [VOCABULARY[word] for word in words.split()]
+
+
+def test_queries_and_passages_have_their_own_template_and_length(reader: Reader) -> None:
+    text = "fever pain cough heart stroke lung renal acute chronic risk trial patients aspirin"
+    (query,), (passage,) = reader.queries([text]), reader.passages([text])
+    assert query.ids == [CLS, *ids("dose fever pain cough"), SEP]
+    assert passage.ids == [CLS, *ids("fever pain cough heart stroke lung renal acute chronic risk"), SEP]
+    assert passage.types == [0] * 12
+
+
+def test_in_a_pair_only_the_passage_gives_way(reader: Reader) -> None:
+    passages = ["lung renal acute chronic risk trial patients aspirin", "lung", ""]
+    long, short, empty = reader.pairs("fever pain", passages)
+    assert long.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung renal acute chronic risk trial"), SEP]
+    assert long.types == [0] * 5 + [1] * 7
+    assert short.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung"), SEP]
+    assert empty.ids == [CLS, *ids("dose fever pain"), SEP, SEP]
+
+
+def test_a_query_over_its_limit_is_cut_to_it(reader: Reader) -> None:
+    (pair,) = reader.pairs("fever pain cough heart stroke lung renal", ["acute risk trial"])
+    assert pair.ids == [CLS, *ids("dose fever pain cough heart stroke"), SEP, *ids("acute risk trial"), SEP]
+    assert len(pair) <= READING.passage_tokens
+
+
+def test_pairs_without_passages_and_nothing_at_all(reader: Reader) -> None:
+    assert reader.pairs("fever", []) == []
+    assert reader.queries([]) == []
+    assert [item.ids for item in reader.passages([""])] == [[CLS, SEP]]
+
+
+@given(st.text(st.characters(codec=None), max_size=60), st.text(st.characters(codec=None), max_size=60))
+def test_any_text_is_read_within_the_limits(query: str, passage: str) -> None:
+    reader = _reader()
+    assert all(len(item) <= READING.query_tokens for item in reader.queries([query]))
+    assert all(len(item) <= READING.passage_tokens for item in reader.passages([passage]))
+    for item in reader.pairs(query, [passage, query]):
+        assert len(item) <= READING.passage_tokens
+        assert len(item.ids) == len(item.types)
+        assert item.ids[0] == CLS
+        assert item.ids.count(SEP) >= 2
+
+
+def test_surrogates_and_control_characters_read_as_spaces(reader: Reader) -> None:
+    assert reader.passages(["fever\ud800pain\x00\x1fcough"]) == reader.passages(["fever pain cough"])
+    assert fill("a {text} b", "{text}") == "a {text} b"
+
+
+def test_a_text_of_megabytes_costs_no_more_than_its_beginning(reader: Reader) -> None:
+    start = time.process_time()
+    (item,) = reader.passages(["fever pain " * 500_000])
+    assert time.process_time() - start < 0.5
+    assert len(item) == READING.passage_tokens
+
+
+def test_a_file_that_is_no_tokenizer_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text("{}")
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
+        Reader(file, READING)
+
+
+@given(st.lists(st.integers(0, 600), max_size=80), st.integers(1, 2000))
+def test_batches_hold_every_input_once_within_the_budget(lengths: list[int], budget: int) -> None:
+    groups = batches(lengths, budget)
+    assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or max(lengths[i] for i in group) * len(group) <= budget
+    flat = [lengths[index] for group in groups for index in group]
+    assert flat == sorted(flat, reverse=True)
+    assert groups == batches(lengths, budget)
+
+
+def test_batches_by_hand() -> None:
+    assert batches([], 10) == []
+    assert batches([3, 9, 3, 2, 3], 9) == [[1], [0, 2, 4], [3]]
+    assert batches([5, 5, 5], 1) == [[0], [1], [2]]
+    assert batches([0, 0], 10) == [[0, 1]]
+
+
+def test_padding_is_masked() -> None:
+    batch = pad([Tokens([1, 5, 2], [0, 0, 1]), Tokens([1, 2], [0, 0]), Tokens([], [])], [1, 0])
+    assert batch.rows == (1, 0)
+    assert batch.ids.tolist() == [[1, 2, 0], [1, 5, 2]]
+    assert batch.mask.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert batch.types.tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert pad([Tokens([], [])], [0]).mask.tolist() == [[0]]
+    assert batch.ids.dtype == np.int64
+
+
+_READERS: list[Reader] = []
+
+
+def _reader() -> Reader:
+    if not _READERS:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "tokenizer.json"
+            word_pieces().save(str(file))
+            _READERS.append(Reader(file, READING))
+    return _READERS[0]
