@@ -13,7 +13,7 @@ from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.query import Range, Terms
 
-relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 accesses = st.builds(Access, st.just("someone"), st.frozensets(st.sampled_from((*LABELS, "unknown", "*"))))
 days = st.integers(1, 28).map(lambda day: date(2000, 1, day))
 years = st.integers(1999, 2005).map(float)

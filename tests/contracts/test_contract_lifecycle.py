@@ -201,7 +201,7 @@ def test_answers_are_whole_while_documents_are_replaced(backend: Backend):
     torn: list[object] = []
     reader = threading.Thread(target=lambda: _watch(backend, meta.index, stop, torn))
     reader.start()
-    for number in range(2, 12):
+    for number in range(2, 8):
         backend.write(meta.index, version(number))
     stop.set()
     reader.join()
@@ -238,8 +238,8 @@ def test_many_commits_and_replacements_leave_the_same_answer_as_one(backend: Bac
     once = backend.index([draft.entry() for draft in drafts])
     many = backend.engine.create("abstracts", ENCODERS)
     with backend.engine.writer(many.index) as writer:
-        for start in range(0, 40, 4):
-            writer.write([draft.entry() for draft in drafts[start : start + 4]])
+        for start in range(0, 40, 8):
+            writer.write([draft.entry() for draft in drafts[start : start + 8]])
             writer.commit()
         writer.remove([draft.id for draft in drafts[::3]])
         writer.commit()

@@ -153,7 +153,7 @@ operations = st.lists(
 
 
 @given(operations)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_versions_only_grow_and_what_is_newest_is_pending_until_settled(tmp_path_factory, backend, steps):
     store = type(backend.store)(tmp_path_factory.mktemp("store"))
     newest: dict[str, tuple[int, str]] = {}
