@@ -56,7 +56,8 @@ class LegsRequest:
     """All legs of one search: the same filters and access in each, fetched in one round trip.
 
     `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct
-    documents each leg should bring. The leg names are `bm25` and the names of the vector fields.
+    documents each leg should bring. The leg names are `bm25` and the names of the vector fields. `sort` is
+    `relevance`; an engine that orders by nothing else raises `InvalidInput` for the rest.
     """
 
     index: str

@@ -68,15 +68,15 @@ class Snapshot:
 
     def legs(self, request: LegsRequest, compiler: Compiler) -> LegsAnswer:
         """Every leg of the request, the total and the facets."""
+        if request.sort != "relevance":
+            raise InvalidInput(f"legs are sorted by 'relevance', not by {request.sort!r}", field="sort")
         allowed = self._allowed(request.filters, request.access, compiler)
         # A restriction that keeps everything is left out: without it tantivy may skip what can't reach the top.
         restricted = len(allowed) < self.meta.passages
         restriction = compiler.restriction(request.filters, request.access) if restricted else None
         rankings = {BM25: self._lexical(request, compiler, restriction)}
-        if request.sort == "relevance":
-            rankings |= {
-                name: self._dense(name, vector, allowed, request.documents) for name, vector in request.vectors.items()
-            }
+        for name, vector in request.vectors.items():
+            rankings[name] = self._dense(name, vector, allowed, request.documents)
         total, facets = self._counts(request, compiler, restriction)
         return LegsAnswer(rankings, total, facets)
 
@@ -123,17 +123,14 @@ class Snapshot:
 
     def _lexical(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> Ranking:
         query = compiler.scored(request.lexical, restriction)
-        fetch = self._by_score(query) if request.sort == "relevance" else self._by_field(query, request.sort, compiler)
-        spread = max(1.0, min(4.0, self.meta.passages / max(self.meta.documents, 1)))
-        return self._gather(fetch, request.documents, int(request.documents * spread) + 10)
 
-    def _by_score(self, query: Any) -> Callable[[int], Hits]:
         def fetch(limit: int) -> Hits:
             hits = self._searcher.search(query, limit, count=False).hits
             slots = self._searcher.fast_field_values("slot", [address for _, address in hits])
             return [(slot, round(score, _DECIMALS)) for slot, (score, _) in zip(slots, hits, strict=True)]
 
-        return fetch
+        spread = max(1.0, min(4.0, self.meta.passages / max(self.meta.documents, 1)))
+        return self._gather(fetch, request.documents, int(request.documents * spread) + 10)
 
     def _dense(self, name: str, vector: NDArray[np.float32], allowed: NDArray[np.int64], documents: int) -> Ranking:
         dimension = self.description.dimensions.get(name)
@@ -210,9 +207,6 @@ class Snapshot:
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
-
-    def _by_field(self, query: Any, sort: str, compiler: Compiler) -> Callable[[int], Hits]:
-        raise InvalidInput(f"sort {sort!r} is not known; it is 'relevance'", field="sort")
 
 
 def _end(ranking: Ranking, documents: int) -> int | None:
