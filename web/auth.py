@@ -120,10 +120,16 @@ def _by_session(known: Sequence[tokens.Token]) -> Caller:
 
 
 def _check_local() -> None:
-    """Refuse what may come from elsewhere: another machine, a proxy, or a page whose name was rebound to this address."""
+    """Refuse what may come from elsewhere: another machine, a proxy, a page whose name was rebound to this address.
+
+    A page of another site may lead here by a link, but not ask in the background.
+    """
     forwarded = any(name in request.headers for name in ("X-Forwarded-For", "Forwarded", "X-Real-Ip"))
-    host = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
-    if forwarded or not is_loopback(request.remote_addr or "") or not is_loopback(host):
+    host = request.host if request.host.endswith("]") else request.host.rsplit(":", 1)[0]
+    foreign = (
+        request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Sec-Fetch-Mode") != "navigate"
+    )
+    if forwarded or foreign or not is_loopback(request.remote_addr or "") or not is_loopback(host):
         raise Forbidden(
             "no token was made yet, so only this machine is answered, at 127.0.0.1 or localhost: "
             "make a token with `medley tokens add`"

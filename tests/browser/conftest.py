@@ -79,7 +79,7 @@ def visit(chromium):
             java_script_enabled=scripts,
             reduced_motion="reduce",
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)  # a machine may be busy with other things
         contexts.append(context)
         page = context.new_page()
         watch(page, "/".join(address.split("/")[:3]))

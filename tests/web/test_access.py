@@ -153,6 +153,7 @@ def test_a_revoked_token_is_refused_at_once_and_the_door_stays_shut(client, home
         {"headers": {"Host": "127.0.0.1.evil.example"}},
         {"headers": {"X-Forwarded-For": "192.0.2.7"}},
         {"headers": {"Forwarded": "for=192.0.2.7"}},
+        {"headers": {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}},
     ],
 )
 @pytest.mark.parametrize(
@@ -160,6 +161,10 @@ def test_a_revoked_token_is_refused_at_once_and_the_door_stays_shut(client, home
 )
 def test_without_tokens_strangers_are_refused(client, stranger, path):
     assert client.get(path, **stranger).status_code == 403
+
+
+def test_a_link_of_another_site_may_lead_here(client):
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST:1"])
