@@ -36,6 +36,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "threads": threads,
             "timeout": 120,
             "graceful_timeout": 20,
+            "limit_request_line": 8190,  # a cursor of 6,000 characters fits into an address
             "loglevel": "warning",
         }
     )
