@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from flask import Blueprint, jsonify, make_response, request
@@ -50,8 +51,9 @@ def _placed(number: int, step: Any, item: Any) -> Any:
     try:
         return step(item)
     except MedleyError as error:
-        error.field = f"searches.{number}.{error.field}" if error.field else f"searches.{number}"
-        raise
+        placed = copy(error)  # the error itself may be kept by whoever raised it
+        placed.field = f"searches.{number}.{error.field}" if error.field else f"searches.{number}"
+        raise placed from error
 
 
 @blueprint.get("/documents/<anything:identifier>")

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 MAX_ADDRESS: Final = 3_600
 """Servers take request lines of about 4,000 bytes by default; a longer search is sent as a form."""
 
+MAX_PARAMETERS: Final = 200
 SEARCH: Final = "/search"
 _RESET: Final = frozenset({"cursor"})
 
@@ -27,8 +28,11 @@ class State:
 
     @classmethod
     def parsed(cls, text: str) -> State:
-        """The parameters in the query part of an address."""
-        return cls.of(parse_qsl(text, max_num_fields=200))
+        """The parameters in the query part of an address; none when there are too many to mean anything."""
+        try:
+            return cls.of(parse_qsl(text, max_num_fields=MAX_PARAMETERS))
+        except ValueError:
+            return cls(())
 
     def values(self, name: str) -> list[str]:
         """All values of a parameter."""

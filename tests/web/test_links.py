@@ -37,6 +37,11 @@ def test_a_long_text_is_not_short_and_stays_out_of_the_rest():
     assert long.rest == "collection=notes"
 
 
+def test_too_many_parameters_mean_nothing():
+    assert State.parsed("&".join(["text=a"] * 201)) == State(())
+    assert len(State.parsed("&".join(["text=a"] * 200)).pairs) == 200
+
+
 names = st.sampled_from(["text", "filter.a", "sort"])
 
 
