@@ -10,6 +10,7 @@ from flask import Blueprint, jsonify, make_response, request
 from flask.wrappers import Response
 
 from mappings.collection import Collection
+from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.protocols import StoredDocument
 from search.query import Query, Results
@@ -141,10 +142,15 @@ def opened(collection: str, identifier: str, action: str) -> StoredDocument:
 
 def citations(query: Query, results: Results) -> list[export.Citation]:
     """The hits as citations, in their order; a document deleted a moment ago is left out."""
-    medley = context.portal().medley
-    stored = medley.store(query.collection).latest([hit.document for hit in results.hits])
-    found = (stored[hit.document].document for hit in results.hits if hit.document in stored)
-    return [export.citation(item, query.collection) for item in found if item and query.access.may_see(item.labels)]
+    found = visible(query, [hit.document for hit in results.hits])
+    return [export.citation(item, query.collection) for item in found.values()]
+
+
+def visible(query: Query, ids: Sequence[str]) -> dict[str, Document]:
+    """Those of the documents that are there and that the caller may see, in the order of `ids`."""
+    stored = context.portal().medley.store(query.collection).latest(ids)
+    found = {name: stored[name].document for name in ids if name in stored}
+    return {name: item for name, item in found.items() if item and query.access.may_see(item.labels)}
 
 
 def cited(name: str, items: Sequence[export.Citation], title: str) -> Response:

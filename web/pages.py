@@ -72,7 +72,8 @@ def shown_search(state: State) -> Response:
     if page.asked and page.collection:
         try:
             query = api.query_of(forms.search_form_of(MultiDict(page.parameters)))
-            page.answer(query, api.searched(query))
+            results = api.searched(query)
+            page.answer(results, api.visible(query, view.others_of(results)))
         except MedleyError as error:
             if isinstance(error, Unauthorized):
                 raise

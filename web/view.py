@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
 from mappings.collection import Collection, Field
+from mappings.documents import Document
 from mappings.errors import MedleyError
-from search.query import FacetCount, Hit, Query, Results
+from search.query import FacetCount, Hit, Results
 from web import forms
 from web.explained import Table, table
 from web.links import State
@@ -18,6 +19,15 @@ from web.showing import Detail, Segments, counted, details, segments, spoken
 ASKING: Final = ("text", "entity", "aspect", "with", "without")
 FACET_VALUES: Final = 8
 OTHERS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A further document of a hit's patient."""
+
+    title: str
+    details: list[Detail]
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +42,7 @@ class HitView:
     link: str
     table: Table | None
     more: str
-    others: list[tuple[str, str]]
+    others: list[Other]
     others_text: str
 
     @property
@@ -112,11 +122,14 @@ class SearchPage:
         )
         return [*named.put("explain", "true").pairs, *(("cursor", text) for text in self.state.values("cursor"))]
 
-    def answer(self, query: Query, results: Results) -> None:
-        """Take in the answer."""
+    def answer(self, results: Results, others: Mapping[str, Document]) -> None:
+        """Take in the answer, and those documents of the same patients that are only named."""
         assert self.collection  # noqa: S101 - a query names one
         self.results = results
-        self.hits = [hit_view(hit, number, self.collection, self.state) for number, hit in enumerate(results.hits, 1)]
+        self.hits = [
+            hit_view(hit, number, self, [others[name] for name in hit.others[:OTHERS] if name in others])
+            for number, hit in enumerate(results.hits, 1)
+        ]
         views = [
             facet_view(self.collection.fields[name], self._counts(name), self.state) for name in self._facet_names()
         ]
@@ -207,8 +220,15 @@ class SearchPage:
         return f"{'At least ' if total.relation == 'at_least' else ''}{count} {verb} the words"
 
 
-def hit_view(hit: Hit, number: int, collection: Collection, state: State) -> HitView:
+def others_of(results: Results) -> list[str]:
+    """The documents that a page of hits names beside its hits."""
+    return [name for hit in results.hits for name in hit.others[:OTHERS]]
+
+
+def hit_view(hit: Hit, number: int, page: SearchPage, others: Sequence[Document]) -> HitView:
     """A hit with its links, its marked texts and its explanation."""
+    collection, state = page.collection, page.state
+    assert collection  # noqa: S101 - a hit is of one
     return HitView(
         hit=hit,
         number=number,
@@ -218,7 +238,10 @@ def hit_view(hit: Hit, number: int, collection: Collection, state: State) -> Hit
         link=document_link(hit, collection, state),
         table=table(hit.explain) if hit.explain else None,
         more=counted(hit.more_passages, "more passage"),
-        others=[(name, other_link(name, collection, state)) for name in hit.others[:OTHERS]],
+        others=[
+            Other(item.title or item.id, details(item.fields, collection), other_link(item.id, collection, state))
+            for item in others
+        ],
         others_text=f"{counted(len(hit.others), 'more document')} of this {group_word(collection)}",
     )
 

@@ -100,6 +100,9 @@ def test_a_chosen_filter_can_be_taken_back(client):
 def test_a_patient_s_other_documents_are_linked(client):
     page = get(client, "/search?collection=notes&text=pneumonia")
     assert "1 more document of this patient" in page.text
+    assert {"Chest radiograph", "Discharge summary"} <= {words.strip() for words in page.words}
+    assert "5 January 2020" in page.text
+    assert "9 January 2020" in page.text
     assert len(page.links("/document?collection=notes&id=p1%2Fn")) == 2
 
 
