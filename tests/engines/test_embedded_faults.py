@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import resource
@@ -139,6 +140,21 @@ def test_a_reader_learns_that_its_index_was_dropped(tmp_path):
     with pytest.raises(NotFound):
         found(reader, index)
     assert reader.resolve("notes").index == "notes-2"
+
+
+def test_a_reader_lets_go_of_what_another_process_dropped(tmp_path):
+    engine, index = small_index(tmp_path)
+    _, reader = open_world(tmp_path)
+    assert found(reader, index)
+    engine.publish(engine.create("notes", {"dense": ("x", 8)}).index)
+    engine.drop(index)
+    assert reader.resolve("notes").index == "notes-2"
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("this system does not show what a process has mapped")
+    gc.collect()
+    mapped = [line for line in maps.read_text().splitlines() if str(tmp_path) in line]
+    assert [line for line in mapped if index in line] == []
 
 
 def test_an_answer_under_way_outlives_the_drop_of_its_index(tmp_path):

@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import orjson
@@ -127,8 +127,9 @@ class EmbeddedEngine:
         found: list[tuple[IndexMeta, bool]] = []
         for name in names:
             published = self._published(name)
-            indexes = _indexes(collection_folder(self._home, name))
-            found.extend((self.meta(index), index == published) for index in indexes)
+            for index in _indexes(collection_folder(self._home, name)):
+                with suppress(NotFound):  # dropped since the folder was read
+                    found.append((self.meta(index), index == published))
         return found
 
     def _compiler(self, snapshot: Snapshot) -> Compiler:
@@ -143,8 +144,11 @@ class EmbeddedEngine:
 
     def _snapshot(self, index: str) -> Snapshot:
         with self._lock:
-            reader = self._readers.get(index) or Reader(index_folder(self._home, index))
-            self._readers[index] = reader
+            reader = self._readers.get(index)
+            if reader is None:
+                # A reader keeps the files of a dropped index on the disk; a rebuild is when they go.
+                self._readers = {name: kept for name, kept in self._readers.items() if kept.present}
+                reader = self._readers[index] = Reader(index_folder(self._home, index))
         try:
             return reader.snapshot()
         except NotFound:

@@ -26,6 +26,11 @@ class Reader:
         self._description: Description | None = None
         self._current: tuple[_Stamp, Snapshot] | None = None
 
+    @property
+    def present(self) -> bool:
+        """Whether the index is still there."""
+        return self._folder.is_dir()
+
     def snapshot(self) -> Snapshot:
         """The newest commit. Raises `NotFound` when the index is not there, or no more."""
         stamp = self._stamp()
