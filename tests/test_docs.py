@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from web.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,9 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_exist(page):
     text = page.read_text(encoding="utf-8")
-    for name in re.findall(r"(?:^|[`\s/])medley ([a-z]+)\b", "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))):
+    for name in re.findall(
+        r"(?:^|[`\s/])medley ([a-z]+)\b", "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+    ):
         assert name in COMMANDS, f"{page.name} names `medley {name}`"
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for name in re.findall(r"`make ([a-z]+)`", text):

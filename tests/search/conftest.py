@@ -4,22 +4,40 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
 from workers.ingest import ingest
 
 ABSTRACTS = (
-    ("a1", "Aspirin after myocardial infarction", "Low-dose aspirin lowered mortality after myocardial infarction. Bleeding was rare.", 2015),
+    (
+        "a1",
+        "Aspirin after myocardial infarction",
+        "Low-dose aspirin lowered mortality after myocardial infarction. Bleeding was rare.",
+        2015,
+    ),
     ("a2", "Statins and stroke", "Statins lowered the risk of stroke in adults. Muscle pain was more common.", 2018),
-    ("a3", "Bedtime antihypertensives", "Taking blood pressure tablets at bedtime did not lower cardiovascular risk.", 2021),
+    (
+        "a3",
+        "Bedtime antihypertensives",
+        "Taking blood pressure tablets at bedtime did not lower cardiovascular risk.",
+        2021,
+    ),
     ("a4", "Vitamin D and falls", "Vitamin D did not prevent falls in older adults.", 2019),
-    ("a5", "Aspirin in healthy adults", "In healthy adults aspirin did not prolong survival and caused bleeding.", 2018),
+    (
+        "a5",
+        "Aspirin in healthy adults",
+        "In healthy adults aspirin did not prolong survival and caused bleeding.",
+        2018,
+    ),
 )
 
 
 def abstract(identifier: str, title: str, text: str, year: float, label: str = "public") -> Document:
-    return Document(identifier, title, (Section("", text),), frozenset({label}), {"year": float(year), "source": "test"})
+    return Document(
+        identifier, title, (Section("", text),), frozenset({label}), {"year": float(year), "source": "test"}
+    )
 
 
 def fill(medley: Medley, name: str, documents: list[Document]) -> None:

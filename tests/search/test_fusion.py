@@ -1,7 +1,7 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pytest
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
 from search.fusion import fuse, min_max, z_score

@@ -3,13 +3,13 @@ import time
 
 import numpy as np
 import pytest
+
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.pipeline import search
 from search.query import Query, Range, Terms
 from search.rerank import Anytime, Pace, ScoreCache
 from workers.ingest import ingest
-
 
 PUBLIC = Access("reader", frozenset({"public"}))
 EVERYTHING = Access("root", frozenset({"*"}))
@@ -163,7 +163,7 @@ def test_pages_repeat_nothing_and_leave_out_nothing(many):
     found = pages(medley, query("aspirin", access=EVERYTHING, size=7))
     documents = [hit.document for results in found for hit in results.hits]
     assert len(documents) == len(set(documents)) == 60
-    assert [results.beyond_window for results in found][0] is False
+    assert next(results.beyond_window for results in found) is False
     assert found[-1].beyond_window is True
 
 

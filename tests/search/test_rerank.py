@@ -1,10 +1,10 @@
 from dataclasses import dataclass, field
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import numpy as np
-import pytest
 from search.explain import explain
 from search.fusion import Fused, Part
 from search.rerank import Anytime, Pace, ScoreCache, combine

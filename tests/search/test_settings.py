@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from mappings.errors import InvalidInput
 from search.settings import Settings, describe, read
 

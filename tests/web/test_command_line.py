@@ -50,7 +50,7 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     }  # fmt: skip
 
     found = json.loads(medley("search", "aspirin mortality", "-c", "abstracts", "--json", "--explain").stdout)
-    assert [hit["document"] for hit in found["hits"]][0] == "a1"
+    assert next(hit["document"] for hit in found["hits"]) == "a1"
     assert found["total"] == {"value": 1, "relation": "exact"}
     text = medley("search", "aspirin mortality", "-c", "abstracts").stdout
     assert "1 document matches" in text

@@ -110,13 +110,14 @@ def _tuned(report: dict[str, Any]) -> str:
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
-    from search import bench_models, bench_search
+    from search import bench_search
+    from search.bench_models import bench_encode, bench_rerank
 
     return {
         "search": lambda settings: bench_search.search(settings, fill_quietly),
         "deadline": lambda settings: bench_search.deadline(settings, fill_quietly),
-        "rerank": bench_models.bench_rerank,
-        "encode": bench_models.bench_encode,
+        "rerank": bench_rerank,
+        "encode": bench_encode,
     }
 
 
