@@ -7,6 +7,7 @@ a figure is the median over the rounds. sentence-transformers sorts by length an
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import statistics
 import tempfile
@@ -34,6 +35,7 @@ Runs = Mapping[str, Callable[[], Any]]
 ENCODER: Final = "medley-biencoder"
 RERANKER: Final = "medley-crossencoder"
 REFERENCE: Final = "sentence_transformers"
+MODULES: Final = "sentence_transformers.models"
 TEXTS: Final = 96
 ROUNDS: Final = 5
 BATCH: Final = 32
@@ -158,10 +160,28 @@ def _cross(theirs: Any, artifact: Artifact, folder: str) -> Any:
 
 
 def _bi(theirs: Any, artifact: Artifact, folder: str) -> Any:
-    parts = theirs.models
-    body = parts.Transformer(folder, max_seq_length=artifact.reading.passage_tokens)
-    pooling = parts.Pooling(artifact.dimension, pooling_mode=artifact.reading.pooling)
-    return theirs.SentenceTransformer(modules=[body, pooling, parts.Normalize()], device="cpu")
+    """Read as a directory in sentence-transformers' own form, which every version of it reads."""
+    parts = ("Transformer", "Pooling", "Normalize")
+    modules = [
+        {"idx": number, "name": str(number), "path": f"{number}_{part}" if number else "", "type": f"{MODULES}.{part}"}
+        for number, part in enumerate(parts)
+    ]
+    pooling = {
+        "word_embedding_dimension": artifact.dimension,
+        "pooling_mode_mean_tokens": artifact.reading.pooling == "mean",
+        "pooling_mode_cls_token": artifact.reading.pooling == "cls",
+    }
+    root = Path(folder)
+    _json(root / "modules.json", modules)
+    _json(root / "sentence_bert_config.json", {"max_seq_length": artifact.reading.passage_tokens})
+    _json(root / "1_Pooling" / "config.json", pooling)
+    (root / "2_Normalize").mkdir()
+    return theirs.SentenceTransformer(folder, device="cpu")
+
+
+def _json(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _similarities(vectors: Floats) -> Floats:

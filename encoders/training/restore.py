@@ -83,7 +83,7 @@ def _pieces(tensor: np.ndarray, shape: tuple[int, ...]) -> Iterable[tuple[int, n
 
 def _take(tensors: Mapping[str, np.ndarray], name: str, transposed: bool, part: int) -> np.ndarray:
     tensor = tensors[name] if part < 0 else np.split(tensors[name], PACKED, axis=-1)[part]
-    return np.ascontiguousarray(tensor.T if transposed else tensor)
+    return np.array(tensor.T if transposed else tensor, order="C")
 
 
 def _tensors(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
