@@ -63,6 +63,12 @@ class DocumentPage:
         self.contents = [item for item in self.sections if item.heading] if len(self.sections) > CONTENTS_FROM else []
         self.marked = any(piece[1] for item in self.sections for piece in item.pieces)
 
+    @property
+    def caption(self) -> str:
+        """Whose document it is and its title, for the line that stays in sight; the title may be cut there."""
+        owner = self.stored.document.fields.get(self.collection.group_by) if self.stored.document else None
+        return f"{owner} · {self.title}" if owner else self.title
+
     def citation(self, name: str) -> str:
         """The address of the document's citation."""
         return "/cite?" + urlencode({"collection": self.collection.name, "id": self.stored.id, "format": name})
