@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from encoders.labels.leaks import Twins, normalise
@@ -79,14 +79,18 @@ def conclusions(found: list[Record], one_in: int) -> Iterator[Pair]:
             yield Pair("conclusion", name, text.id, split_of(text.id), "abstracts", claim, (text.id,), shown)
 
 
-def pubmedqa(data: Path, kept: frozenset[str]) -> Iterator[Pair]:
-    """Research questions -> their abstract without the conclusion that answers them; `kept`: normalised titles."""
+def pubmedqa(data: Path, kept: Mapping[str, str]) -> Iterator[Pair]:
+    """Research questions -> their abstract without the conclusion that answers them.
+
+    `kept` maps the normalised titles of the pool to ids: the question is the title of its abstract there, which is
+    then a known answer too, never a negative.
+    """
     for record in records(data, "pubmedqa/questions.jsonl.gz"):
-        if normalise(record["QUESTION"]) in kept:
+        question = record["QUESTION"]
+        if twin := kept.get(normalise(question)):
             name = f"pubmedqa:{record['id']}"
             text = Text(name, "", "", " ".join(record["CONTEXTS"]))
-            group = f"pubmedqa:{record['id']}"
-            yield Pair("pubmedqa", name, group, split_of(group), "abstracts", record["QUESTION"], (name,), text)
+            yield Pair("pubmedqa", name, name, split_of(name), "abstracts", question, (name, twin), text)
 
 
 def trials(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:

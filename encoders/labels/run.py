@@ -48,7 +48,7 @@ def _abstracts(data: Path, out: Path, dropped: Counter[str]) -> Written:
     made = {
         "title": abstracts.titles(found, TITLES_ONE_IN),
         "conclusion": abstracts.conclusions(found, CONCLUSIONS_ONE_IN),
-        "pubmedqa": abstracts.pubmedqa(data, frozenset(normalise(record["title"]) for record in found)),
+        "pubmedqa": abstracts.pubmedqa(data, {normalise(record["title"]): record["doc_id"] for record in found}),
         "trial": abstracts.trials(data, dropped),
     }
     corpora = {"abstracts": write_lines(_corpus(out, "abstracts"), map(abstracts.pool_text, found))}

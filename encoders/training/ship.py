@@ -58,7 +58,7 @@ def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
         "recipe": report["recipe"],
         "data": {"training_pairs": report["pairs"], **report.get("data", {})},
         "held_out": report["held_out"],
-        "log": [entry for entry in log if "step" in entry],
+        "log": [{name: entry[name] for name in entry if name != "time"} for entry in log if "step" in entry],
         **report.get("notes", {}),
     }
 

@@ -52,6 +52,11 @@ def test_a_conclusion_pair_does_not_show_its_conclusion(labelled: Path) -> None:
     assert all(pair.query.startswith("We conclude") and "We conclude" not in pair.positive.text for pair in found)
 
 
+def test_a_research_question_knows_its_abstract_in_the_pool(labelled: Path) -> None:
+    (pair,) = pairs(labelled, "pubmedqa")
+    assert (pair.positive.text, pair.relevant) == ("One. Two.", ("pubmedqa:7", "pmc:0"))
+
+
 def test_trials_give_two_prompts_of_training_articles(labelled: Path) -> None:
     found = pairs(labelled, "trial")
     assert [pair.positive.id for pair in found] == ["pmc:1", "pmc:1"]

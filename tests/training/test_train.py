@@ -12,9 +12,10 @@ transformers = pytest.importorskip("transformers")
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.training import loop, models, objectives, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from mappings.errors import ModelError  # noqa: E402
+from encoders.training.ship import ship  # noqa: E402
+from mappings.errors import ModelError, NotFound  # noqa: E402
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 WORDS = [
     "statins",
     "aspirin",
@@ -166,3 +167,18 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert rates[:2] == [0.5, 1.0]
     assert rates[2:] == sorted(rates[2:], reverse=True)
     assert rates[-1] > 0
+
+
+def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="the run has not finished"):
+        ship(tmp_path / "run", pairs, tmp_path / "model")
+    (pairs / "counts.json").write_text('{"dropped": {"twins": 3}}')
+    report = run.train(bert, pairs, tmp_path / "run")
+    artifact = ship(tmp_path / "run", pairs, tmp_path / "model", queries=0)
+    (pairs / "counts.json").unlink()
+    card = artifact.manifest["card"]
+    assert (artifact.name, artifact.kind, artifact.reading.passage_tokens) == ("model", "cross-encoder", 256)
+    assert card["data"] == {"training_pairs": {"claim": 8}, "dropped": {"twins": 3}}
+    assert card["held_out"] == report["held_out"]
+    assert card["recipe"]["name"] == "tiny"
+    assert [set(entry) for entry in card["log"]] == [{"step", "steps", "loss", "seconds_per_step"}]
