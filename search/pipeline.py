@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.answer import page
@@ -57,6 +58,11 @@ def _find(query: Query, parts: Parts, collection: Collection, index: str | None,
     meta = parts.engine.resolve(collection.name)
     if index and meta.index != index:
         meta = replace(meta, index=index)
+    if meta.analysis != ANALYSIS_VERSION:
+        trace.degraded.append(
+            f"the index {meta.index} was built by another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
+            "some words are missed until it is rebuilt"
+        )
     understood = understand(query)
     trace.step("understand")
     vectors = _encode(understood.model_text, parts, meta, trace)

@@ -198,7 +198,7 @@ def _full_disk(*_):
 def test_a_writer_that_failed_takes_no_more(tmp_path, monkeypatch):
     engine, index = small_index(tmp_path)
     with engine.writer(index) as writer:
-        monkeypatch.setattr(os, "fdatasync", _full_disk)
+        monkeypatch.setattr(os, "fdatasync", _full_disk, raising=False)
         writer.write([entry("c")])
         with pytest.raises(Unavailable):
             writer.commit()

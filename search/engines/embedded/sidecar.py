@@ -127,7 +127,7 @@ class SlotWriter:
     def sync(self) -> None:
         """Make all slots durable; what was synchronised can no longer be rolled back."""
         for descriptor in (self._ids, *self._files.values()):
-            os.fdatasync(descriptor)
+            _sync(descriptor)
         self._kept = (self.rows, self._id_bytes)
 
     def rollback(self) -> None:
@@ -155,6 +155,10 @@ class SlotWriter:
         for column, descriptor in self._files.items():
             os.ftruncate(descriptor, rows * column.row_bytes)
         return rows
+
+
+def _sync(descriptor: int) -> None:
+    getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has no fdatasync
 
 
 def _write(descriptor: int, content: bytes, offset: int) -> None:
