@@ -6,15 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import VOCABULARY, sentences, word_pieces
+from tiny import sentences
 
 from encoders.artifact import Artifact, Reading
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.errors import ModelError
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
-transformers = pytest.importorskip("transformers", reason="the train extra is not installed")
+pytest.importorskip("transformers", reason="the train extra is not installed")
 pytest.importorskip("onnx", reason="the train extra is not installed")
+
+from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
 from encoders.training.checkpoint import Checkpoint, load  # noqa: E402
 from encoders.training.export import export  # noqa: E402
@@ -26,29 +28,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore"),  # torch's exporter and transformers warn about their own internals
 ]
-
-FAMILIES = ("Bert", "Roberta", "DistilBert")
-PAIRS = list(zip(sentences(24, seed=3), sentences(24, seed=4), strict=True))
-CARD = {"name": "tiny", "base": "random", "licence": "Apache-2.0"}
-
-
-def checkpoint(family: str, head: bool, seed: int = 0) -> Checkpoint:
-    torch.manual_seed(seed)
-    if family == "DistilBert":
-        sizes = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
-    else:
-        sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64}
-    typed = {"type_vocab_size": 2} if family == "Bert" else {"type_vocab_size": 1} if family == "Roberta" else {}
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=len(VOCABULARY), max_position_embeddings=80, pad_token_id=0, num_labels=1,
-        attn_implementation="eager", initializer_range=0.4, **sizes, **typed,
-    )  # fmt: skip
-    model = getattr(transformers, f"{family}{'ForSequenceClassification' if head else 'Model'}")(config).eval()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=word_pieces(family == "Bert"), pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", model_input_names=["input_ids", "attention_mask", "token_type_ids"],
-    )  # fmt: skip
-    return Checkpoint(model, tokenizer)
 
 
 def torch_outputs(ready: Checkpoint, texts: list[str], seconds: list[str] | None = None) -> np.ndarray:
