@@ -83,8 +83,9 @@ def _batches(store: DocumentStore, names: Sequence[str]) -> Iterator[list[Stored
     batch: list[StoredDocument] = []
     size = 0
     for start in range(0, len(names), _READ):
-        found = store.latest(names[start : start + _READ])
-        for stored in found.values():
+        wanted = names[start : start + _READ]
+        found = store.latest(wanted)
+        for stored in (found[name] for name in wanted):
             batch.append(stored)
             size += _characters(stored)
             if len(batch) >= BATCH or size >= _BATCH_CHARACTERS:
