@@ -30,6 +30,10 @@ _MEANINGS: Final = {
     500: "a fault of the server; its log has the details under the request's id",
     503: "a part that the answer needs is down, or the access log can't be written",
 }
+_FILTERS: Final = (
+    "Filters are parameters of their own, `filter.<field>`: a value, repeated for several, or for numbers and dates a "
+    "range such as `2015..2020`, `2015..` or `..2020`. Lists take commas or are repeated."
+)
 _CITATION_TYPES: Final = ("application/x-research-info-systems", "application/x-bibtex", "text/csv")
 
 
@@ -70,7 +74,8 @@ def _paths() -> dict[str, Any]:
                 wire.SearchAnswer,
                 parameters=_search_parameters(),
                 cited=True,
-            ),
+            )
+            | {"description": _FILTERS},
             "post": _operation("search", "Search", wire.SearchAnswer, body=forms.SearchForm),
         },
         "/v1/search/batch": {

@@ -73,7 +73,7 @@ label_sets = st.frozensets(st.sampled_from(LABELS))
 
 
 @given(documents=st.lists(label_sets, min_size=1, max_size=8), own=st.frozensets(st.sampled_from(LABELS), min_size=1))
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_the_labels_only_shared_ones_show(tmp_path_factory, documents, own):
     home = tmp_path_factory.mktemp("labels")
     medley = Medley.open(Settings(home=home, encoder="hashing-256", reranker="none"))

@@ -283,7 +283,7 @@ def asked_or_refused(call):
         max_leaves=12,
     )
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_any_value_is_a_query_or_is_refused(value):
     body = {"collection": "notes", **value} if isinstance(value, dict) else value
     assert asked_or_refused(lambda: forms.to_query(forms.search_form(body), NOTES, ADA))
@@ -295,6 +295,6 @@ def test_any_value_is_a_query_or_is_refused(value):
         max_size=6,
     )
 )
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_any_address_is_a_query_or_is_refused(pairs):
     assert asked_or_refused(lambda: forms.to_query(forms.search_form_of(MultiDict(pairs)), ABSTRACTS, ADA))

@@ -139,6 +139,17 @@ def test_a_long_text_is_answered_without_an_address(client):
     assert not page.links("/v1/search")
 
 
+@pytest.mark.parametrize(
+    ("size", "status", "words"),
+    [(100_000, 400, "at most 10000 characters"), (2_100_000, 413, "larger than 2,000,000 bytes")],
+)
+def test_a_text_that_is_too_long_is_refused_on_a_page(client, size, status, words):
+    answer = send(client, "/search", {"collection": "abstracts", "text": "a" * size})
+    assert answer.status_code == status
+    assert answer.mimetype == "text/html"
+    assert words in answer.text
+
+
 def test_pages_follow_each_other(client):
     first = get(client, "/search?collection=abstracts&text=adults+statins&size=2")
     (following,) = [link for link in first.links("/search") if "cursor=" in link]
