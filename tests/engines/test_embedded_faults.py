@@ -365,6 +365,7 @@ def test_a_file_is_replaced_whole_while_others_read_it(tmp_path):
         (OSError(122, "Disk quota exceeded"), True),
         (sqlite3.OperationalError("database or disk is full"), True),
         (ValueError("An IO error occurred: 'File too large (os error 27)'"), True),
+        (ValueError("An error occurred in a thread: 'An index writer was killed.. A worker thread ...'"), True),
         (OSError(13, "Permission denied"), False),
         (ValueError("schema mismatch"), False),
     ],

@@ -19,7 +19,15 @@ from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unava
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FULL_WORDS: Final = ("no space left", "disk is full", "file too large", "quota exceeded", "os error 28", "os error 27")
+_FULL_WORDS: Final = (
+    "no space left",
+    "disk is full",
+    "file too large",
+    "quota exceeded",
+    "os error 28",
+    "os error 27",
+    "index writer was killed",  # all that tantivy says when one of its threads could not write
+)
 
 
 def collection_folder(home: Path, collection: str) -> Path:
