@@ -97,7 +97,7 @@ def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> dict[str, float
     if bench.anytime is None:
         return {}
     limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
-    window = [item.passage for item in order[: max(limit, bench.task.candidates or 0)]]
+    window = [item.passage for item in order[:limit]]
     index = bench.medley.engine.resolve(bench.task.corpus.name).index
     texts = bench.medley.engine.passages(index, window, ACCESS)
     present = [passage for passage in window if passage in texts]

@@ -73,7 +73,8 @@ def _notes(full: bool, passages: int) -> tuple[str, ...]:
     protocol = (
         "all are ranked"
         if full
-        else f"{CANDIDATES} candidates a query by BM25, missed answers in the place of its last"
+        else f"{CANDIDATES} candidates a query by BM25, missed answers in the place of its last; "
+        "the product's own number of passages is reranked"
     )
     return (
         f"test split; {passages:,} passages; {protocol}",
