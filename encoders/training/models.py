@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,8 @@ def freeze(model: Any, prefixes: Sequence[str]) -> int:
 def embed(model: Any, tokenizer: Any, texts: Sequence[str], max_length: int) -> Tensor:
     """Mean of the token vectors, unit length: shape (n, d)."""
     tokens = tokenizer(list(texts), padding=True, truncation=True, max_length=max_length, return_tensors="pt")
-    tokens = tokens.to(model.device)
-    hidden = model(**tokens).last_hidden_state
-    mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+    hidden = model(**_inputs(model, tokens)).last_hidden_state
+    mask = tokens["attention_mask"].to(model.device).unsqueeze(-1).to(hidden.dtype)
     return functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
 
 
@@ -73,7 +72,13 @@ def score(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[st
     tokens = tokenizer(
         first, list(texts), padding=True, truncation="only_second", max_length=recipe.max_length, return_tensors="pt"
     )
-    return model(**tokens.to(model.device)).logits[:, 0]
+    return model(**_inputs(model, tokens)).logits[:, 0]
+
+
+def _inputs(model: Any, tokens: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tokens on the model's device; token types only where the model tells more than one apart."""
+    typed = getattr(model.config, "type_vocab_size", 0) > 1
+    return {name: value.to(model.device) for name, value in tokens.items() if typed or name != "token_type_ids"}
 
 
 def mix(model: Any, base: Any, share: float) -> None:

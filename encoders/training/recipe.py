@@ -72,7 +72,7 @@ class Recipe:
 
     def as_json(self) -> dict[str, Any]:
         """The recipe as a JSON object."""
-        return asdict(self)
+        return {**asdict(self), "frozen": list(self.frozen)}
 
 
 def load_recipe(source: Path | str) -> Recipe:

@@ -42,7 +42,7 @@ BI = replace(CROSS, kind="bi-encoder", objective="contrastive", negatives=1)
 
 
 def configs() -> dict[str, object]:
-    size = len(WORDS) + 5
+    size = 64
     distil = transformers.DistilBertConfig(vocab_size=size, dim=32, n_layers=2, n_heads=2, hidden_dim=64)
     roberta = transformers.RobertaConfig(
         vocab_size=size, max_position_embeddings=80, pad_token_id=0, type_vocab_size=1, **SMALL
@@ -100,9 +100,19 @@ def bert(tmp_path: Path) -> Recipe:
     return replace(CROSS, base=str(tmp_path / "base"))
 
 
-def test_training_learns_what_the_pairs_show(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
-    report = run.train(replace(bert, tasks={"claim": Share(repeat=40)}), pairs, tmp_path / "run")
-    assert report["held_out"]["trained"]["mean"]["RR"] > 0.9 > report["held_out"]["base"]["mean"]["RR"]
+def test_training_learns_what_the_pairs_show(bert: Recipe, tmp_path: Path) -> None:
+    found = [
+        Pair("claim", word, word, split, "c", word, (word,), Text(word, "", "", f"{word} help the old"),
+             tuple(Text(f"{word}{other}", "", "", f"{other} stop the young") for other in WORDS[:5]))
+        for split, words in (("train", WORDS[:8]), ("held-out", WORDS[8:12]))
+        for word in words
+    ]  # fmt: skip
+    write_lines(tmp_path / "pairs/claim.jsonl", found)
+    recipe = replace(bert, tasks={"claim": Share(repeat=30)}, learning_rate=1e-3)
+    assert run.train(recipe, tmp_path / "pairs", tmp_path / "run")["held_out"]["trained"]["mean"] == {
+        "RR": 1.0,
+        "Success@1": 1.0,
+    }
 
 
 def test_a_killed_run_goes_on_to_the_same_weights(bert: Recipe, pairs: Path, tmp_path: Path, monkeypatch) -> None:
