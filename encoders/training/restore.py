@@ -35,8 +35,10 @@ def plan(checkpoint: Checkpoint, graph: onnx.ModelProto) -> dict[str, Any]:
     tensors = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
     state = checkpoint.model.state_dict()
     places = {name: _place(value.float().numpy(), tensors) for name, value in state.items() if value.ndim}
+    config = json.loads(checkpoint.model.config.to_json_string(use_diff=False))
     return {
-        "config": json.loads(checkpoint.model.config.to_json_string(use_diff=False)),
+        # The folder it was read from is nobody's business but the exporter's.
+        "config": {name: value for name, value in config.items() if name != "_name_or_path"},
         "special_tokens": {name: str(token) for name, token in checkpoint.tokenizer.special_tokens_map.items()},
         "parameters": {name: place for name, place in places.items() if place},
     }
