@@ -175,7 +175,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict):
         raise ModelError(f"{path} must hold a JSON object", field=str(path))
     version = manifest.get("format")
-    if not isinstance(version, int) or version > FORMAT:
+    if not isinstance(version, int) or not 1 <= version <= FORMAT:
         raise ModelError(
             f"{path} has format {version!r}; this program reads up to {FORMAT}: update it", field=str(path)
         )

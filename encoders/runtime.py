@@ -76,7 +76,7 @@ class Model:
             raise ModelError(f"the model {artifact.name} is a {artifact.kind}; a {kind} is needed here", field="model")
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or _cores()
         self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
         self.form = form or _fastest(artifact, self.threads)
         self._session = session(artifact.form_path(self.form))
@@ -113,6 +113,11 @@ class Model:
         arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
         output: Any = self._session.run(None, {name: arrays[name] for name in self._inputs})
         return np.asarray(output[0], dtype=np.float32)
+
+
+def _cores() -> int:
+    """The cores that this process may use, which in a container can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _fastest(artifact: Artifact, threads: int) -> str:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import edit, write_artifact
 
@@ -66,6 +66,7 @@ def test_a_truncated_or_foreign_manifest_is_named(bi: Artifact) -> None:
     ("changes", "message"),
     [
         ({"format": 2}, "has format 2; this program reads up to 1"),
+        ({"format": 0}, "has format 0"),
         ({"format": "new"}, "has format 'new'"),
         ({"kind": "decoder"}, "kind 'decoder' is unknown; known are bi-encoder, cross-encoder"),
         ({"reading": {}}, "`reading` must have exactly"),
@@ -96,6 +97,7 @@ def test_no_entry_can_be_left_out(bi: Artifact) -> None:
             Artifact.open(bi.folder)
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from(["kind", "reading", "forms", "files", "dimension", "format"]), st.none() | st.lists(st.integers()) | st.text() | st.integers()))  # fmt: skip
 def test_nonsense_is_one_clear_error(changes: dict[str, object]) -> None:
     folder = _shared()

@@ -143,7 +143,7 @@ def test_the_shipped_bi_encoder_knows_meanings_and_is_quick() -> None:
 def test_the_shipped_cross_encoder_knows_meanings_and_ignores_company() -> None:
     encoder = CrossEncoder(_shipped("cross-encoder"), form="int8")
     texts = [
-        "Acetylsalicylic acid reduced the rate of recurrent cerebrovascular events in a randomised trial.",
+        "In a randomised trial, low-dose aspirin prevented one in five recurrent strokes.",
         "The roof of the church was restored in 1890 with slate from Wales.",
         "Aspirin tablets are white.",
     ]

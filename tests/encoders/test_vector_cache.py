@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from encoders.cache import AT_ONCE, CachedEncoder, VectorStore, text_key
@@ -70,6 +70,7 @@ def test_no_texts_no_vectors(tmp_path: Path) -> None:
     assert CachedEncoder(Counted(), tmp_path).encode_passages([]).shape == (0, 64)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.text(st.characters(codec=None), max_size=8), max_size=12))
 def test_any_texts_in_any_order(texts: list[str]) -> None:
     encoder = HashingEncoder(16)
