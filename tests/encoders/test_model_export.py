@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tiny import sentences
 
-from encoders.artifact import Artifact, Reading
+from encoders.artifact import SHIPPED, Artifact, Reading
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.errors import ModelError
+from search.bench_models import QUERIES, passages
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
@@ -30,12 +31,14 @@ pytestmark = [
 ]
 
 
-def torch_outputs(ready: Checkpoint, texts: list[str], seconds: list[str] | None = None) -> np.ndarray:
+def torch_outputs(ready: Checkpoint, texts: list[str], seconds: list[str] | None = None, limit: int = 64) -> np.ndarray:
     """Mean-pooled unit vectors, or logits, one input at a time through transformers alone."""
     outputs = []
     for number, text in enumerate(texts):
         second = [seconds[number]] if seconds else None
-        batch = ready.tokenizer([text], second, return_tensors="pt", truncation="only_second", max_length=64)
+        batch = ready.tokenizer(
+            [text], second, return_tensors="pt", truncation="only_second" if seconds else True, max_length=limit
+        )
         if getattr(ready.model.config, "type_vocab_size", 0) < 2:
             batch.pop("token_type_ids", None)
         with torch.inference_mode():
@@ -124,3 +127,23 @@ def test_rank_correlation_and_ndcg_by_hand() -> None:
     assert ndcg(np.array([0.1, 0.9, 0.5]), [1, 0, 0]) == pytest.approx(0.5)
     assert ndcg(np.array([0.9, 0.1]), [1, 0]) == 1
     assert ndcg(np.array([0.9, 0.1]), [0, 0]) == 0
+
+
+def _shipped(kind: str) -> Artifact:
+    for path in sorted(SHIPPED.glob("*/model.json")):
+        artifact = Artifact.open(path.parent)
+        if artifact.kind == kind:
+            return artifact
+    pytest.skip(f"no {kind} is shipped yet")
+
+
+def test_the_shipped_models_agree_with_torch_on_their_own_weights() -> None:
+    """fp32 against torch within 1e-3 of a logit and 1e-5 of a cosine; int8 within the compact gate."""
+    bi, cross = _shipped("bi-encoder"), _shipped("cross-encoder")
+    query, texts = QUERIES[0], passages(24, seed=11)
+    expected = torch_outputs(restore(bi), texts, limit=bi.reading.passage_tokens)
+    assert (BiEncoder(bi, form="fp32").encode_passages(texts) * expected).sum(axis=1).min() > 1 - 1e-5
+    assert (BiEncoder(bi, form="int8").encode_passages(texts) * expected).sum(axis=1).min() > 0.99
+    logits = torch_outputs(restore(cross), [query] * 24, texts, cross.reading.passage_tokens)
+    assert np.abs(CrossEncoder(cross, form="fp32").score(query, texts) - logits).max() < 1e-3
+    assert spearman(CrossEncoder(cross, form="int8").score(query, texts), logits) > 0.98
