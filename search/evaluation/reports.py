@@ -13,6 +13,13 @@ from rich.table import Table
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
+FIGURES: Final = ("| figure | value |", "|---|---|")
+PARTS: Final = (
+    ("suite", "queries", "rows", "tests", "published", "notes", "command"),
+    ("bench", "machine", "figures"),
+    ("tune", "measure", "grid", "rerank", "chosen", "notes", "command"),
+)
+"""What a report of each command holds."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
 
@@ -103,10 +110,43 @@ def _made_with(report: Report) -> list[str]:
     return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking if models['reranker'] else ''}"]
 
 
+def bench_section(report: Report) -> str:
+    """A bench as a section: machine and figures."""
+    machine = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
+    rows = [f"| {name} | {value:g} |" for name, value in report["figures"].items()]
+    return "\n".join(
+        [f"## bench {report['bench']}", "", f"`medley bench {report['bench']}` on {machine}", "", *FIGURES, *rows, ""]
+    )
+
+
+def tune_section(report: Report) -> str:
+    """A tuning as a section: the ten best fusions, every share of the reranker, and what was chosen."""
+    measure = report["measure"]
+    best = sorted(report["grid"], key=lambda row: -float(row[measure]["value"]))[:10]
+    rows = [f"| {_arithmetic(row)} | {_estimate(row[measure])} |" for row in best]
+    rows += [f"| reranker's share {row['weight']:g} | {_estimate(row[measure])} |" for row in report["rerank"]]
+    chosen = f"chosen: {_arithmetic(report['chosen']['fusion'])}, reranker's share {report['chosen']['rerank']}"
+    title = f"## tune {report['tune']}: {report['queries']:,} questions of the training side"
+    head = ["", f"`{report['command']}`", "", f"| weights | {measure} |", "|---|---|"]
+    return "\n".join([title, *head, *rows, "", f"- {chosen}", *(f"- {note}" for note in report["notes"]), ""])
+
+
+def _arithmetic(row: Mapping[str, Any]) -> str:
+    weights = ", ".join(f"{leg} {value:g}" for leg, value in row["weights"].items())
+    return f"{row['method']} {row['normalisation']} ({weights})"
+
+
+def section(report: Report) -> str:
+    """Any report as a section."""
+    if "bench" in report:
+        return bench_section(report)
+    return tune_section(report) if "tune" in report else markdown(report)
+
+
 INTRODUCTION = """# Results
 
-Written by `medley evaluate --report` from the files in `docs/results/`; each of them is what the command named above
-its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
+Written by `medley evaluate SUITE --report docs/results` from the files in `docs/results/`; each of them is what the
+command named above its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
 published by others; where their set-up differs from ours it is said.
 """
@@ -114,7 +154,7 @@ published by others; where their set-up differs from ours it is said.
 
 def page(reports: Iterable[Report]) -> str:
     """The whole page of results."""
-    return "\n".join([INTRODUCTION, *(markdown(report) for report in reports)])
+    return "\n".join([INTRODUCTION, *(section(report) for report in reports)])
 
 
 def write_page(folder: Path, file: Path) -> int:
@@ -131,10 +171,8 @@ def _read(path: Path) -> Report:
         report = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidInput(f"{path} is no JSON: {error}", field=path.name) from error
-    if not isinstance(report, dict) or not _complete(
-        report, ("suite", "queries", "rows", "tests", "published", "notes", "command")
-    ):
-        raise InvalidInput(f"{path} is no report of `medley evaluate --json`", field=path.name)
+    if not isinstance(report, dict) or not any(_complete(report, names) for names in PARTS):
+        raise InvalidInput(f"{path} is no report of `medley evaluate`, `tune` or `bench` with --json", field=path.name)
     return report
 
 

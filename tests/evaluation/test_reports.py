@@ -107,3 +107,28 @@ def test_a_pipe_gets_long_lines_and_a_narrow_terminal_keeps_the_systems() -> Non
     assert any("reranked" in line and "0.710 (0.660–0.760)" in line for line in piped.getvalue().splitlines())
     assert any("reranked" in line and "0.710" in line for line in narrow.getvalue().splitlines())
     assert max(map(len, narrow.getvalue().splitlines())) <= 60
+
+
+def test_benches_and_tunings_have_sections_of_their_own(tmp_path: Path) -> None:
+    bench = {"bench": "search", "machine": {"cores": 2}, "figures": {"p50_ms": 12.5, "p50_ratio": 9.1}}
+    fusion = {"method": "weighted", "normalisation": "minmax", "weights": {"bm25": 0.4, "dense": 0.6}}
+    tuned = {
+        "tune": "abstracts",
+        "measure": "nDCG@10",
+        "queries": 147,
+        "grid": [fusion | {"nDCG@10": estimate(0.7)}],
+        "rerank": [{"weight": 0.2, "nDCG@10": estimate(0.72)}],
+        "chosen": {"fusion": fusion, "rerank": 0.2},
+        "notes": ["held-out claims"],
+        "command": "medley tune abstracts",
+    }
+    for name, report in (("b", bench), ("t", tuned)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    assert reports.write_page(tmp_path, tmp_path / "page.md") == 2
+    page = (tmp_path / "page.md").read_text()
+    assert (
+        "## bench search\n\n`medley bench search` on cores 2\n\n| figure | value |\n|---|---|\n| p50_ms | 12.5 |\n"
+        in page
+    )
+    assert "| weighted minmax (bm25 0.4, dense 0.6) | 0.700 (0.650–0.750) |\n| reranker's share 0.2 | 0.720" in page
+    assert "- chosen: weighted minmax (bm25 0.4, dense 0.6), reranker's share 0.2\n- held-out claims\n" in page
