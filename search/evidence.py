@@ -44,7 +44,10 @@ def _scored(text: str, start: int, end: int, weights: Mapping[str, float]) -> Ev
 
 
 def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tuple[Evidence, ...]:
-    """The sentences to show, in the order of the text; `scores` (a cross-encoder's) win over the words'."""
+    """The sentences to show, in the order of the text; `scores` (a cross-encoder's) win over the words'.
+
+    The best always stands; a further one only when it holds a wanted word.
+    """
     order = sorted(range(len(found)), key=lambda number: -(scores[number] if scores else found[number].score))
-    chosen = [found[number] for number in order[:SENTENCES] if found[number].score > 0 or scores or number == order[0]]
+    chosen = [found[number] for number in order[:SENTENCES] if found[number].score > 0 or number == order[0]]
     return tuple(sorted(chosen, key=lambda item: item.start))
