@@ -25,11 +25,15 @@ class EmbeddedWriter:
     def __init__(self, folder: Path, description: Description) -> None:
         self._description = description
         self._index = open_index(folder)
-        self._words = self._index.writer(_HEAP_BYTES, 1)
-        # Files of a commit that a kill cut short: a later commit may want one of their names, and fails if it is taken.
-        self._words.garbage_collect_files()
+        self._words = self._open_words()
         self._slots = SlotWriter(folder, description.dimensions)
         self._broken: Unavailable | None = None
+
+    def _open_words(self) -> Any:
+        words = self._index.writer(_HEAP_BYTES, 1)
+        # Files of a commit that a kill cut short: a later commit may want one of their names, and fails if it is taken.
+        words.garbage_collect_files()
+        return words
 
     def write(self, entries: Sequence[IndexEntry]) -> None:
         """Put each entry in the place of every earlier version of its document.
@@ -55,14 +59,20 @@ class EmbeddedWriter:
         with self._guarded():
             self._slots.sync()
             self._words.commit()
+            # A merge that ran on beside later changes was seen to name files in the index's meta file that were gone:
+            # every commit lets its merges end, which ends tantivy's writer, and the next one begins anew.
+            self._words.wait_merging_threads()
+            self._index.reload()
+            self._words = self._open_words()
 
     def close(self) -> None:
-        """Give up what was not committed, let running merges end, and release the files."""
+        """Give up what was not committed, let running merges end, and release the files.
+
+        No rollback of the word index: it would leave a running merge behind, which may then name, in the index's meta
+        file, a segment whose files the next collection of orphans has just removed.
+        """
         with suppress(ValueError, OSError):
-            if self._broken is None:
-                self._words.rollback()
-                self._slots.rollback()
-                self._words.garbage_collect_files()
+            self._slots.rollback()
         with suppress(ValueError):
             self._words.wait_merging_threads()
         self._slots.close()
@@ -93,18 +103,14 @@ class EmbeddedWriter:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        # After a failed add or commit tantivy reports success and drops everything until a rollback; so one error
-        # ends this writer, and its owner replays from the store.
+        # After a failed add or commit tantivy reports success and drops everything that follows; so one error ends
+        # this writer, and its owner replays from the store.
         if self._broken is not None:
             raise self._broken
         try:
             yield
         except (OSError, ValueError, RuntimeError) as error:
             self._broken = unavailable(f"index {self._description.index} could not be written", error)
-            with suppress(OSError, ValueError):
-                self._slots.rollback()
-            with suppress(OSError, ValueError):
-                self._words.rollback()
             raise self._broken from error
 
 
