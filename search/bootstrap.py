@@ -21,6 +21,7 @@ from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.layout import write_atomic
 from search.engines.embedded.store import EmbeddedStore
 from search.parts import Parts
 from search.pipeline import search
@@ -90,7 +91,7 @@ class Medley:
         if file.is_file() and (present := self._kind(name)) != made.kind:
             raise Conflict(f"the collection {name!r} is there already, of kind {present!r}", field="collection")
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps({"kind": made.kind}).encode())
+        write_atomic(file, json.dumps({"kind": made.kind}).encode())
         return self.collection(name)
 
     def collection(self, name: str) -> Collection:
@@ -234,10 +235,3 @@ def read_key(file: Path) -> bytes:
         finally:
             temporary.unlink()
     return file.read_bytes()
-
-
-def write_atomically(file: Path, content: bytes) -> None:
-    """Put `content` in the place of `file` in one step."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    temporary.write_bytes(content)
-    temporary.replace(file)

@@ -15,7 +15,8 @@ from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Document
-from search.bootstrap import Medley, write_atomically
+from search.bootstrap import Medley
+from search.engines.embedded.layout import write_atomic
 from search.evaluation.task import Corpus
 from search.settings import Settings
 
@@ -41,7 +42,7 @@ def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     medley = Medley.open(settings)
     if not (folder / MARK).is_file():
         _build(medley, corpus, fill)
-        write_atomically(folder / MARK, json.dumps(mark).encode())
+        write_atomic(folder / MARK, json.dumps(mark).encode())
     return medley
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.bootstrap import write_atomically
+from search.engines.embedded.layout import write_atomic
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Measure, Values, parse, per_query
@@ -195,5 +195,5 @@ def toml(report: Mapping[str, Any]) -> str:
 def write(report: Mapping[str, Any], folder: Path) -> Path:
     """Put the chosen weights in the place of the collection's `tuned.toml`; its path."""
     file = folder / "tuned.toml"
-    write_atomically(file, toml(report).encode())
+    write_atomic(file, toml(report).encode())
     return file
