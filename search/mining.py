@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -36,6 +36,9 @@ KINDS: Mapping[str, str] = {"health": "articles", "notes": "notes"}
 TEXT_ONLY = frozenset({"health"})
 """Corpora whose candidates are ranked by their text alone, as their evaluation does."""
 
+WIDER: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid": ("abstracts",)}
+"""A claim is asked of everything that was published, not of the few hundred abstracts that its data set holds."""
+
 LABEL = "mining"
 COUNTS = "counts.json"
 """What labelling counted and dropped: it goes along with the pairs, into the card of the model."""
@@ -45,14 +48,16 @@ COUNTS = "counts.json"
 class Mining:
     """How negatives are taken: `count` a pair, drawn without replacement from the first `depth` of every ranking.
 
-    `dense` names the corpora that are ranked by vectors too; `limit` mines so many pairs a task, drawn by seed.
+    `dense` names the corpora that are ranked by vectors too, `wider` the corpora in which negatives are sought beside
+    a pair's own; `limit` mines so many pairs a task, drawn by seed.
     """
 
-    count: int = 12
-    depth: int = 20
+    count: int = 16
+    depth: int = 24
     seed: int = 13
     limit: int = 4500
     dense: tuple[str, ...] = ("scifact", "check-covid")
+    wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER))
 
 
 class Engine(SearchEngine, IndexAdmin, Protocol):
@@ -87,10 +92,15 @@ def _mined(
     pairs: Sequence[Pair], labels: Path, engine: Engine, encoder: Encoder | None, mining: Mining
 ) -> Iterator[Pair]:
     for name in sorted({pair.corpus for pair in pairs}):
-        corpus = {text.id: text for text in read_texts(labels / "corpora" / f"{name}.jsonl")}
-        used = encoder if name in mining.dense else None
-        fill(engine, name, corpus.values(), used)
-        yield from mine([pair for pair in pairs if pair.corpus == name], corpus, [finder(engine, name, used)], mining)
+        corpus: dict[str, Text] = {}
+        finders = []
+        for source in (name, *mining.wider.get(name, ())):
+            texts = {text.id: text for text in read_texts(labels / "corpora" / f"{source}.jsonl")}
+            used = encoder if source in mining.dense else None
+            fill(engine, source, texts.values(), used)
+            finders.append(finder(engine, source, used))
+            corpus = texts | corpus
+        yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
 
 
 def collection_of(name: str) -> Collection:
@@ -156,7 +166,7 @@ def mine(
     """Each pair with negatives from all finders; training pairs draw, held-out pairs take the best-ranked.
 
     A passage is no negative when it is a known answer of the query, repeats the text of one, or has the
-    positive's title and heading.
+    title and heading of one.
     """
     for group in _batches(pairs, batch):
         rankings = [finder([pair.query for pair in group], mining.depth) for finder in finders]
@@ -187,8 +197,13 @@ def _answers(text: Text, pair: Pair, corpus: Mapping[str, Text]) -> bool:
         return True
     known = [corpus[name] for name in pair.relevant if name in corpus] + [pair.positive]
     same = any(_plain(text) == _plain(other) for other in known)
-    titled = text.heading != "" and (text.title, text.heading) == (pair.positive.title, pair.positive.heading)
-    return same or titled
+    return same or any(_named_alike(text, other) for other in known)
+
+
+def _named_alike(text: Text, other: Text) -> bool:
+    """Whether title and heading are the same: a twin of an answer from another source, or the same part of an article."""
+    title = normalise(text.title)
+    return bool(title or text.heading) and (title, text.heading) == (normalise(other.title), other.heading)
 
 
 @lru_cache(maxsize=65_536)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from encoders.labels.leaks import Twins, normalise
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.records import Record, records
 from encoders.labels.split import bucket, split_of
+from mappings.analysis.sentences import sentences
 
 _CONCLUSIONS = ("conclusion", "interpretation", "outcome")
+_ANNOUNCED = re.compile(
+    r"^(?:in (?:conclusion|summary)|taken together|overall|thus|therefore|together|collectively|conclusions?:?|in sum)?"
+    r"[,:]?\s*(?:(?:we (?:conclude|propose|suggest|demonstrate|show|find|found)|"
+    r"(?:these|our|the|this|present) (?:\w+ )?(?:\w+ )?(?:results?|findings?|data|study|studies|observations?|evidence|"
+    r"analys[ei]s|work) (?:\w+ )?(?:suggests?|indicates?|shows?|demonstrates?|provides? evidence|supports?|implicates?|"
+    r"reveals?|establish(?:es)?|identif(?:y|ies)|suggested|indicated|showed|demonstrated))(?: that)?,?)?\s*",
+    re.IGNORECASE,
+)
 
 
 def guarded_titles(data: Path) -> frozenset[str]:
@@ -67,16 +77,36 @@ def titles(found: list[Record], one_in: int) -> Iterator[Pair]:
             )
 
 
-def conclusions(found: list[Record], one_in: int) -> Iterator[Pair]:
-    """The first sentence of a labelled conclusion -> title and the rest: a finding as a claim would put it."""
-    for record in found:
-        text, last = pool_text(record), record["sections"][-1]
-        claim = last["text"].split(". ")[0].strip().rstrip(".")
-        labelled = len(record["sections"]) > 2 and last["label"].lower().startswith(_CONCLUSIONS)
-        if labelled and 8 <= len(claim.split()) <= 45 and bucket(f"conclusion:{text.id}", one_in) == 0:
-            rest = " ".join(section["text"] for section in record["sections"][:-1])
-            name, shown = f"conclusion:{text.id}", Text(text.id, text.title, "", rest)
-            yield Pair("conclusion", name, text.id, split_of(text.id), "abstracts", claim, (text.id,), shown)
+def findings(records_: Iterable[Record]) -> dict[str, tuple[str, Text]]:
+    """What abstracts conclude, by id: the finding as a claim would put it, and title and text without its sentence.
+
+    A finding is the first sentence of a labelled conclusion, or a last sentence that is announced ("these results
+    suggest that ..."); the announcement is left out.
+    """
+    found = {}
+    for record in records_:
+        sections = record["sections"]
+        labelled = len(sections) > 2 and sections[-1]["label"].lower().startswith(_CONCLUSIONS)
+        parts = _sentences(sections[-1]["text"])
+        said = parts[0] if labelled else parts[-1]
+        claim = _ANNOUNCED.sub("", said, count=1).strip().rstrip(".")
+        rest = [section["text"] for section in sections[:-1]] + ([] if labelled else [" ".join(parts[:-1])])
+        body = " ".join(filter(None, rest))
+        if (labelled or claim != said.strip().rstrip(".")) and 6 <= len(claim.split()) <= 40 and len(body) >= 200:
+            name = record["doc_id"]
+            found[name] = claim[0].upper() + claim[1:], Text(name, record["title"], "", body)
+    return found
+
+
+def conclusions(found: Mapping[str, tuple[str, Text]], one_in: int) -> Iterator[Pair]:
+    """Finding -> its abstract without it. All candidates lack theirs, so that this gives nothing away."""
+    for name, (claim, text) in found.items():
+        if bucket(f"conclusion:{name}", one_in) == 0:
+            yield Pair("conclusion", f"conclusion:{name}", name, split_of(name), "findings", claim, (name,), text)
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[item.start : item.end] for item in sentences(text)] or [text]
 
 
 def pubmedqa(data: Path, kept: Mapping[str, str]) -> Iterator[Pair]:

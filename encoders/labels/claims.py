@@ -25,6 +25,22 @@ def scifact_corpus(data: Path) -> list[Text]:
     return [abstract_text(record, "doc_id") for record in records(data, "scifact/corpus.jsonl.gz")]
 
 
+def scifact_records(data: Path) -> list[Record]:
+    """The abstracts of SciFact that no development claim cites, as records of the abstracts pool are written."""
+    cited = {
+        str(doc) for r in records(data, "scifact/claims_dev.jsonl.gz") for doc in (*r["cited_doc_ids"], *r["evidence"])
+    }
+    return [
+        {
+            "doc_id": f"scifact:{record['doc_id']}",
+            "title": record["title"],
+            "sections": [{"label": "", "text": " ".join(record["abstract"])}],
+        }
+        for record in records(data, "scifact/corpus.jsonl.gz")
+        if str(record["doc_id"]) not in cited
+    ]
+
+
 def check_covid_corpus(data: Path) -> list[Text]:
     """The 347 abstracts of Check-COVID."""
     return [abstract_text(record, "cord_id") for record in records(data, "check_covid/corpus.jsonl.gz")]

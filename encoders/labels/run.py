@@ -45,13 +45,17 @@ def _claims(data: Path, out: Path, dropped: Counter[str]) -> Written:
 
 def _abstracts(data: Path, out: Path, dropped: Counter[str]) -> Written:
     found = abstracts.pool(data, dropped)
+    stated = abstracts.findings([*found, *claims.scifact_records(data)])
     made = {
         "title": abstracts.titles(found, TITLES_ONE_IN),
-        "conclusion": abstracts.conclusions(found, CONCLUSIONS_ONE_IN),
+        "conclusion": abstracts.conclusions(stated, CONCLUSIONS_ONE_IN),
         "pubmedqa": abstracts.pubmedqa(data, {normalise(record["title"]): record["doc_id"] for record in found}),
         "trial": abstracts.trials(data, dropped),
     }
-    corpora = {"abstracts": write_lines(_corpus(out, "abstracts"), map(abstracts.pool_text, found))}
+    corpora = {
+        "abstracts": write_lines(_corpus(out, "abstracts"), map(abstracts.pool_text, found)),
+        "findings": write_lines(_corpus(out, "findings"), [text for _, text in stated.values()]),
+    }
     return corpora, {name: _write(out, name, pairs) for name, pairs in made.items()}
 
 

@@ -45,8 +45,11 @@ def shown(text: Text, context: bool) -> str:
 
 
 def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Example:
-    """The pair with `negatives` of its negatives, drawn, all shown in the same way."""
-    context = draw.random() < share.context
+    """The pair with `negatives` of its negatives, drawn, all shown in the same way.
+
+    A positive without a title (the title is its query) lets no negative show one: it would give the answer away.
+    """
+    context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
     texts = (pair.positive, *chosen)
     return Example(

