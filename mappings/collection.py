@@ -63,6 +63,7 @@ class Collection:
     title: str
     granularity: Granularity
     max_words: int
+    window_words: int
     context: tuple[str, ...]
     sections: str
     group_by: str
@@ -82,6 +83,8 @@ class Collection:
             _one_of("passages.context", name, ("title", "heading"))
         if not isinstance(self.max_words, int) or self.max_words < 1:
             raise ValueError(f"passages.max_words must be a whole number above 0, not {self.max_words!r}")
+        if not isinstance(self.window_words, int) or self.window_words < 0:
+            raise ValueError(f"passages.window_words must be a whole number, 0 for none, not {self.window_words!r}")
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -131,6 +134,7 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         title=data["title"],
         granularity=passages["granularity"],
         max_words=passages["max_words"],
+        window_words=passages.get("window_words", 0),
         context=tuple(passages["context"]),
         sections=passages["sections"],
         group_by=data["group_by"],

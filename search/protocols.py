@@ -25,8 +25,8 @@ Vectors = NDArray[np.float32]
 class IndexMeta:
     """What one concrete index says of itself.
 
-    `encoders` maps a vector field to the fingerprint of the encoder that filled it; `commit` grows with
-    every commit that readers can see.
+    `encoders` maps a vector field to the fingerprint of the encoder that filled it; `windows` is the most words that
+    one of its vectors stands for, 0 where that is a whole passage; `commit` grows with every commit that readers can see.
     """
 
     index: str
@@ -37,6 +37,7 @@ class IndexMeta:
     commit: int
     passages: int
     documents: int
+    windows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,11 @@ class LegsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One version of a document, ready to be indexed whole: `vectors[field]` has shape (passages, d), unit rows."""
+    """One version of a document, ready to be indexed whole.
+
+    `vectors[field]` has shape (rows, d), unit rows. `windows[n]` of them, in order, belong to passage n, one each
+    where `windows` is empty: a passage is as near as the nearest of its rows.
+    """
 
     document: str
     version: int
@@ -89,6 +94,12 @@ class IndexEntry:
     fields: Mapping[str, FieldValue]
     passages: tuple[Passage, ...]
     vectors: Mapping[str, Vectors]
+    windows: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """How many rows of each vector field belong to each passage, at least one."""
+        return self.windows or (1,) * len(self.passages)
 
 
 class SearchEngine(Protocol):
@@ -155,7 +166,7 @@ class IndexAdmin(Protocol):
         ...
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
-        """Passage id -> vector field -> its vector, shape (d,), for the passages that the index holds with the same text.
+        """Passage id -> vector field -> its vectors, shape (rows, d), for those passages that stand there unchanged.
 
         For building another index; it gives no text, so it asks for no access.
         """

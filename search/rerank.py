@@ -19,6 +19,9 @@ from search.protocols import Reranker
 GROUP = 16
 """Most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
 
+LEARNING = 0.3
+STALL = 4.0
+
 Clock = Callable[[], float]
 
 
@@ -51,10 +54,11 @@ def _key(fingerprint: str, query: str, text: str) -> bytes:
 
 
 class Pace:
-    """How long this process's cross-encoder takes per character, learned as it goes."""
+    """How long this process's cross-encoder takes per character: an average, learned as it goes."""
 
     def __init__(self, seconds_per_character: float = 2e-5) -> None:
         self._rate = seconds_per_character
+        self._measured = False
 
     def estimate(self, characters: int) -> float:
         """Seconds that a pair of so many characters will take."""
@@ -65,9 +69,13 @@ class Pace:
         self._rate *= 0.7
 
     def learn(self, characters: int, seconds: float) -> None:
-        """Take in one measured call; slow calls count at once, fast ones little by little."""
+        """Take in one measured call: the first as it is, later ones into the average.
+
+        One that stalled says more about the machine than about the model: it counts as `STALL` times the average at most.
+        """
         seen = seconds / max(characters, 1)
-        self._rate = max(seen, 0.8 * self._rate + 0.2 * seen) if seen > self._rate else 0.8 * self._rate + 0.2 * seen
+        self._rate = self._rate + LEARNING * (min(seen, STALL * self._rate) - self._rate) if self._measured else seen
+        self._measured = True
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from mappings.analysis.passages import passages
+from mappings.analysis.passages import passages, windows
 from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import InvalidInput, MedleyError, ModelError
@@ -31,7 +31,7 @@ _READ: Final = 16
 _BATCH_CHARACTERS: Final = 4_000_000
 
 Known = Callable[[Sequence[Passage]], Mapping[str, Mapping[str, Vectors]]]
-"""Passages -> passage id -> vector field -> vector of shape (d,), for those whose vectors need no encoder."""
+"""Passages -> passage id -> vector field -> rows of shape (windows, d), for those whose vectors need no encoder."""
 
 Progress = Callable[[int, int], None]
 """Called with (documents done, documents known to be there)."""
@@ -159,22 +159,28 @@ def _encoded(target: Target, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
     """The entries with their vectors, encoded together: a large batch sorts by length and wastes little."""
     every = [passage for entry in entries for passage in entry.passages]
     known = target.known(every) if target.known else {}
-    found = {name: _vectors(name, encoder, every, known) for name, encoder in target.encoders.items()}
-    ends = np.cumsum([len(entry.passages) for entry in entries])
-    parts = {name: np.split(vectors, ends[:-1]) for name, vectors in found.items()}
-    return [
-        replace(entry, vectors={name: part[number] for name, part in parts.items()})
-        for number, entry in enumerate(entries)
-    ]
+    read = [windows(passage, target.collection.window_words) for passage in every]
+    found = {
+        name: _vectors(encoder, read, [known.get(passage.id, {}).get(name) for passage in every])
+        for name, encoder in target.encoders.items()
+    }
+    done = iter(range(len(every)))
+    made = []
+    for entry in entries:
+        own = [next(done) for _ in entry.passages]
+        vectors = {name: np.concatenate([rows[number] for number in own]) for name, rows in found.items()}
+        made.append(replace(entry, vectors=vectors, windows=tuple(len(read[number]) for number in own)))
+    return made
 
 
-def _vectors(
-    name: str, encoder: Encoder, every: Sequence[Passage], known: Mapping[str, Mapping[str, Vectors]]
-) -> Vectors:
-    """Shape (passages, d); only what is not known is encoded."""
-    there = [known.get(passage.id, {}).get(name) for passage in every]
-    missing = [passage.model_text for passage, vector in zip(every, there, strict=True) if vector is None]
-    if len(missing) == len(every):
-        return encoder.encode_passages(missing) if missing else np.empty((0, encoder.dimension), np.float32)
-    fresh = iter(encoder.encode_passages(missing) if missing else ())
-    return np.stack([next(fresh) if vector is None else vector for vector in there])
+def _vectors(encoder: Encoder, read: Sequence[tuple[str, ...]], known: Sequence[Vectors | None]) -> list[Vectors]:
+    """For each passage its rows, shape (windows, d); only what is not known is encoded."""
+    missing = [text for texts, rows in zip(read, known, strict=True) if rows is None for text in texts]
+    fresh = encoder.encode_passages(missing) if missing else np.empty((0, encoder.dimension), np.float32)
+    made, start = [], 0
+    for texts, rows in zip(read, known, strict=True):
+        if rows is None:
+            rows = fresh[start : start + len(texts)]
+            start += len(texts)
+        made.append(rows)
+    return made

@@ -88,7 +88,7 @@ def rebuild(
     new = engine.create(collection.name, _identities(encoders))
     try:
         with engine.writer(new.index) as writer:
-            target = Target(store, writer, new.index, encoders, collection, _known(engine, old, encoders))
+            target = Target(store, writer, new.index, encoders, collection, _known(engine, old, encoders, collection))
             yield from _complete(target, engine, progress)
             engine.publish(new.index)
             yield from drain(target, None, progress)
@@ -171,9 +171,11 @@ def _identities(encoders: Mapping[str, Encoder]) -> dict[str, tuple[str, int]]:
     return {name: (encoder.fingerprint, encoder.dimension) for name, encoder in encoders.items()}
 
 
-def _known(engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder]) -> Known | None:
-    """What finds vectors in the index `old`, of those fields that the same encoder filled."""
-    if old is None:
+def _known(
+    engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder], collection: Collection
+) -> Known | None:
+    """What finds vectors in the index `old`, of those fields that the same encoder filled from the same windows."""
+    if old is None or old.windows != collection.window_words:
         return None
     same = [name for name, encoder in encoders.items() if old.encoders.get(name) == encoder.fingerprint]
     index = old.index

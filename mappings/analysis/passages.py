@@ -63,6 +63,18 @@ def _says(short: str, text: str) -> bool:
     return short in text and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text) is not None
 
 
+def windows(passage: Passage, words: int) -> tuple[str, ...]:
+    """What an encoder reads of a passage: runs of sentences of at most `words` words, each after the passage's context.
+
+    One vector for a whole abstract says what it is about, not what it found: a claim is nearer to the few sentences
+    that state it. 0 words: the whole passage as one.
+    """
+    if not words or _size(passage.text) <= words:
+        return (passage.model_text,)
+    pieces = _pack(list(_units(0, passage.text, words)), words)
+    return tuple(f"{passage.context} {passage.text[piece[0].start : piece[-1].end]}".strip() for piece in pieces)
+
+
 def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:
     """For each passage the index, in `document.sections`, of the section it begins in."""
     return tuple(piece[0].section for piece in _pieces(document, collection)) or (0,)

@@ -68,7 +68,13 @@ def _mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
 
 
 def _splitting(collection: Collection) -> list[Any]:
-    return [collection.granularity, collection.max_words, list(collection.context), collection.sections]
+    return [
+        collection.granularity,
+        collection.max_words,
+        collection.window_words,
+        list(collection.context),
+        collection.sections,
+    ]
 
 
 def digest(documents: Iterable[Document]) -> str:

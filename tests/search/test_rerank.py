@@ -49,10 +49,20 @@ def test_the_best_candidates_are_scored_before_the_deadline():
 def test_one_slow_call_does_not_stop_reranking_for_good():
     model = Slow()
     patient = anytime(model)
-    patient.pace.learn(1, 60.0)
+    for _ in range(20):
+        patient.pace.learn(1, 60.0)
     reached = [sum(score is not None for score in patient.score("q", TEXTS, model.now + 0.4)) for _ in range(60)]
     assert reached[0] == 0
     assert reached[-1] > 10
+
+
+def test_a_stalled_call_costs_the_next_search_little():
+    model = Slow()
+    patient = anytime(model)
+    patient.score("q", TEXTS[:50], None)
+    usual = patient.pace.estimate(100)
+    patient.pace.learn(100, 3600.0)
+    assert usual < patient.pace.estimate(100) < 2 * usual
 
 
 def test_no_time_left_scores_nothing():

@@ -78,7 +78,8 @@ class EmbeddedEngine:
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
         """A new empty generation, not yet published; its number was never used before, dropped ones included."""
-        fields = {name: field.type for name, field in self._collection(collection).fields.items()}
+        kind = self._collection(collection)
+        fields = {name: field.type for name, field in kind.fields.items()}
         folder = collection_folder(self._home, collection)
         with translated(f"collection {collection}: no index could be made"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
@@ -86,7 +87,9 @@ class EmbeddedEngine:
                 _clear(folder / "indexes")
                 generation = self._next_generation(folder)
                 name = index_name(collection, generation)
-                description = Description(name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields)
+                description = Description(
+                    name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, kind.window_words
+                )
                 _build(folder / "indexes" / name, description)
         return self.meta(name)
 
@@ -164,7 +167,7 @@ class EmbeddedEngine:
         return str(orjson.loads(content)["index"])
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
-        """Passage id -> vector field -> its vector, for the passages that the index holds with the same text."""
+        """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
         with self._open(index) as snapshot:
             return snapshot.vectors(passages)
 

@@ -1,6 +1,6 @@
 """What an index says of itself, the fields of its word index, and how one version of a document becomes entries there.
 
-Each passage is one entry. `content` (title, heading, body) is what BM25 scores. The first passage of a document
+Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. `content` (title, heading, body) is what BM25 scores. The first passage of a document
 also carries in `rest` the terms of the others, unscored: a document is counted once, through its first passage.
 """
 
@@ -24,7 +24,7 @@ from search.engines.embedded.codec import encode_fields
 from search.engines.embedded.layout import write_atomic
 from search.protocols import IndexEntry
 
-FORM: Final = 1
+FORM: Final = 2
 """The version of the files' form; another one is refused."""
 
 MAX_KEYWORD_BYTES: Final = 8_191
@@ -44,6 +44,7 @@ class Description:
     encoders: Mapping[str, tuple[str, int]]
     analysis: str
     fields: Mapping[str, FieldType]
+    windows: int = 0
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -85,6 +86,7 @@ def schema(fields: Mapping[str, FieldType]) -> Any:
     for name in ("passage", "document", "labels"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("slot", fast=True)
+    builder.add_unsigned_field("rows", fast=True)
     builder.add_unsigned_field("ordinal", indexed=True, fast=True)
     builder.add_bytes_field("shown", stored=True)
     for name, kind in fields.items():
@@ -133,6 +135,7 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
         column(name): indexed(name, kind, entry.fields[name]) for name, kind in fields.items() if name in entry.fields
     }
     spreads = [(spread(item.title), spread(item.heading), _body(item)) for item in entry.passages]
+    slot = first_slot
     for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
         yield shared | {
             "content": _BETWEEN.join((title, heading, body)),
@@ -141,9 +144,11 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
             "rest": _BETWEEN.join(_others(spreads)) if number == 0 else "",
             "passage": passage.id,
             "ordinal": number,
-            "slot": first_slot + number,
+            "slot": slot,
+            "rows": entry.rows[number],
             "shown": _shown(passage, entry.fields if number == 0 else {}),
         }
+        slot += entry.rows[number]
 
 
 def _body(passage: Passage) -> str:

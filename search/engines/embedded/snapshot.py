@@ -46,8 +46,10 @@ class Snapshot:
         self.description = description
         self._index = index
         self._searcher = index.searcher()
-        everything = self._slots_of(None)
-        self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if len(everything) else 0)
+        self._firsts, self._rows = self._standing(None)
+        everything = _spread(self._firsts, self._rows)
+        self._live = len(everything)
+        self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
         self._plain = self.compiler({})
@@ -58,8 +60,9 @@ class Snapshot:
             encoders={name: fingerprint for name, (fingerprint, _) in description.encoders.items()},
             analysis=description.analysis,
             commit=commit,
-            passages=len(everything),
+            passages=len(self._firsts),
             documents=self._count(Compiler.firsts(index.schema)),
+            windows=description.windows,
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> Compiler:
@@ -72,7 +75,7 @@ class Snapshot:
             raise InvalidInput(f"legs are sorted by 'relevance', not by {request.sort!r}", field="sort")
         allowed = self._allowed(request.filters, request.access, compiler)
         # A restriction that keeps everything is left out: without it tantivy may skip what can't reach the top.
-        restricted = len(allowed) < self.meta.passages
+        restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access) if restricted else None
         rankings = {BM25: self._lexical(request, compiler, restriction)}
         for name, vector in request.vectors.items():
@@ -83,7 +86,7 @@ class Snapshot:
     @property
     def dead(self) -> int:
         """How many slots a vector search reads in vain."""
-        return self._slots.rows - self.meta.passages
+        return self._slots.rows - self._live
 
     def passages(self, ids: Sequence[str], access: Access) -> dict[str, Passage]:
         """The passages that exist and that the caller may see."""
@@ -91,13 +94,14 @@ class Snapshot:
         return {passage.id: passage for passage in (self._passage(shown, slot) for shown, slot in found)}
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, dict[str, Vectors]]:
-        """Passage id -> vector field -> its vector, for those passages that stand here unchanged."""
+        """Passage id -> vector field -> its vectors, for those passages that stand here unchanged."""
         wanted = {passage.id: passage for passage in passages}
         found: dict[str, dict[str, Vectors]] = {}
         for shown, slot in self._shown(self._plain.named(list(wanted)), len(wanted)):
             passage = self._passage(shown, slot)
             if wanted[passage.id] == passage:
-                rows = {name: parts[0][slot].astype(np.float32) for name, parts in self._slots.vectors.items()}
+                end = slot + int(self._rows[np.searchsorted(self._firsts, slot)])
+                rows = {name: parts[0][slot:end].astype(np.float32) for name, parts in self._slots.vectors.items()}
                 found[passage.id] = rows
         return found
 
@@ -146,7 +150,8 @@ class Snapshot:
             slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit)
             return list(zip(slots.tolist(), map(float, scores), strict=True))
 
-        return self._gather(fetch, documents, documents + 10)
+        spread = max(1.0, min(4.0, self._live / max(self.meta.documents, 1)))
+        return self._gather(fetch, documents, int(documents * spread) + 10)
 
     def _gather(self, fetch: Callable[[int], Hits], documents: int, limit: int) -> Ranking:
         """Fetch more and more passages, best first, until `documents` distinct documents stand above the last score.
@@ -163,8 +168,11 @@ class Snapshot:
             limit = min(limit * _GROWTH, _CEILING)
 
     def _scored(self, hits: Hits) -> list[Scored]:
-        ids = self._slots.passage_ids([slot for slot, _ in hits])
-        return [Scored(item, parse_passage_id(item)[0], score) for item, (_, score) in zip(ids, hits, strict=True)]
+        """Each passage once, where the best of its rows stands."""
+        best: dict[str, float] = {}
+        for item, (_, score) in zip(self._slots.passage_ids([slot for slot, _ in hits]), hits, strict=True):
+            best.setdefault(item, score)
+        return [Scored(item, parse_passage_id(item)[0], score) for item, score in best.items()]
 
     def _counts(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> tuple[Total, Facets]:
         query = compiler.counted(request.lexical, restriction, self.meta.passages > self.meta.documents)
@@ -197,16 +205,29 @@ class Snapshot:
                 self._masks.popitem(last=False)
         return slots
 
-    def _slots_of(self, query: Any | None) -> NDArray[np.int64]:
+    def _slots_of(self, query: Any) -> NDArray[np.int64]:
+        return _spread(*self._standing(query))
+
+    def _standing(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first slot of every passage that matches, ascending, and how many slots it has."""
         query = query if query is not None else Compiler.everything()
         limit = self._searcher.num_docs
         if not limit:
-            return np.empty(0, np.int64)
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         hits = self._searcher.search(query, limit, count=False, order_by_field="slot").hits
-        return np.sort(np.fromiter((slot for slot, _ in hits), np.int64, len(hits)))
+        firsts = np.fromiter((slot for slot, _ in hits), np.int64, len(hits))
+        rows = np.asarray(self._searcher.fast_field_values("rows", [address for _, address in hits]), np.int64)
+        order = np.argsort(firsts)
+        return firsts[order], rows[order]
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
+
+
+def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Every slot of runs that begin at `firsts` and are `rows` long."""
+    starts = np.cumsum(rows) - rows
+    return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
 
 
 def _end(ranking: Ranking, documents: int) -> int | None:

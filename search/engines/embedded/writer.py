@@ -42,7 +42,7 @@ class EmbeddedWriter:
         """
         prepared = self._prepare(entries)
         with self._guarded():
-            self._slots.append([passage.id for entry in entries for passage in entry.passages], self._stacked(entries))
+            self._slots.append(_row_ids(entries), self._stacked(entries))
             for entry, documents in zip(entries, prepared, strict=True):
                 self._words.delete_documents_by_term("document", entry.document)
                 for document in documents:
@@ -83,9 +83,9 @@ class EmbeddedWriter:
         prepared = []
         for entry in entries:
             for name, dimension in self._description.dimensions.items():
-                check_vectors(name, entry.vectors[name], len(entry.passages), dimension)
+                check_vectors(name, entry.vectors[name], sum(entry.rows), dimension)
             prepared.append(self._documents(entry, slot))
-            slot += len(entry.passages)
+            slot += sum(entry.rows)
         return prepared
 
     def _documents(self, entry: IndexEntry, slot: int) -> list[Any]:
@@ -112,6 +112,16 @@ class EmbeddedWriter:
         except (OSError, ValueError, RuntimeError) as error:
             self._broken = unavailable(f"index {self._description.index} could not be written", error)
             raise self._broken from error
+
+
+def _row_ids(entries: Sequence[IndexEntry]) -> list[str]:
+    """The passage of every row."""
+    return [
+        passage.id
+        for entry in entries
+        for passage, rows in zip(entry.passages, entry.rows, strict=True)
+        for _ in range(rows)
+    ]
 
 
 @contextmanager
