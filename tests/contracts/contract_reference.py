@@ -55,15 +55,16 @@ def facet(drafts: Iterable[Draft], name: str) -> list[tuple[str, int]]:
 
 
 def nearest(drafts: Iterable[Draft], vector: np.ndarray, documents: int) -> list[str]:
-    """Passage ids by inner product, cut after the passage that brings the last wanted document."""
-    scored = [
-        (-float(np.dot(row.astype(np.float16).astype(np.float32), vector)), key, draft.id)
-        for draft in drafts
-        for key, row in zip(passage_ids(draft), draft.vectors or (), strict=True)
-    ]
+    """Passage ids by the inner product of their nearest row, cut after the passage that brings the last wanted document."""
+    best: dict[tuple[str, str], float] = {}
+    for draft in drafts:
+        rows = iter(draft.vectors or ())
+        for key, count in zip(passage_ids(draft), draft.windows or (1,) * len(draft.texts), strict=True):
+            own = np.stack([next(rows) for _ in range(count)]).astype(np.float16).astype(np.float32)
+            best[key, draft.id] = float((own @ vector).max())
     kept: list[str] = []
     seen: set[str] = set()
-    for _, key, document in sorted(scored):
+    for key, document in sorted(best, key=lambda item: (-best[item], item)):
         if len(seen) == documents:
             break
         seen.add(document)

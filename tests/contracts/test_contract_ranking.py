@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import contract_reference as reference
 import numpy as np
 import pytest
@@ -58,6 +60,41 @@ def test_a_leg_brings_distinct_documents_however_many_passages_they_have(backend
         documents = [item.document for item in answer.rankings[leg]]
         assert list(dict.fromkeys(documents)) == ["long", "short0", "short1", "short2", "short3"]
         assert len(documents) == 44
+
+
+def test_a_passage_is_as_near_as_the_nearest_of_its_rows(backend: Backend):
+    drafts = [
+        Draft("a", ["heart", "lung"], vectors=[axis(1), axis(0, 1), axis(2), axis(0)], windows=(3, 1)),
+        Draft("b", ["heart"], vectors=[axis(3), axis(0)], windows=(2,), labels=frozenset({"ward-a"})),
+        Draft("c", ["heart"], vectors=[axis(0, 2)], fields={"journal": "BMJ"}),
+        Draft("d", ["heart"], vectors=[axis(1)] * 30 + [axis(0, 3)], windows=(31,)),
+    ]
+    meta = backend.index([draft.entry() for draft in drafts])
+    assert (meta.documents, meta.passages, backend.engine.dead(meta.index)) == (4, 5, 0)
+    near = pytest.approx(2**-0.5, abs=1e-3)
+    ranking = backend.ask(meta.index, "heart", axis(0), documents=10).rankings["dense"]
+    assert [(item.passage, item.score) for item in ranking] == [
+        ("a@1#1", 1.0),
+        ("b@1#0", 1.0),
+        ("a@1#0", near),
+        ("c@1#0", near),
+        ("d@1#0", near),
+    ]
+    public = backend.ask(meta.index, "heart", axis(0), documents=2, access=Access("u", frozenset({"public"})))
+    assert found(public, "dense") == ["a@1#1", "a@1#0", "c@1#0"]
+    only = backend.ask(meta.index, "heart", axis(1), documents=10, filters=(Terms("journal", ("BMJ",)),))
+    assert found(only, "dense") == ["c@1#0"]
+
+
+def test_replacing_a_passage_of_many_rows_leaves_none_behind(backend: Backend):
+    many = Draft("a", ["heart"], vectors=[axis(0), axis(1), axis(2)], windows=(3,))
+    meta = backend.index([many.entry(), Draft("b", ["heart"], vectors=[axis(3)]).entry()])
+    kept = backend.engine.vectors(meta.index, many.entry().passages)["a@1#0"]["dense"]
+    assert np.allclose(kept, [axis(0), axis(1), axis(2)])
+    backend.write(meta.index, [replace(many, version=2, vectors=[axis(1)], windows=()).entry()])
+    ranking = backend.ask(meta.index, "heart", axis(0), documents=10).rankings["dense"]
+    assert [(item.passage, item.score) for item in ranking] == [("a@2#0", 0.0), ("b@1#0", 0.0)]
+    assert backend.engine.dead(meta.index) == 3
 
 
 def test_rarer_words_and_repeated_words_count_more(backend: Backend):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mappings.analysis.passages import passage_sections, passages
+from mappings.analysis.passages import passage_sections, passages, windows
 from mappings.collection import Granularity, load
-from mappings.documents import Document, Section
+from mappings.documents import Document, Passage, Section
 
 ABSTRACTS, NOTES = load("abstracts"), load("notes")
 
@@ -114,3 +114,18 @@ def test_an_abbreviation_is_searched_by_the_long_form_that_another_passage_defin
     made = passages(Document("n1", "", sections), 1, load("notes"))
     assert [passage.also for passage in made] == ["", "chronic obstructive pulmonary disease"]
     assert "obstructive" not in made[1].text + made[1].context
+
+
+def test_a_window_is_a_run_of_sentences_after_the_context() -> None:
+    (found,) = passages(document(("PLAN", "One two three. Four five. Six seven eight. Nine.")), 1, NOTES)
+    assert windows(found, 5) == ("Title. Plan: One two three. Four five.", "Title. Plan: Six seven eight. Nine.")
+    assert windows(found, 0) == windows(found, 9) == (found.model_text,)
+
+
+@given(st.text(max_size=400), st.integers(1, 12))
+def test_windows_hold_the_whole_passage_in_order(text: str, words: int) -> None:
+    passage = Passage("d", 1, 0, "T", "", text, context="T.")
+    read = windows(passage, words)
+    assert read
+    assert all(part.startswith("T.") for part in read)
+    assert squeezed("".join(part.removeprefix("T.") for part in read)) == squeezed(text)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import orjson
 import pytest
 
+from encoders.labels.abstracts import findings
 from encoders.labels.notes import note_sections, notes
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.run import label
@@ -49,7 +51,28 @@ def test_a_title_pair_does_not_show_its_title(labelled: Path) -> None:
 def test_a_conclusion_pair_does_not_show_its_conclusion(labelled: Path) -> None:
     found = pairs(labelled, "conclusion")
     assert found
-    assert all(pair.query.startswith("We conclude") and "We conclude" not in pair.positive.text for pair in found)
+    assert all(re.fullmatch(r"Care bundle .* falls by \d+ percent with the new care", pair.query) for pair in found)
+    corpus = {text.id: text for text in read_texts(labelled / "corpora" / "findings.jsonl")}
+    assert all(corpus[pair.positive.id] == pair.positive for pair in found)
+    assert not any("conclude" in text.text for text in corpus.values())
+
+
+@pytest.mark.parametrize(
+    ("said", "claim"),
+    [
+        ("These results suggest that statins prevent stroke in older adults.", "Statins prevent stroke in older adults"),
+        ("Taken together, our data demonstrate that BRCA1 loss slows repair of DNA breaks.", "BRCA1 loss slows repair of DNA breaks"),
+        ("In conclusion, honey at low dilution stops the growth of bacteria.", "Honey at low dilution stops the growth of bacteria"),
+        ("Honey at low dilution stops the growth of bacteria in wounds.", None),
+        ("We conclude that it works.", None),
+    ],
+)  # fmt: skip
+def test_a_last_sentence_that_is_announced_is_a_finding(said: str, claim: str | None) -> None:
+    body = "We asked many people about many things, and wrote down what they said. " * 4
+    record = {"doc_id": "x", "title": "Honey", "sections": [{"label": "", "text": f"{body}{said}"}]}
+    found = findings([record])
+    assert [finding for finding, _ in found.values()] == ([claim] if claim else [])
+    assert all(said not in text.text and text.text.startswith("We asked") for _, text in found.values())
 
 
 def test_a_research_question_knows_its_abstract_in_the_pool(labelled: Path) -> None:

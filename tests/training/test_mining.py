@@ -48,6 +48,21 @@ def test_a_passage_on_the_same_thing_under_the_same_heading_is_no_negative() -> 
     assert [text.id for text in found.negatives] == ["t2"]
 
 
+def test_a_twin_of_an_answer_from_another_source_is_no_negative() -> None:
+    told = CORPUS | {"t2": replace(CORPUS["t2"], title="STATINS, and stroke.")}
+    (found,) = mine([PAIR], told, [everything], Mining())
+    assert {text.id for text in found.negatives} == {"t1", "t5"}
+
+
+def test_a_claim_is_asked_of_other_corpora_too(tmp_path: Path) -> None:
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS[:2])
+    write_lines(tmp_path / "labels/corpora/more.jsonl", TEXTS[2:])
+    mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", None, Mining(wider={"abstracts": ("more",)}))
+    (pair,) = read_pairs(tmp_path / "out/claim.jsonl")
+    assert {text.id for text in pair.negatives} == {"t1", "t2", "t5"}
+
+
 def test_held_out_pairs_take_the_best_ranked_and_training_pairs_draw_the_same_each_time() -> None:
     assert mined(replace(PAIR, split="held-out"), count=2) == ["t1", "t2"]
     assert mined(PAIR, count=2) == mined(PAIR, count=2)

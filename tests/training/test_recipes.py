@@ -83,6 +83,14 @@ def test_examples_follow_the_shares() -> None:
     assert rounds[0] != rounds[1]
 
 
+def test_a_positive_without_title_lets_no_negative_show_one() -> None:
+    pair = PAIRS["a"][0]
+    untitled = replace(pair, positive=replace(pair.positive, title="", heading=""))
+    (shown_now,) = examples({"a": [untitled]}, replace(RECIPE, tasks={"a": Share()}))["a"]
+    assert shown_now.texts[0] == untitled.positive.text
+    assert set(shown_now.texts[1:]) <= {item.text for item in untitled.negatives}
+
+
 def test_pairs_with_too_few_negatives_are_left_out() -> None:
     assert examples({"a": made("a", 3, negatives=1), "b": []}, RECIPE) == {"a": [], "b": []}
 

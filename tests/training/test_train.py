@@ -115,6 +115,36 @@ def test_training_learns_what_the_pairs_show(bert: Recipe, tmp_path: Path) -> No
     }
 
 
+def test_a_run_in_bf16_learns_too_and_its_weights_stay_float32(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
+    recipe = replace(bert, precision="bf16", dropout=0.0, tasks={"claim": Share(repeat=40)}, learning_rate=1e-3)
+    run.train(recipe, pairs, tmp_path / "run")
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "run/log.jsonl").read_text().splitlines()[1:]]
+    assert losses[-1] < 0.5 * losses[0]
+    state = torch.load(tmp_path / "run/state.pt", weights_only=True)["model"]
+    assert {value.dtype for value in state.values() if value.is_floating_point()} == {torch.float32}
+
+
+def test_scores_do_not_depend_on_what_is_computed_together(bert: Recipe, tmp_path: Path) -> None:
+    model, tokenizer = models.load(bert.base, "cross-encoder", dropout=0.0)
+    texts = [" ".join(WORDS[: 1 + number % 9]) for number in range(2 * models.TOGETHER + 3)]
+    queries = [WORDS[number % 5] for number in range(len(texts))]
+    with torch.inference_mode():
+        together = models.score(model, tokenizer, queries, texts, bert)
+        alone = [models.score(model, tokenizer, [q], [t], bert)[0] for q, t in zip(queries, texts, strict=True)]
+    assert torch.allclose(together, torch.stack(alone), atol=1e-5)
+
+
+def test_a_shipped_model_is_a_base_by_its_name() -> None:
+    model, tokenizer = models.load("medley-crossencoder", "cross-encoder", dropout=0.0)
+    assert {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
+    assert tokenizer.mask_token == "[MASK]"
+    with torch.inference_mode():
+        right, wrong = models.score(
+            model, tokenizer, ["aspirin lowers fever"] * 2, ["Aspirin reduced fever.", "The eye has a lens."], CROSS
+        )
+    assert right > wrong
+
+
 def test_a_killed_run_goes_on_to_the_same_weights(bert: Recipe, pairs: Path, tmp_path: Path, monkeypatch) -> None:
     recipe = replace(bert, tasks={"claim": Share(repeat=8)})
     run.train(recipe, pairs, tmp_path / "whole")
@@ -187,7 +217,7 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     artifact = ship(tmp_path / "run", pairs, tmp_path / "model", queries=0)
     (pairs / "counts.json").unlink()
     card = artifact.manifest["card"]
-    assert (artifact.name, artifact.kind, artifact.reading.passage_tokens) == ("model", "cross-encoder", 256)
+    assert (artifact.name, artifact.kind, artifact.reading.passage_tokens) == ("model", "cross-encoder", 512)
     assert card["data"] == {"training_pairs": {"claim": 8}, "dropped": {"twins": 3}}
     assert card["held_out"] == report["held_out"]
     assert card["recipe"]["name"] == "tiny"

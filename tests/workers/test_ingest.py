@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
 from encoders.hashing import HashingEncoder
+from mappings.analysis.passages import windows
 from mappings.collection import load
 from mappings.documents import Access, Document, Section
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
@@ -271,6 +274,45 @@ def test_a_rebuild_with_the_same_encoder_takes_its_vectors_over(world):
     vector = world.encoder.encode_queries([text])[0]
     leg = world.engine.legs(LegsRequest("notes-2", LexicalQuery(()), {"dense": vector}, EVERYBODY, 3)).rankings["dense"]
     assert (leg[0].passage, leg[0].score) == ("a@1#0", pytest.approx(1.0, abs=1e-3))
+
+
+@pytest.mark.parametrize("form", [1, None], ids=["another version's form", "damaged words"])
+def test_a_rebuild_replaces_an_index_that_cant_be_read(world, form):
+    world.put(note("a"), note("b"))
+    world.ingest()
+    folder = world.home / "collections/notes/indexes/notes-1"
+    if form:
+        content = orjson.loads((folder / "index.json").read_bytes())
+        (folder / "index.json").write_bytes(orjson.dumps(content | {"form": form}))
+    else:
+        (folder / "words/meta.json").write_text("{")
+    world.engine = EmbeddedEngine(world.home, lambda name: NOTES)
+    with pytest.raises((Conflict, Unavailable), match="notes-1"):
+        world.ingest()
+    assert world.engine.list() == []
+    world.rebuild()
+    assert (world.engine.resolve("notes").index, world.found("heart")) == ("notes-2", ["a", "b"])
+    assert not folder.exists()
+
+
+def test_a_long_passage_gets_a_row_for_each_window_and_a_rebuild_takes_them_over(world):
+    windowed = replace(NOTES, window_words=6)
+    world.engine = EmbeddedEngine(world.home, lambda name: windowed)
+    text = "The heart is large. The lungs are clear today. Kidneys look normal again. No fever."
+    world.put(Document("a", "", (Section("FINDINGS", text),), frozenset({"ward"})))
+    list(ingest(world.store, world.engine, world.encoders, windowed))
+    assert world.encoder.texts == 3
+    assert world.engine.resolve("notes").windows == 6
+    (passage,) = world.engine.passages("notes-1", ["a@1#0"], EVERYBODY).values()
+    list(rebuild(world.store, world.engine, world.encoders, windowed, grace=0.0))
+    assert world.encoder.texts == 3
+    rows = world.engine.vectors("notes-2", [passage])[passage.id]["dense"]
+    assert np.allclose(rows, world.encoder.encode_queries(windows(passage, 6)), atol=1e-3)
+    other = replace(NOTES, window_words=0)
+    world.engine = EmbeddedEngine(world.home, lambda name: other)
+    list(rebuild(world.store, world.engine, world.encoders, other, grace=0.0))
+    assert world.encoder.texts == 4
+    assert (world.engine.resolve("notes").windows, world.engine.dead("notes-3")) == (0, 0)
 
 
 def test_an_index_that_is_mostly_dead_is_compacted_after_ingestion(world, monkeypatch):

@@ -68,18 +68,31 @@ def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("checkpoint")
+@click.argument("checkpoint", metavar="RUN|CHECKPOINT")
 @click.argument("out", type=folder)
-@click.option("--kind", type=click.Choice(["bi-encoder", "cross-encoder"]), required=True)
+@click.option(
+    "--kind", type=click.Choice(["bi-encoder", "cross-encoder"]), help="Of a checkpoint; a run knows its own."
+)
 @click.option("--pairs", type=folder, required=True, help="Folder of pairs; held-out ones are the texts of the gate.")
 @click.option(
     "--card", type=click.Path(path_type=Path, dir_okay=False), default=None, help="JSON that describes the model."
 )
 @json_option
-def export(checkpoint: str, out: Path, kind: str, pairs: Path, card: Path | None, as_json: bool) -> None:
-    """Export a Hugging Face CHECKPOINT (folder or name) as the model directory OUT, if it passes the gate."""
-    described = {"name": out.name, "base": checkpoint} | (json.loads(card.read_text(encoding="utf-8")) if card else {})
-    artifact = _training("export").export(checkpoint, kind, out, described, _texts(pairs))
+def export(checkpoint: str, out: Path, kind: str | None, pairs: Path, card: Path | None, as_json: bool) -> None:
+    """Export what `medley train` left in RUN, or a Hugging Face CHECKPOINT (folder or name), as the model directory OUT.
+
+    Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
+    """
+    if (Path(checkpoint) / "report.json").is_file():
+        artifact = _training("ship").ship(Path(checkpoint), pairs, out)
+    elif kind is None:
+        raise InvalidInput(
+            f"{checkpoint} holds no report.json of `medley train`: say with --kind what the checkpoint is", field="kind"
+        )
+    else:
+        told = json.loads(card.read_text(encoding="utf-8")) if card else {}
+        described = {"name": out.name, "base": checkpoint} | told
+        artifact = _training("export").export(checkpoint, kind, out, described, _texts(pairs))
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
 

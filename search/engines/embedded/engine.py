@@ -18,7 +18,7 @@ import orjson
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
-from mappings.errors import Conflict, NotFound
+from mappings.errors import Conflict, NotFound, Unavailable
 from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
@@ -51,7 +51,7 @@ class EmbeddedEngine:
 
     def resolve(self, collection: str) -> IndexMeta:
         """The published index of `collection`. Raises `NotFound` before anything was published."""
-        index = self._published(collection)
+        index = self.published(collection)
         if index is None:
             raise NotFound(f"collection {collection!r} has no index yet: ingest documents into it", field="collection")
         return self.meta(index)
@@ -114,24 +114,32 @@ class EmbeddedEngine:
         folder = index_folder(self._home, index)
         aside = folder.with_name(f".dropped-{index}")
         with locked_for_writing(folder, wait), self._administration(collection):
-            if self._published(collection) == index:
+            if self.published(collection) == index:
                 raise Conflict(f"index {index} is published: publish another one first", field="index")
             os.rename(folder, aside)
         shutil.rmtree(aside, ignore_errors=True)
         with self._lock:
             self._readers.pop(index, None)
 
+    def published(self, collection: str) -> str | None:
+        """The name of the index that `collection` answers from, readable or not; None before anything was published."""
+        try:
+            content = (collection_folder(self._home, collection) / _POINTER).read_bytes()
+        except FileNotFoundError:
+            return None
+        return str(orjson.loads(content)["index"])
+
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every index, by collection and generation, and whether it is the published one."""
+        """Every index that can be read, by collection and generation, and whether it is the published one."""
         root = self._home / "collections"
         names = (
             [collection] if collection is not None else sorted(item.name for item in root.glob("*") if item.is_dir())
         )
         found: list[tuple[IndexMeta, bool]] = []
         for name in names:
-            published = self._published(name)
+            published = self.published(name)
             for index in _indexes(collection_folder(self._home, name)):
-                with suppress(NotFound):  # dropped since the folder was read
+                with suppress(NotFound, Conflict, Unavailable):  # dropped meanwhile, of another form, or damaged
                     found.append((self.meta(index), index == published))
         return found
 
@@ -158,13 +166,6 @@ class EmbeddedEngine:
             with self._lock:
                 self._readers.pop(index, None)
             raise
-
-    def _published(self, collection: str) -> str | None:
-        try:
-            content = (collection_folder(self._home, collection) / _POINTER).read_bytes()
-        except FileNotFoundError:
-            return None
-        return str(orjson.loads(content)["index"])
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import tantivy
 
-from mappings.errors import InvalidInput, Unavailable
+from mappings.errors import InvalidInput, NotFound, Unavailable
 from search.engines.embedded.layout import exclusive, translated, unavailable
 from search.engines.embedded.schema import Description, open_index, records
 from search.engines.embedded.sidecar import SlotWriter, check_vectors
@@ -125,17 +125,24 @@ def _row_ids(entries: Sequence[IndexEntry]) -> list[str]:
 
 
 @contextmanager
-def locked_for_writing(folder: Path, wait: float) -> Iterator[Description]:
+def locked_for_writing(folder: Path, wait: float) -> Iterator[None]:
     """Hold the index in `folder` against every other writer. Raises `NotFound`, `Conflict` after `wait` seconds."""
-    index = Description.load(folder).index
-    with exclusive(folder / "writer.lock", f"the writer of index {index}", wait):
-        yield Description.load(folder)  # again: it may have been dropped while we waited
+    _check_present(folder)
+    with exclusive(folder / "writer.lock", f"the writer of index {folder.name}", wait):
+        _check_present(folder)  # again: it may have been dropped while we waited
+        yield
+
+
+def _check_present(folder: Path) -> None:
+    if not (folder / "index.json").is_file():
+        raise NotFound(f"there is no index {folder.name!r}", field="index")
 
 
 @contextmanager
 def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
     """The writer of the index in `folder`; raises `Conflict` when it is still held after `wait` seconds."""
-    with locked_for_writing(folder, wait) as description:
+    with locked_for_writing(folder, wait):
+        description = Description.load(folder)
         with translated(f"index {description.index} could not be opened for writing"):
             writer = EmbeddedWriter(folder, description)
         try:
