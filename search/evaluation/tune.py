@@ -30,7 +30,7 @@ from search.settings import Settings
 
 Report = dict[str, Any]
 MEASURE: Final = "nDCG@10"
-SHARES: Final = tuple(round(0.1 * step, 1) for step in range(11))
+SHARES: Final = tuple(round(0.05 * step, 2) for step in range(21))
 METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("rrf", "minmax"))
 
 
@@ -97,7 +97,7 @@ def fusions() -> Iterable[Fusion]:
     """The grid: the dense leg's share from 0 to 1, for each arithmetic."""
     for method, normalisation in METHODS:
         for share in SHARES:
-            yield Fusion(method, normalisation, {stages.BM25: round(1 - share, 1), stages.DENSE: share})
+            yield Fusion(method, normalisation, {stages.BM25: round(1 - share, 2), stages.DENSE: share})
 
 
 def _distance(fusion: Fusion) -> float:

@@ -18,11 +18,13 @@ from encoders.labels.split import HELD_OUT, bucket, split_of
 from mappings.documents import Document, Section
 from search.evaluation.corpora import LABELS
 from search.evaluation.data import folder
-from search.evaluation.task import Corpus, Question, Task
+from search.evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task
 from search.evaluation.tasks import check_covid, notes, scifact
+from search.evaluation.tasks.medquad import CANDIDATES
 from search.settings import Settings
 
 MEASURES = ("nDCG@10", "Success@1", "R@100")
+QUESTIONS: Final = 300
 ARTICLES_OF_TEN: Final = 3
 """Tenths of the training articles that are ranked: as many passages as the test split has."""
 
@@ -60,7 +62,7 @@ def abstracts(settings: Settings) -> list[Task]:
 
 
 def articles(settings: Settings) -> list[Task]:
-    """Questions over three tenths of the training articles, with and without titles."""
+    """Questions over three tenths of the training articles, with and without titles, over all and over 64 candidates."""
     data = folder(settings, "medquad").parent
     found = [row for row in health.training_documents(data, Counter()) if _near(normalise(row["title"]))]
     pairs = [pair for pair in _held_out(health.health(found)) if pair.task == "question"]
@@ -68,14 +70,18 @@ def articles(settings: Settings) -> list[Task]:
 
     def documents(titled: bool) -> Callable[[], Iterable[Document]]:
         return lambda: (
-            Document(text.id, text.title if titled else "", (Section("", text.text),), LABELS) for text in texts
+            Document(
+                text.id, text.title if titled else "", (Section("", text.text),), LABELS, {CANDIDATE_FIELD: text.id}
+            )
+            for text in texts
         )
 
+    names = {"articles-train": False, "articles-train-titled": True}
+    ranked = [_task(name, Corpus(name, "articles", documents(titled)), pairs) for name, titled in names.items()]
     return [
-        _task("articles-train", Corpus("articles-train", "articles", documents(False)), pairs).sampled(300),
-        _task("articles-train-titled", Corpus("articles-train-titled", "articles", documents(True)), pairs).sampled(
-            300
-        ),
+        task.sampled(QUESTIONS)
+        for whole in ranked
+        for task in (whole, replace(whole, suite=f"{whole.suite}-64", candidates=CANDIDATES))
     ]
 
 
