@@ -57,8 +57,7 @@ class LegsRequest:
     """All legs of one search: the same filters and access in each, fetched in one round trip.
 
     `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct
-    documents each leg should bring. The leg names are `bm25` and the names of the vector fields. `sort` is
-    `relevance`; an engine that orders by nothing else raises `InvalidInput` for the rest.
+    documents each leg should bring. The leg names are `bm25` and the names of the vector fields.
     """
 
     index: str
@@ -68,7 +67,6 @@ class LegsRequest:
     documents: int
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
-    sort: str = "relevance"
 
 
 @dataclass(frozen=True, slots=True)

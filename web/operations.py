@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client.multiprocess import MultiProcessCollector
 from werkzeug.routing import BaseConverter
 
-from mappings.errors import MedleyError
+from mappings.errors import Forbidden, MedleyError, Unauthorized
 from web import auth, openapi
 from web.context import portal
 
@@ -78,11 +78,24 @@ def healthz() -> Response:
 
 
 def readyz() -> Response:
-    """200 when every collection's index is open and its models are loaded; else 503 with the reasons."""
+    """200 when every collection's index is open and its models are loaded; else 503 with the reasons.
+
+    The reasons name collections and models, so where tokens were made only who shows one is told them.
+    """
     reasons = not_ready()
+    if reasons and not _may_know():
+        reasons = [f"{len(reasons)} in all; who shows a token is told which"]
     response = jsonify({"status": "not ready" if reasons else "ready", "reasons": reasons})
     response.status_code = 503 if reasons else 200
     return response
+
+
+def _may_know() -> bool:
+    try:
+        auth.require_caller()
+    except (Unauthorized, Forbidden):
+        return False
+    return True
 
 
 def not_ready() -> list[str]:

@@ -201,12 +201,10 @@ def test_a_vector_of_another_encoder_is_refused(backend: Backend):
 DIMENSION_OF_ANOTHER = 5
 
 
-def test_an_unknown_facet_or_sort_is_named(backend: Backend):
+def test_an_unknown_facet_is_named(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     with pytest.raises(InvalidInput, match="colour"):
         backend.ask(meta.index, "heart", facets=("colour",))
-    with pytest.raises(InvalidInput, match="sort"):
-        backend.ask(meta.index, "heart", sort="colour")
 
 
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), documents=st.integers(1, 90))

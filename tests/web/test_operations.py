@@ -26,6 +26,18 @@ def test_not_ready_says_why(home):
     assert "nothing-here" in answer.json["reasons"][0]
 
 
+def test_only_who_shows_a_token_is_told_why(home, token):
+    client = create_app(Settings(home=home, reranker="nothing-here")).test_client()
+    headers = token("ada", "ward-7")
+    stranger = client.get("/readyz")
+    assert (stranger.status_code, stranger.json) == (
+        503,
+        {"status": "not ready", "reasons": ["2 in all; who shows a token is told which"]},
+    )
+    answer = client.get("/readyz", headers=headers)
+    assert "nothing-here" in answer.json["reasons"][0]
+
+
 def test_a_collection_without_an_index_is_not_ready(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
     medley.create("abstracts")

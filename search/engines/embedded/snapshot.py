@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage, parse_passage_id
-from mappings.errors import InvalidInput, ModelError
+from mappings.errors import ModelError
 from search.engines.embedded.codec import decode_fields
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import Compiler
@@ -71,8 +71,6 @@ class Snapshot:
 
     def legs(self, request: LegsRequest, compiler: Compiler) -> LegsAnswer:
         """Every leg of the request, the total and the facets."""
-        if request.sort != "relevance":
-            raise InvalidInput(f"legs are sorted by 'relevance', not by {request.sort!r}", field="sort")
         allowed = self._allowed(request.filters, request.access, compiler)
         # A restriction that keeps everything is left out: without it tantivy may skip what can't reach the top.
         restricted = len(allowed) < self._live
