@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mappings.analysis.passages import passages
+from mappings.analysis.passages import passages, windows
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.evaluation import reference
@@ -170,18 +170,23 @@ def _alternative(medley: Medley, name: str, warm: Sequence[str], queries: Sequen
 
 
 def brute_force(medley: Medley, name: str) -> Answer:
-    """rank-bm25 over all texts and a numpy dot product over all vectors, their min-max sum, the best 100."""
+    """rank-bm25 over all texts, a numpy dot product over all vectors (the best of a text's windows), their min-max sum."""
     from rank_bm25 import BM25Okapi
 
-    texts = [passage.model_text for passage in _passages(medley, name)]
+    words = medley.engine.resolve(name).windows
+    texts, read = [], []
+    for passage in _passages(medley, name):
+        texts.append(passage.model_text)
+        read.append(windows(passage, words))
     (encoder,) = medley.encoders(medley.collection(name)).values()
-    vectors = encoder.encode_passages(texts)
+    vectors = encoder.encode_passages([text for own in read for text in own])
+    starts = np.cumsum([0, *map(len, read)])[:-1]
     lexical = BM25Okapi([reference.plain_tokens(text) for text in texts])
-    del texts
+    del texts, read
 
     def answer(query: str) -> Any:
         words = lexical.get_scores(reference.plain_tokens(query))
-        dense = vectors @ encoder.encode_queries([query])[0]
+        dense = np.maximum.reduceat(vectors @ encoder.encode_queries([query])[0], starts)
         fused = _unit(words) + _unit(dense)
         best = np.argpartition(-fused, DEPTH)[:DEPTH]
         return best[np.argsort(-fused[best])]

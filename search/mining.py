@@ -105,7 +105,7 @@ def _mined(
 
 def collection_of(name: str) -> Collection:
     """The collection in which a corpus is indexed for mining."""
-    return replace(load(KINDS.get(name, "abstracts")), name=name)
+    return replace(load(KINDS.get(name, "abstracts")), name=name, window_words=0)
 
 
 def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | None, batch: int = 256) -> None:

@@ -26,7 +26,7 @@ class IndexMeta:
     """What one concrete index says of itself.
 
     `encoders` maps a vector field to the fingerprint of the encoder that filled it; `windows` is the most words that
-    one of its vectors stands for, 0 where that is a whole passage; `commit` grows with every commit that readers can see.
+    one of its vectors stands for, 0 where that is a whole passage, and `rows` how many such vectors stand; `commit` grows with every commit that readers can see.
     """
 
     index: str
@@ -38,6 +38,7 @@ class IndexMeta:
     passages: int
     documents: int
     windows: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,10 @@ class IndexAdmin(Protocol):
 
     def published(self, collection: str) -> str | None:
         """The name of the index that `collection` answers from, readable or not; None before anything was published."""
+        ...
+
+    def names(self, collection: str) -> Sequence[str]:
+        """Every index by name, readable or not."""
         ...
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:

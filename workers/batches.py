@@ -51,13 +51,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One index being filled: where documents come from, what encodes them, and where they go."""
+    """One index being filled: where documents come from, what encodes them in windows of how many words, where they go."""
 
     store: DocumentStore
     writer: IndexWriter
     index: str
     encoders: Mapping[str, Encoder]
     collection: Collection
+    windows: int = 0
     known: Known | None = None
 
 
@@ -96,7 +97,8 @@ def _batches(store: DocumentStore, names: Sequence[str]) -> Iterator[list[Stored
 
 
 def _characters(stored: StoredDocument) -> int:
-    return sum(len(section.text) for section in stored.document.sections) if stored.document else 0
+    document = stored.document
+    return len(document.title) + sum(len(section.text) for section in document.sections) if document else 0
 
 
 def _process(target: Target, batch: Sequence[StoredDocument]) -> list[Outcome]:
@@ -159,7 +161,7 @@ def _encoded(target: Target, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
     """The entries with their vectors, encoded together: a large batch sorts by length and wastes little."""
     every = [passage for entry in entries for passage in entry.passages]
     known = target.known(every) if target.known else {}
-    read = [windows(passage, target.collection.window_words) for passage in every]
+    read = [windows(passage, target.windows) for passage in every]
     found = {
         name: _vectors(encoder, read, [known.get(passage.id, {}).get(name) for passage in every])
         for name, encoder in target.encoders.items()
@@ -175,6 +177,9 @@ def _encoded(target: Target, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
 
 def _vectors(encoder: Encoder, read: Sequence[tuple[str, ...]], known: Sequence[Vectors | None]) -> list[Vectors]:
     """For each passage its rows, shape (windows, d); only what is not known is encoded."""
+    known = [
+        rows if rows is not None and len(rows) == len(texts) else None for texts, rows in zip(read, known, strict=True)
+    ]
     missing = [text for texts, rows in zip(read, known, strict=True) if rows is None for text in texts]
     fresh = encoder.encode_passages(missing) if missing else np.empty((0, encoder.dimension), np.float32)
     made, start = [], 0

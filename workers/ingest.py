@@ -52,8 +52,9 @@ def ingest(
         meta = _published(engine, encoders, collection)
         check_index(meta, encoders)
         with engine.writer(meta.index, wait) as writer:
-            yield from drain(Target(store, writer, meta.index, encoders, collection), wanted, progress)
-    if wanted is None and engine.dead(meta.index) > max(_COMPACT_ABOVE, meta.passages):
+            target = Target(store, writer, meta.index, encoders, collection, meta.windows)
+            yield from drain(target, wanted, progress)
+    if wanted is None and engine.dead(meta.index) > max(_COMPACT_ABOVE, engine.meta(meta.index).rows):
         # Most of what a vector search reads was replaced or deleted since; no encoder is needed to leave it out.
         for _ in rebuild(store, engine, encoders, collection):
             pass
@@ -90,7 +91,8 @@ def rebuild(
     new = engine.create(collection.name, _identities(encoders))
     try:
         with engine.writer(new.index) as writer:
-            target = Target(store, writer, new.index, encoders, collection, _known(engine, old, encoders, collection))
+            known = _known(engine, old, encoders, new)
+            target = Target(store, writer, new.index, encoders, collection, new.windows, known)
             yield from _complete(target, engine, progress)
             engine.publish(new.index)
             yield from drain(target, None, progress)
@@ -181,11 +183,9 @@ def _identities(encoders: Mapping[str, Encoder]) -> dict[str, tuple[str, int]]:
     return {name: (encoder.fingerprint, encoder.dimension) for name, encoder in encoders.items()}
 
 
-def _known(
-    engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder], collection: Collection
-) -> Known | None:
+def _known(engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder], new: IndexMeta) -> Known | None:
     """What finds vectors in the index `old`, of those fields that the same encoder filled from the same windows."""
-    if old is None or old.windows != collection.window_words:
+    if old is None or (old.windows, old.analysis) != (new.windows, new.analysis):
         return None
     same = [name for name, encoder in encoders.items() if old.encoders.get(name) == encoder.fingerprint]
     index = old.index
@@ -207,11 +207,11 @@ def _discard(store: DocumentStore, engine: Engine, index: str, collection: Colle
 
 def _sweep(store: DocumentStore, engine: Engine, collection: Collection) -> None:
     """Drop every index that is neither published nor being filled."""
-    for meta, published in engine.list(collection.name):
-        if not published:
+    for index in engine.names(collection.name):
+        if index != engine.published(collection.name):
             with suppress(Conflict, NotFound):
-                engine.drop(meta.index)
-                store.forget(meta.index)
+                engine.drop(index)
+                store.forget(index)
 
 
 def _retire(store: DocumentStore, engine: Engine, index: str, grace: float) -> None:

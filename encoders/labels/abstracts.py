@@ -14,13 +14,15 @@ from mappings.analysis.sentences import sentences
 
 _CONCLUSIONS = ("conclusion", "interpretation", "outcome")
 _ANNOUNCED = re.compile(
-    r"^(?:in (?:conclusion|summary)|taken together|overall|thus|therefore|together|collectively|conclusions?:?|in sum)?"
-    r"[,:]?\s*(?:(?:we (?:conclude|propose|suggest|demonstrate|show|find|found)|"
-    r"(?:these|our|the|this|present) (?:\w+ )?(?:\w+ )?(?:results?|findings?|data|study|studies|observations?|evidence|"
-    r"analys[ei]s|work) (?:\w+ )?(?:suggests?|indicates?|shows?|demonstrates?|provides? evidence|supports?|implicates?|"
-    r"reveals?|establish(?:es)?|identif(?:y|ies)|suggested|indicated|showed|demonstrated))(?: that)?,?)?\s*",
+    r"^(?:(?:in (?:conclusion|summary|sum)|taken together|overall|thus|therefore|together|collectively|conclusions?)\b[,:]?\s*)?"
+    r"(?:(?:we|(?:these|our|the|this|present)(?: \w+){0,2}?"
+    r" (?:results?|findings?|data|stud(?:y|ies)|observations?|evidence|analys[ei]s|work))"
+    r" (?:conclude|propose|provide evidence|identif(?:y|ies)|(?:suggest|indicate|show|demonstrate|support|implicate|"
+    r"reveal|establish|find)s?|concluded|proposed|provide[sd] evidence|identified|suggested|indicated|showed|shown|"
+    r"demonstrated|supported|implicated|revealed|established|found)\b(?: that\b)?,?\s*)?",
     re.IGNORECASE,
 )
+"""How a last sentence says that it concludes: "Taken together, our data suggest that ..."."""
 
 
 def guarded_titles(data: Path) -> frozenset[str]:

@@ -26,7 +26,7 @@ def scifact_corpus(data: Path) -> list[Text]:
 
 
 def scifact_records(data: Path) -> list[Record]:
-    """The abstracts of SciFact that no development claim cites, as records of the abstracts pool are written."""
+    """The abstracts of SciFact that no development claim cites, in the form of the abstracts pool's records."""
     cited = {
         str(doc) for r in records(data, "scifact/claims_dev.jsonl.gz") for doc in (*r["cited_doc_ids"], *r["evidence"])
     }

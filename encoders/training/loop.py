@@ -32,15 +32,23 @@ def loss_of(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe
         return _contrastive(model, tokenizer, batch, recipe)
     queries = [item.query for item in batch for _ in item.texts]
     texts = [text for item in batch for text in item.texts]
-    return RERANKING[recipe.objective](score(model, tokenizer, queries, texts, recipe).float().view(len(batch), -1))
+    with _precision(model, recipe):
+        scores = score(model, tokenizer, queries, texts, recipe)
+    return RERANKING[recipe.objective](scores.float().view(len(batch), -1))
+
+
+def _precision(model: Any, recipe: Recipe) -> Any:
+    """The model computes in the recipe's precision; the loss, which is small and steep, always in float32."""
+    return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
 
 def _contrastive(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
     columns = [(item.ids[at], item.texts[at]) for at in range(recipe.negatives + 1) for item in batch]
     known = torch.tensor([[name in item.relevant for name, _ in columns] for item in batch])
     known[:, : len(batch)].fill_diagonal_(False)
-    queries = embed(model, tokenizer, [item.query for item in batch], recipe.max_query)
-    passages = embed(model, tokenizer, [text for _, text in columns], recipe.max_length)
+    with _precision(model, recipe):
+        queries = embed(model, tokenizer, [item.query for item in batch], recipe.max_query)
+        passages = embed(model, tokenizer, [text for _, text in columns], recipe.max_length)
     return contrastive(queries.float(), passages.float(), known.to(queries.device), recipe.temperature)
 
 
@@ -58,8 +66,7 @@ def optimise(
     for step in range(first, steps):
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(step, steps, recipe)
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
-            loss = loss_of(model, tokenizer, batches[step], recipe)
+        loss = loss_of(model, tokenizer, batches[step], recipe)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)

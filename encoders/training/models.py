@@ -36,11 +36,15 @@ def base_folder(base: str) -> str:
     return str(Path(found.submodule_search_locations[0]) / "model")
 
 
+def is_artifact(base: str) -> bool:
+    """Whether a base is a model directory, shipped or not, rather than a Hugging Face checkpoint."""
+    return (Path(base_folder(base)) / MANIFEST).is_file()
+
+
 def origin(base: str) -> dict[str, str]:
     """What a base is and its licence, as a model's card says it; a model directory names its fingerprint and its own base."""
-    folder = Path(base_folder(base))
-    if (folder / MANIFEST).is_file():
-        artifact = Artifact.open(folder)
+    if is_artifact(base):
+        artifact = Artifact.open(Path(base_folder(base)))
         card = artifact.manifest["card"]
         return {
             "base": f"{artifact.name} {artifact.fingerprint[:12]}, itself from {card.get('base', 'an unnamed base')}",
@@ -57,8 +61,11 @@ def load(base: str, kind: str, dropout: float | None = None) -> tuple[Any, Any]:
     `dropout` replaces the base's own for hidden states. Raises `ModelError` when there is no such base.
     """
     folder = base_folder(base)
-    if (Path(folder) / MANIFEST).is_file():
-        restored = restore(Artifact.open(Path(folder)))
+    if is_artifact(base):
+        artifact = Artifact.open(Path(folder))
+        if artifact.kind != kind:
+            raise ModelError(f"the base {base!r} is a {artifact.kind}, not a {kind}", field="base")
+        restored = restore(artifact)
         return _with_dropout(restored.model, dropout), restored.tokenizer
     model, tokenizer = _pretrained(folder, base, kind)
     return _with_dropout(model, dropout), tokenizer

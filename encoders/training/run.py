@@ -12,7 +12,7 @@ import torch
 from encoders.training.data import load_pairs, plan
 from encoders.training.evaluate import held_out
 from encoders.training.loop import log_to, optimise
-from encoders.training.models import freeze, load, mix, origin, save
+from encoders.training.models import freeze, is_artifact, load, mix, origin, save
 from encoders.training.recipe import Recipe, load_recipe
 
 
@@ -44,9 +44,10 @@ def finish(
 ) -> dict[str, Any]:
     """Mix with the base as the recipe says, save, and score base and result on the held-out pairs.
 
-    The base ranks as a bi-encoder also beside a cross-encoder, whose head it does not have.
+    A base without a head ranks as a bi-encoder also beside a cross-encoder.
     """
-    plain = replace(recipe, kind="bi-encoder", objective="contrastive")
+    headless = recipe.kind == "cross-encoder" and not is_artifact(recipe.base)
+    plain = replace(recipe, kind="bi-encoder", objective="contrastive") if headless else recipe
     if recipe.soup < 1:
         mix(model, load(recipe.base, recipe.kind)[0], recipe.soup)
     save(model, tokenizer, out / "checkpoint")

@@ -67,12 +67,13 @@ def windows(passage: Passage, words: int) -> tuple[str, ...]:
     """What an encoder reads of a passage: runs of sentences of at most `words` words, each after the passage's context.
 
     One vector for a whole abstract says what it is about, not what it found: a claim is nearer to the few sentences
-    that state it. 0 words: the whole passage as one.
+    that state it. A context longer than a window is cut to its length. 0 words: the whole passage as one.
     """
-    if not words or _size(passage.text) <= words:
+    if not words or _size(passage.text) <= words or not passage.text.strip():
         return (passage.model_text,)
+    context = passage.context if _size(passage.context) <= words else " ".join(passage.context.split()[:words])
     pieces = _pack(list(_units(0, passage.text, words)), words)
-    return tuple(f"{passage.context} {passage.text[piece[0].start : piece[-1].end]}".strip() for piece in pieces)
+    return tuple(f"{context} {passage.text[piece[0].start : piece[-1].end]}".strip() for piece in pieces)
 
 
 def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:

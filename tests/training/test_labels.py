@@ -64,6 +64,10 @@ def test_a_conclusion_pair_does_not_show_its_conclusion(labelled: Path) -> None:
         ("Taken together, our data demonstrate that BRCA1 loss slows repair of DNA breaks.", "BRCA1 loss slows repair of DNA breaks"),
         ("In conclusion, honey at low dilution stops the growth of bacteria.", "Honey at low dilution stops the growth of bacteria"),
         ("Honey at low dilution stops the growth of bacteria in wounds.", None),
+        ("We showed that masks in schools lower the rate of flu.", "Masks in schools lower the rate of flu"),
+        ("The present results suggested statins to slow dementia in mice.", "Statins to slow dementia in mice"),
+        ("In summer, heat lowers the number of heart attacks at sea.", None),
+        ("The treated mice showed a lower rate of tumours than others.", None),
         ("We conclude that it works.", None),
     ],
 )  # fmt: skip

@@ -222,3 +222,10 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert card["held_out"] == report["held_out"]
     assert card["recipe"]["name"] == "tiny"
     assert [set(entry) for entry in card["log"]] == [{"step", "steps", "loss", "seconds_per_step"}]
+    assert card["base"] == bert.base
+
+    further = run.train(replace(bert, base=str(artifact.folder)), pairs, tmp_path / "further")
+    assert further["base"]["base"] == f"model {artifact.fingerprint[:12]}, itself from {bert.base}"
+    assert further["held_out"]["base"]["claim"]["queries"] == 8
+    with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):
+        models.load(str(artifact.folder), "bi-encoder")

@@ -84,6 +84,10 @@ def export(checkpoint: str, out: Path, kind: str | None, pairs: Path, card: Path
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
     """
     if (Path(checkpoint) / "report.json").is_file():
+        if kind or card:
+            raise InvalidInput(
+                f"{checkpoint} is a run: it knows its kind and card itself", field="kind" if kind else "card"
+            )
         artifact = _training("ship").ship(Path(checkpoint), pairs, out)
     elif kind is None:
         raise InvalidInput(

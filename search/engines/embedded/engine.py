@@ -129,6 +129,10 @@ class EmbeddedEngine:
             return None
         return str(orjson.loads(content)["index"])
 
+    def names(self, collection: str) -> Sequence[str]:
+        """Every index by name, readable or not, by generation."""
+        return _indexes(collection_folder(self._home, collection))
+
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
         """Every index that can be read, by collection and generation, and whether it is the published one."""
         root = self._home / "collections"

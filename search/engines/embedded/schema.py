@@ -1,7 +1,8 @@
 """What an index says of itself, the fields of its word index, and how one version of a document becomes entries there.
 
-Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. `content` (title, heading, body) is what BM25 scores. The first passage of a document
-also carries in `rest` the terms of the others, unscored: a document is counted once, through its first passage.
+Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. `content` (title, heading,
+body) is what BM25 scores. The first passage of a document also carries in `rest` the terms of the others, unscored:
+a document is counted once, through its first passage.
 """
 
 from __future__ import annotations

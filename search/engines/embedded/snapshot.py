@@ -29,7 +29,7 @@ _FACET_FETCH: Final = 1_000
 _ALL_BUCKETS: Final = 60_000
 _CEILING: Final = 20_000
 _GROWTH: Final = 3
-_MASKS: Final = 64
+_MASKS: Final = 32
 _DECIMALS: Final = 4
 # Sums of float32 in another order differ in their last bits; rounded, equal texts tie and their ids decide.
 
@@ -63,6 +63,7 @@ class Snapshot:
             passages=len(self._firsts),
             documents=self._count(Compiler.firsts(index.schema)),
             windows=description.windows,
+            rows=self._live,
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> Compiler:
