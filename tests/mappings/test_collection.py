@@ -48,7 +48,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("max_words = 180", "max_words = 0", "passages.max_words must be a whole number above 0"),
         ("max_words = 180", 'max_words = "x"', "passages.max_words must be"),
         ("max_words = 180", "", "max_words is missing"),
-        ("max_words = 180", "max_words = 180\nwindow_words = -1", "passages.window_words must be a whole number"),
+        ("window_words = 60", "window_words = -1", "passages.window_words must be a whole number"),
         ('group_by = "patient"', 'group_by = "ward"', "group_by must be one of document, patient"),
         ("[fields.date]", "[fields.Datum]", "fields.Datum: a name has small letters"),
         ("[fields.date]", "[fields.labels]", "is no key of the schema"),
