@@ -63,7 +63,21 @@ def reciprocal_rank(scores: Sequence[float]) -> list[float]:
     return [(RRF_K + 1) / (RRF_K + rank) for rank in range(1, len(scores) + 1)]
 
 
-NORMALISATIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": min_max, "zscore": z_score}
+def from_floor(scores: Sequence[float]) -> list[float]:
+    """Scores as shares of the best, counted from 0, the least that words can score; what is below 0 becomes 0.
+
+    The theoretical minimum in the place of the lowest fetched (Bruch, Gai and Ingber 2023, section 3): how far the list
+    reaches down no longer decides what a difference at its top is worth.
+    """
+    best = max(scores, default=0.0)
+    return [max(0.0, score) / best if best > 0 else 0.0 for score in scores]
+
+
+NORMALISATIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
+    "floor": from_floor,
+    "minmax": min_max,
+    "zscore": z_score,
+}
 
 
 def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:

@@ -31,7 +31,7 @@ from search.settings import Settings
 Report = dict[str, Any]
 MEASURE: Final = "nDCG@10"
 SHARES: Final = tuple(round(0.05 * step, 2) for step in range(21))
-METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("rrf", "minmax"))
+METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("weighted", "floor"), ("rrf", "minmax"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,8 @@ def command(kind: str, options: Options) -> str:
         kind,
         *([f"--folder {options.folder.name} --split {options.split}"] if options.folder else []),
     ]
-    return " ".join([*words, *([f"--queries {options.queries}"] if options.queries else [])])
+    words += [f"--queries {options.queries}"] if options.queries else []
+    return " ".join(words if options.rerank else [*words, "--no-rerank"])
 
 
 def fusions() -> Iterable[Fusion]:

@@ -43,7 +43,7 @@ def own(tmp_path: Path) -> Path:
 def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
     report = tune.run("abstracts", settings, fill, tune.Options(folder=own))
-    assert len(report["grid"]) == 63
+    assert len(report["grid"]) == 84
     best = max(row["nDCG@10"]["value"] for row in report["grid"])
     chosen = [
         row

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.fusion import fuse, min_max, z_score
+from search.fusion import from_floor, fuse, min_max, z_score
 from search.query import Ranking, Scored
 
 WEIGHTED = Fusion("weighted", "minmax", {"bm25": 0.25, "dense": 0.75})
@@ -30,6 +30,12 @@ def test_a_weighted_sum_of_min_max_scores():
     assert (part.rank, part.score, part.normalised, part.weight, part.contribution) == (2, 7.0, 0.5, 0.25, 0.125)
 
 
+def test_counted_from_a_floor_a_score_is_its_share_of_the_best():
+    counted = Fusion("weighted", "floor", {"bm25": 0.25, "dense": 0.75})
+    fused = fuse({"bm25": ranking(a=12.0, b=9.0), "dense": ranking(b=0.8, a=0.6, c=-0.1)}, counted)
+    assert [(item.document, round(item.score, 6)) for item in fused] == [("b", 0.9375), ("a", 0.8125), ("c", 0.0)]
+
+
 def test_reciprocal_ranks_forget_scores():
     fused = fuse(
         {"bm25": ranking(a=900.0, b=1.0), "dense": ranking(b=0.9, a=0.1)},
@@ -52,7 +58,7 @@ def test_a_leg_without_weight_is_left_out_unless_it_is_all_there_is():
 
 
 def test_an_unknown_normalisation_is_named():
-    with pytest.raises(InvalidInput, match="unknown normalisation 'softmax'; known are minmax, zscore"):
+    with pytest.raises(InvalidInput, match="unknown normalisation 'softmax'; known are floor, minmax, zscore"):
         fuse({"bm25": ranking(a=1.0)}, Fusion("weighted", "softmax", {"bm25": 1.0}))
 
 
@@ -61,7 +67,7 @@ def test_no_legs_no_hits():
     assert fuse({"bm25": ranking(), "dense": ranking()}, WEIGHTED) == []
 
 
-@given(rankings, rankings, st.sampled_from(["minmax", "zscore", "rrf"]), st.floats(0.01, 0.99))
+@given(rankings, rankings, st.sampled_from(["floor", "minmax", "zscore", "rrf"]), st.floats(0.01, 0.99))
 def test_every_passage_once_in_the_one_order_and_it_adds_up(bm25, dense, how, weight):
     method = Fusion(
         "rrf" if how == "rrf" else "weighted", "minmax" if how == "rrf" else how, {"bm25": weight, "dense": 1 - weight}
@@ -83,7 +89,7 @@ def test_one_leg_alone_keeps_its_order(leg):
 
 @given(st.lists(st.floats(-1e300, 1e300, allow_nan=False), max_size=20))
 def test_normalised_scores_lie_between_0_and_1_and_keep_order(scores):
-    for normalised in (min_max(scores), z_score([score / 1e200 for score in scores])):
+    for normalised in (min_max(scores), from_floor(scores), z_score([score / 1e200 for score in scores])):
         assert all(0 <= value <= 1 for value in normalised)
         by_score = [value for _, value in sorted(zip(scores, normalised, strict=True))]
         assert by_score == sorted(by_score)
