@@ -87,6 +87,11 @@ class Collection:
             raise ValueError(f"passages.window_words must be a whole number, 0 for none, not {self.window_words!r}")
 
     @property
+    def label(self) -> str:
+        """What people read of it: the kind's title, and the collection's own name where it has one."""
+        return self.title if self.name == self.kind else f"{self.title}: {self.name}"
+
+    @property
     def facets(self) -> tuple[str, ...]:
         """The fields that the search page counts."""
         return tuple(name for name, item in self.fields.items() if item.facet)

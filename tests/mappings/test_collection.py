@@ -24,6 +24,11 @@ def test_every_shipped_kind_loads(kind: str) -> None:
     assert found.default_labels
 
 
+def test_collections_of_one_kind_are_told_apart() -> None:
+    assert load("abstracts").label == "Research abstracts"
+    assert load("claims", "abstracts").label == "Research abstracts: claims"
+
+
 def test_the_users_folder_adds_and_replaces(tmp_path: Path) -> None:
     own(tmp_path, 'title = "Clinical notes"', 'title = "Our notes"')
     (tmp_path / "own.toml").rename(tmp_path / "notes.toml")

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from search.query import Query, Results
 
 
+PATIENCE_MS = 10_000
+"""A process that answers one search waits for the whole answer; a collection's deadline is meant for a running gateway."""
+
+
 @click.command()
 @click.argument("text", default="")
 @click.option("--collection", "-c", required=True, help="The collection to search.")
@@ -34,7 +38,13 @@ if TYPE_CHECKING:
 @click.option("--sort", default="relevance", show_default=True, help="relevance, or a field; - before it: descending.")
 @click.option("--explain", is_flag=True, help="Say why each hit stands where it stands.")
 @click.option("--no-rerank", is_flag=True, help="Show the fused order.")
-@click.option("--deadline-ms", type=int, default=None, help="Time for reranking; the collection's own when left out.")
+@click.option(
+    "--deadline-ms",
+    type=int,
+    default=PATIENCE_MS,
+    show_default=True,
+    help="Time for the search with its reranking, loading the models included.",
+)
 @click.option(
     "--label", "labels", multiple=True, help="See only documents with this label; may be repeated. Default: all."
 )
