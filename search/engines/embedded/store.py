@@ -10,6 +10,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -183,6 +184,8 @@ class _Handle:
         self.database = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
         )
+        # Not __del__: in a cycle that is collected as one, the connection's own end may come first, which warns.
+        weakref.finalize(self, _close, self.database, self.process)
         self._prepare(time.monotonic() + _BUSY_SECONDS)
 
     def _prepare(self, until: float) -> None:
@@ -196,9 +199,10 @@ class _Handle:
             time.sleep(0.01)
             self._prepare(until)
 
-    def __del__(self) -> None:
-        if self.process == os.getpid() and hasattr(self, "database"):
-            self.database.close()
+
+def _close(database: sqlite3.Connection, process: int) -> None:
+    if process == os.getpid():
+        database.close()
 
 
 @contextmanager
