@@ -20,6 +20,7 @@ from mappings.documents import Access, Document, Passage, Section
 from mappings.errors import Conflict, InvalidInput, NotFound, Unavailable
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import exclusive, is_full, split_index, write_atomic
+from search.engines.embedded.sidecar import SlotReader, SlotWriter
 from search.engines.embedded.store import EmbeddedStore
 from search.protocols import IndexEntry, LegsRequest, LexicalQuery
 from workers.ingest import ingest, verify
@@ -372,3 +373,19 @@ def test_a_file_is_replaced_whole_while_others_read_it(tmp_path):
 )
 def test_a_full_disk_is_known_in_every_library_s_words(error, full):
     assert is_full(error) is full
+
+
+def test_ids_that_a_kill_left_without_ends_are_no_part_of_the_next_id(tmp_path):
+    fields = {"dense": 2}
+    vectors = {"dense": np.ones((2, 2), np.float32)}
+    first = SlotWriter(tmp_path, fields)
+    first.append(["a@1#0", "a@1#1"], vectors)
+    first.sync()
+    first.close()
+    with (tmp_path / "ids.bin").open("ab") as file:
+        file.write(b"lost@1#0lost@1#1")
+    second = SlotWriter(tmp_path, fields)
+    second.append(["b@1#0", "b@1#1"], vectors)
+    second.sync()
+    second.close()
+    assert SlotReader(tmp_path, fields, 4).passage_ids([0, 1, 2, 3]) == ["a@1#0", "a@1#1", "b@1#0", "b@1#1"]

@@ -106,7 +106,7 @@ class SlotWriter:
         flat = [self._ends, *(part for parts in self._vectors.values() for part in parts)]
         self._files = {column: os.open(column.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644) for column in flat}
         self._ids = os.open(folder / IDS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._id_bytes = os.fstat(self._ids).st_size
+        self._id_bytes = self._last_end()
         self.rows = self._align()
         self._kept = (self.rows, self._id_bytes)
 
@@ -144,6 +144,15 @@ class SlotWriter:
 
     def _put(self, column: Column, rows: Rows, first: int) -> None:
         _write(self._files[column], np.ascontiguousarray(rows, column.dtype).tobytes(), first * column.row_bytes)
+
+    def _last_end(self) -> int:
+        # Not the size of the ids: a kill may leave ids there whose ends were never written, and the next id would
+        # begin with them.
+        descriptor = self._files[self._ends]
+        known = os.fstat(descriptor).st_size // self._ends.row_bytes
+        if not known:
+            return 0
+        return int(np.frombuffer(os.pread(descriptor, 8, (known - 1) * self._ends.row_bytes), np.uint64)[0])
 
     def _align(self) -> int:
         # A kill leaves files of different lengths. They are filled up, never cut: a commit that a reader has open
