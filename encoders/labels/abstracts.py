@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from encoders.labels.claims import cited_in_development
 from encoders.labels.leaks import Twins, normalise
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.records import Record, records
@@ -27,9 +28,7 @@ _ANNOUNCED = re.compile(
 
 def guarded_titles(data: Path) -> frozenset[str]:
     """Normalised titles of the abstracts that evaluation judges: training makes no title pair of those."""
-    cited = {
-        str(doc) for r in records(data, "scifact/claims_dev.jsonl.gz") for doc in (*r["cited_doc_ids"], *r["evidence"])
-    }
+    cited = cited_in_development(data)
     scifact = (r["title"] for r in records(data, "scifact/corpus.jsonl.gz") if str(r["doc_id"]) in cited)
     whole = (
         r["title"] for name in ("check_covid", "cystic_fibrosis") for r in records(data, f"{name}/corpus.jsonl.gz")

@@ -25,11 +25,15 @@ def scifact_corpus(data: Path) -> list[Text]:
     return [abstract_text(record, "doc_id") for record in records(data, "scifact/corpus.jsonl.gz")]
 
 
+def cited_in_development(data: Path) -> frozenset[str]:
+    """The ids of the SciFact abstracts that a development claim cites."""
+    claims = records(data, "scifact/claims_dev.jsonl.gz")
+    return frozenset(str(doc) for r in claims for doc in (*r["cited_doc_ids"], *r["evidence"]))
+
+
 def scifact_records(data: Path) -> list[Record]:
     """The abstracts of SciFact that no development claim cites, in the form of the abstracts pool's records."""
-    cited = {
-        str(doc) for r in records(data, "scifact/claims_dev.jsonl.gz") for doc in (*r["cited_doc_ids"], *r["evidence"])
-    }
+    cited = cited_in_development(data)
     return [
         {
             "doc_id": f"scifact:{record['doc_id']}",
