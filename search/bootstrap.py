@@ -9,6 +9,7 @@ import secrets
 import threading
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from search.settings import Settings
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 HASHING = "hashing-256"
+_WARMING = "Does early treatment shorten the stay in hospital? " * 6
 
 
 @dataclass
@@ -187,6 +189,20 @@ class Medley:
         if isinstance(found, MedleyError):
             raise found
         return found
+
+    def warm(self) -> None:
+        """Load the models of every collection and run them once, so that the first search waits for neither.
+
+        What can't be loaded is left to be named by readiness and by the answers.
+        """
+        for name in self.names():
+            with suppress(MedleyError):
+                for fingerprint in self.engine.resolve(name).encoders.values():
+                    if (encoder := self.encoder_of(fingerprint)) is not None:
+                        encoder.encode_queries([_WARMING])
+                if (anytime := self.anytime(self.collection(name))) is not None:
+                    anytime.reranker.score(_WARMING, [_WARMING])  # the first run is slow: no pace is learned from it
+                    anytime.score(_WARMING, [f"{_WARMING} {number}" for number in range(4)], None)
 
     # Doors
 

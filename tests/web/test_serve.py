@@ -9,11 +9,18 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from portal_home import settings_of
 
+from mappings.errors import ModelError
+from search.bootstrap import Medley
+from search.rerank import Anytime
 from web import tokens
+
+SHIPPED_RERANKER = "medley-crossencoder"
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +84,20 @@ def test_workers_agree_and_a_revoked_token_is_refused_by_all(served):
     assert {get(search, token)[0] for _ in range(12)} == {401}
     lines = [json.loads(line) for line in (home / "access.log").read_text().splitlines()]
     assert [line["user"] for line in lines] == ["local"] * 6 + ["ada"] * 12
+
+
+def test_models_are_ready_before_the_first_search(home):
+    medley = Medley.open(replace(settings_of(home), encoder="", reranker=""))
+    medley.warm()
+    assert [type(kept) for kept in medley._rerankers.values()] == [Anytime]
+    assert medley._rerankers[SHIPPED_RERANKER].pace._measured
+
+
+def test_a_reranker_that_is_missing_does_not_stop_the_start(home):
+    medley = Medley.open(replace(settings_of(home), reranker="no-such-model"))
+    medley.warm()
+    with pytest.raises(ModelError, match="no-such-model"):
+        medley.anytime(medley.collection("notes"))
 
 
 def test_an_address_of_eight_thousand_characters_is_taken(served):

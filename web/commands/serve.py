@@ -53,8 +53,11 @@ def _gunicorn(options: dict[str, Any]) -> None:
                 self.cfg.set(name, value)
 
         def load(self) -> Any:
+            from search.bootstrap import Medley
             from web import create_app
 
-            return create_app(read())
+            medley = Medley.open(read())
+            medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
+            return create_app(medley)
 
     Gateway().run()
