@@ -19,9 +19,10 @@ from mappings.collection import load
 from mappings.documents import Access, Document, Passage, Section
 from mappings.errors import Conflict, InvalidInput, NotFound, Unavailable
 from search.engines.embedded.engine import EmbeddedEngine
-from search.engines.embedded.layout import exclusive, is_full, split_index, write_atomic
+from search.engines.embedded.layout import exclusive, is_full, write_atomic
 from search.engines.embedded.sidecar import SlotReader, SlotWriter
 from search.engines.embedded.store import EmbeddedStore
+from search.engines.names import split_index
 from search.protocols import IndexEntry, LegsRequest, LexicalQuery
 from workers.ingest import ingest, verify
 

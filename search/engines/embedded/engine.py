@@ -23,8 +23,6 @@ from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
     index_folder,
-    index_name,
-    split_index,
     sync_folder,
     translated,
     write_atomic,
@@ -34,6 +32,7 @@ from search.engines.embedded.reader import Reader
 from search.engines.embedded.schema import Description, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
+from search.engines.names import index_name, split_index
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _POINTER = "published.json"

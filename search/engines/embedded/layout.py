@@ -8,16 +8,15 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
+from mappings.errors import Conflict, MedleyError, Unavailable
+from search.engines.names import check_collection, split_index
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_WORDS: Final = (
     "no space left",
@@ -32,24 +31,7 @@ _FULL_WORDS: Final = (
 
 def collection_folder(home: Path, collection: str) -> Path:
     """The folder of a collection, existing or not. Raises `InvalidInput` for a name that can be no folder."""
-    if not _NAME.fullmatch(collection):
-        raise InvalidInput(
-            f"{collection[:80]!r} is no collection name: letters, digits, '_' and '-', at most 100", field="collection"
-        )
-    return home / "collections" / collection
-
-
-def index_name(collection: str, generation: int) -> str:
-    """The name of one generation of a collection's index."""
-    return f"{collection}-{generation}"
-
-
-def split_index(index: str) -> tuple[str, int]:
-    """(collection, generation) of an index name. Raises `NotFound`, since no such index can exist."""
-    collection, _, generation = index.rpartition("-")
-    if not (_NAME.fullmatch(collection) and generation.isascii() and generation.isdigit()):
-        raise NotFound(f"there is no index {index[:120]!r}", field="index")
-    return collection, int(generation)
+    return home / "collections" / check_collection(collection)
 
 
 def index_folder(home: Path, index: str) -> Path:

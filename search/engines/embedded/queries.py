@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeVar
@@ -12,9 +11,9 @@ from tantivy import Occur, Query
 
 from mappings.collection import FieldType
 from mappings.documents import Access
-from mappings.errors import InvalidInput
-from search.engines.embedded.codec import encodable
+from search.engines.codec import encodable
 from search.engines.embedded.schema import column
+from search.engines.values import check_range, field_kind, filter_value, range_bound
 from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
 
@@ -76,10 +75,7 @@ class Compiler:
 
     def field_kind(self, name: str) -> FieldType:
         """The type of a field. Raises `InvalidInput` for one that this index does not hold."""
-        if name not in self._fields:
-            known = ", ".join(sorted(self._fields)) or "none"
-            raise InvalidInput(f"this index has no field {name!r}; it has {known}", field=name)
-        return self._fields[name]
+        return field_kind(self._fields, name)
 
     def _term(self, name: str, term: str, weight: float) -> Any:
         index_option = "position" if name in ("content", "rest") else "freq"
@@ -96,16 +92,15 @@ class Compiler:
     def _filter(self, item: Filter) -> Any:
         kind = self.field_kind(item.name)
         if isinstance(item, Terms):
-            values = [_value(item.name, kind, value) for value in item.values]
+            values = [_ordinal(filter_value(item.name, kind, value)) for value in item.values]
             return Query.term_set_query(self._schema, column(item.name), values)
         return self._range(item, kind)
 
     def _range(self, item: Range, kind: FieldType) -> Any:
-        if kind == "keyword":
-            raise InvalidInput(
-                f"field {item.name!r} holds text and has no range; filter it by its values", field=item.name
-            )
-        low, high = (None if bound is None else _bound(item.name, kind, bound) for bound in (item.low, item.high))
+        check_range(item.name, kind)
+        low, high = (
+            None if bound is None else _ordinal(range_bound(item.name, kind, bound)) for bound in (item.low, item.high)
+        )
         if low is None and high is None:
             return Query.exists_query(column(item.name))
         tantivy_kind = Kind.Float if kind == "number" else Kind.Integer
@@ -135,19 +130,6 @@ def _summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
     return total
 
 
-def _value(name: str, kind: FieldType, value: str) -> str | float | int:
-    try:
-        if kind == "number":
-            return float(value) + 0.0
-        return date.fromisoformat(value).toordinal() if kind == "date" else encodable(value)
-    except ValueError:
-        wanted = "a number" if kind == "number" else "a date as in 2020-12-31"
-        raise InvalidInput(f"the filter on {name!r} takes {wanted}, not {value!r:.80}", field=name) from None
-
-
-def _bound(name: str, kind: FieldType, bound: float | date) -> float | int:
-    if kind == "date" and isinstance(bound, date):
-        return bound.toordinal()
-    if kind == "number" and not isinstance(bound, date) and not math.isnan(bound):
-        return float(bound) + 0.0
-    raise InvalidInput(f"the range of {name!r} takes {kind}s, not {bound!r:.80}", field=name)
+def _ordinal(value: str | float | date) -> str | float | int:
+    """Dates are day numbers in the word index."""
+    return value.toordinal() if isinstance(value, date) else value

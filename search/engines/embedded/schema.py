@@ -7,7 +7,6 @@ a document is counted once, through its first passage.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -20,15 +19,15 @@ import tantivy
 from mappings.analysis.words import tokens
 from mappings.collection import FieldType
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
-from mappings.errors import Conflict, InvalidInput, NotFound
-from search.engines.embedded.codec import encode_fields
+from mappings.errors import Conflict, NotFound
+from search.engines.codec import encode_fields
 from search.engines.embedded.layout import write_atomic
+from search.engines.values import indexable
 from search.protocols import IndexEntry
 
 FORM: Final = 2
 """The version of the files' form; another one is refused."""
 
-MAX_KEYWORD_BYTES: Final = 8_191
 _ANALYZER: Final = "gaps"
 _GAP: Final = "\x01"
 _BETWEEN: Final = f" {' '.join([_GAP] * 8)} "
@@ -168,22 +167,4 @@ def _shown(passage: Passage, fields: Mapping[str, FieldValue]) -> bytes:
 
 def indexed(name: str, kind: FieldType, value: FieldValue) -> list[Any]:
     """A field's value as the word index takes it. Raises `InvalidInput` when it is not of the field's type."""
-    if kind == "keyword":
-        return _keywords(name, value)
-    if kind == "date":
-        if not isinstance(value, date):
-            raise InvalidInput(f"field {name!r} takes a date, not {value!r:.80}", field=name)
-        return [value.toordinal()]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInput(f"field {name!r} takes a finite number, not {value!r:.80}", field=name)
-    return [float(value) + 0.0]
-
-
-def _keywords(name: str, value: FieldValue) -> list[str]:
-    values = value if isinstance(value, tuple) else (value,)
-    for item in values:
-        if not isinstance(item, str):
-            raise InvalidInput(f"field {name!r} takes text, not {item!r:.80}", field=name)
-        if len(item.encode(errors="replace")) > MAX_KEYWORD_BYTES:
-            raise InvalidInput(f"field {name!r} takes at most {MAX_KEYWORD_BYTES:,} bytes", field=name)
-    return sorted({str(item) for item in values})
+    return [item.toordinal() if isinstance(item, date) else item for item in indexable(name, kind, value)]

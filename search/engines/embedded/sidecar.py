@@ -15,8 +15,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mappings.errors import ModelError
-
 Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
@@ -65,16 +63,6 @@ def quantise(vectors: NDArray[np.float32]) -> tuple[Rows, Rows, Rows]:
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scale = np.where(largest > 0, largest / _LEVELS, 1.0).astype(np.float32)
     return vectors.astype(np.float16), np.rint(vectors / scale).astype(np.int8), scale
-
-
-def check_vectors(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
-    """Raise `ModelError` unless `vectors` is (rows, dimension) and finite."""
-    if vectors.shape != (rows, dimension):
-        raise ModelError(
-            f"{field}: vectors have the shape {vectors.shape}, the index holds ({rows}, {dimension})", field=field
-        )
-    if not np.isfinite(vectors).all():
-        raise ModelError(f"{field}: the encoder gave a vector that is not finite", field=field)
 
 
 class SlotReader:

@@ -14,12 +14,12 @@ import orjson
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage, parse_passage_id
-from mappings.errors import ModelError
-from search.engines.embedded.codec import decode_fields
+from search.engines.codec import decode_fields
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import Compiler
 from search.engines.embedded.schema import Description, column
 from search.engines.embedded.sidecar import SlotReader
+from search.engines.values import check_query_vector
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
 
@@ -136,14 +136,7 @@ class Snapshot:
         return self._gather(fetch, request.documents, int(request.documents * spread) + 10)
 
     def _dense(self, name: str, vector: NDArray[np.float32], allowed: NDArray[np.int64], documents: int) -> Ranking:
-        dimension = self.description.dimensions.get(name)
-        if dimension is None:
-            known = ", ".join(self.description.encoders) or "none"
-            raise ModelError(f"index {self.meta.index} has no vectors {name!r}; it has {known}", field=name)
-        if vector.shape != (dimension,):
-            raise ModelError(
-                f"{name}: the query vector has the shape {vector.shape}, the index ({dimension},)", field=name
-            )
+        check_query_vector(self.meta.index, self.description.dimensions, name, vector)
 
         def fetch(limit: int) -> Hits:
             slots, scores = nearest(self._slots.vectors[name], allowed, vector, limit)

@@ -19,7 +19,7 @@ from typing import Final
 
 from mappings.documents import Document, check_id
 from mappings.errors import Conflict, MedleyError, Unavailable
-from search.engines.embedded import codec
+from search.engines import codec
 from search.engines.embedded.layout import is_full
 from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
 

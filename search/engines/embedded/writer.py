@@ -13,7 +13,8 @@ import tantivy
 from mappings.errors import InvalidInput, NotFound, Unavailable
 from search.engines.embedded.layout import exclusive, translated, unavailable
 from search.engines.embedded.schema import Description, open_index, records
-from search.engines.embedded.sidecar import SlotWriter, check_vectors
+from search.engines.embedded.sidecar import SlotWriter
+from search.engines.values import check_vectors
 from search.protocols import IndexEntry
 
 _HEAP_BYTES: Final = 64_000_000

@@ -1,0 +1,95 @@
+"""Field values and vectors checked before an engine takes them, so that every engine refuses the same with the same words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mappings.collection import FieldType
+from mappings.documents import FieldValue
+from mappings.errors import InvalidInput, ModelError
+from search.engines.codec import encodable
+
+MAX_KEYWORD_BYTES: Final = 8_191
+
+
+def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
+    """The type of an index's field. Raises `InvalidInput` for one that the index does not hold."""
+    if name not in fields:
+        known = ", ".join(sorted(fields)) or "none"
+        raise InvalidInput(f"this index has no field {name!r}; it has {known}", field=name)
+    return fields[name]
+
+
+def indexable(name: str, kind: FieldType, value: FieldValue) -> list[str] | list[float] | list[date]:
+    """A document's value as an index takes it. Raises `InvalidInput` when it is not of the field's type."""
+    if kind == "keyword":
+        return _keywords(name, value)
+    if kind == "date":
+        if not isinstance(value, date):
+            raise InvalidInput(f"field {name!r} takes a date, not {value!r:.80}", field=name)
+        return [value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(f"field {name!r} takes a finite number, not {value!r:.80}", field=name)
+    return [float(value) + 0.0]
+
+
+def _keywords(name: str, value: FieldValue) -> list[str]:
+    values = value if isinstance(value, tuple) else (value,)
+    for item in values:
+        if not isinstance(item, str):
+            raise InvalidInput(f"field {name!r} takes text, not {item!r:.80}", field=name)
+        if len(item.encode(errors="replace")) > MAX_KEYWORD_BYTES:
+            raise InvalidInput(f"field {name!r} takes at most {MAX_KEYWORD_BYTES:,} bytes", field=name)
+    return sorted({str(item) for item in values})
+
+
+def filter_value(name: str, kind: FieldType, value: str) -> str | float | date:
+    """A filter's value, given as text, in the field's type. Raises `InvalidInput`."""
+    try:
+        if kind == "number":
+            return float(value) + 0.0
+        return date.fromisoformat(value) if kind == "date" else encodable(value)
+    except ValueError:
+        wanted = "a number" if kind == "number" else "a date as in 2020-12-31"
+        raise InvalidInput(f"the filter on {name!r} takes {wanted}, not {value!r:.80}", field=name) from None
+
+
+def check_range(name: str, kind: FieldType) -> None:
+    """Raise `InvalidInput` for a range over text."""
+    if kind == "keyword":
+        raise InvalidInput(f"field {name!r} holds text and has no range; filter it by its values", field=name)
+
+
+def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date:
+    """A bound of a range over a field of `kind`. Raises `InvalidInput`."""
+    if kind == "date" and isinstance(bound, date):
+        return bound
+    if kind == "number" and not isinstance(bound, date) and not math.isnan(bound):
+        return float(bound) + 0.0
+    raise InvalidInput(f"the range of {name!r} takes {kind}s, not {bound!r:.80}", field=name)
+
+
+def check_vectors(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
+    """Raise `ModelError` unless `vectors` is (rows, dimension) and finite."""
+    if vectors.shape != (rows, dimension):
+        raise ModelError(
+            f"{field}: vectors have the shape {vectors.shape}, the index holds ({rows}, {dimension})", field=field
+        )
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"{field}: the encoder gave a vector that is not finite", field=field)
+
+
+def check_query_vector(index: str, dimensions: Mapping[str, int], name: str, vector: NDArray[np.float32]) -> None:
+    """Raise `ModelError` unless `index` has the vector field `name` in the query vector's dimension."""
+    dimension = dimensions.get(name)
+    if dimension is None:
+        known = ", ".join(dimensions) or "none"
+        raise ModelError(f"index {index} has no vectors {name!r}; it has {known}", field=name)
+    if vector.shape != (dimension,):
+        raise ModelError(f"{name}: the query vector has the shape {vector.shape}, the index ({dimension},)", field=name)
