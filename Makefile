@@ -33,7 +33,7 @@ check: $(TEST)/.ready  ## lint, types, architecture, and the tests that need no 
 	$(TEST)/bin/ruff format --check .
 	$(TEST)/bin/mypy
 	$(TEST)/bin/lint-imports --no-cache
-	$(TEST)/bin/python -m pytest tests -m 'not slow and not torch and not browser and not data'
+	$(TEST)/bin/python -m pytest tests -m 'not slow and not torch and not browser and not opensearch and not data'
 
 evaluate: $(TEST)/.ready  ## print the tables of every suite (needs MEDLEY_DATA)
 	$(TEST)/bin/medley evaluate all

@@ -8,6 +8,7 @@ SERVING = [
     "gunicorn>=23,<27",
     "numkong>=7,<8",
     "numpy>=1.26,<3",
+    "opensearch-py>=3.0,<4",
     "orjson>=3.10,<4",
     "prometheus-client>=0.21,<1",
     "pyahocorasick>=2.1,<3",

@@ -56,7 +56,7 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named collection of one kind."""
+    """A named collection of one kind. `shards` and `replicas` are those of its indexes on OpenSearch."""
 
     name: str
     kind: str
@@ -74,6 +74,8 @@ class Collection:
     vectors: Mapping[str, str]
     fusion: Fusion
     reranking: Reranking
+    shards: int = 1
+    replicas: int | str = "0-1"
 
     def __post_init__(self) -> None:
         _one_of("passages.granularity", self.granularity, get_args(Granularity))
@@ -85,6 +87,12 @@ class Collection:
             raise ValueError(f"passages.max_words must be a whole number above 0, not {self.max_words!r}")
         if not isinstance(self.window_words, int) or self.window_words < 0:
             raise ValueError(f"passages.window_words must be a whole number, 0 for none, not {self.window_words!r}")
+        if not isinstance(self.shards, int) or self.shards < 1:
+            raise ValueError(f"opensearch.shards must be a whole number above 0, not {self.shards!r}")
+        if not _is_replicas(self.replicas):
+            raise ValueError(
+                f"opensearch.replicas must be a whole number, or a range such as '0-2', not {self.replicas!r}"
+            )
 
     @property
     def label(self) -> str:
@@ -95,6 +103,12 @@ class Collection:
     def facets(self) -> tuple[str, ...]:
         """The fields that the search page counts."""
         return tuple(name for name, item in self.fields.items() if item.facet)
+
+
+def _is_replicas(value: object) -> bool:
+    if isinstance(value, str):
+        return re.fullmatch(r"[0-9]-([0-9]|all)", value) is not None
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
@@ -150,4 +164,5 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         vectors=dict(data["vectors"]),
         fusion=Fusion(**data["fusion"]),
         reranking=Reranking(**data["rerank"]),
+        **data.get("opensearch", {}),
     )

@@ -72,11 +72,15 @@ class LegsRequest:
 
 @dataclass(frozen=True, slots=True)
 class LegsAnswer:
-    """Rankings by leg; total and facets count documents that match lexically under the filters."""
+    """Rankings by leg; total and facets count documents that match lexically under the filters.
+
+    `missing` gives, for each leg that the engine could not answer, the reason.
+    """
 
     rankings: Mapping[str, Ranking]
     total: Total
     facets: Facets
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +140,11 @@ class IndexWriter(Protocol):
         """Remove every version of these documents."""
         ...
 
-    def commit(self) -> None:
-        """Make all that was written durable and visible."""
+    def commit(self) -> Mapping[str, str]:
+        """Make all that was written durable and visible.
+
+        Documents that the index refused after all are named with the cause: none of their versions stands.
+        """
         ...
 
 
@@ -180,7 +187,10 @@ class IndexAdmin(Protocol):
         ...
 
     def dead(self, index: str) -> int:
-        """How many places of vectors a search reads in vain, since their passages were replaced or removed."""
+        """How many places of vectors a search reads in vain, since their passages were replaced or removed.
+
+        0 where the engine clears them away by itself.
+        """
         ...
 
 
@@ -270,7 +280,7 @@ class DocumentStore(Protocol):
         ...
 
     def forget(self, index: str) -> None:
-        """Drop the records of an index that is gone for good."""
+        """Drop the records of an index that is gone for good: its name is never used again, nor asked for."""
         ...
 
     def counts(self, index: str) -> StoreCounts:

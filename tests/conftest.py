@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("medley", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("medley")
+
+sys.path.append(str(Path(__file__).parent / "services"))
+import opensearch_node  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -19,6 +23,8 @@ def _missing(item: pytest.Item) -> str:
         return "torch is not installed: pip install -e '.[train]'"
     if item.get_closest_marker("browser") and not any(map(shutil.which, BROWSERS)):
         return "Chromium is not installed"
+    if item.get_closest_marker("opensearch") and opensearch_node.missing():
+        return f"no OpenSearch node: {opensearch_node.missing()}"
     if item.get_closest_marker("data") and not os.environ.get("MEDLEY_DATA"):
         return "MEDLEY_DATA is not set: no data sets to run on"
     return ""
@@ -36,3 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def data_folder() -> Path:
     """The folder of data sets, for tests marked `data`."""
     return Path(os.environ["MEDLEY_DATA"])
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory):
+    """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names; what a test makes there it takes away."""
+    if url := os.environ.get("MEDLEY_TEST_OPENSEARCH"):
+        yield opensearch_node.Running(url)
+        return
+    folder = tmp_path_factory.mktemp("opensearch")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)  # the node's user is another one than root
+    started = opensearch_node.Node(folder).start()
+    yield started
+    started.stop()

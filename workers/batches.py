@@ -109,8 +109,14 @@ def _process(target: Target, batch: Sequence[StoredDocument]) -> list[Outcome]:
     outcomes += _write(target, [stored for stored in batch if stored.document is not None])
     failed = [outcome.id for outcome in outcomes if outcome.state is State.FAILED]
     target.writer.remove(failed)  # an earlier version of what can't be indexed must not stay to be found
-    target.writer.commit()
-    return _settle(target, outcomes)
+    refused = target.writer.commit()
+    return _settle(target, [_refused(outcome, refused) for outcome in outcomes])
+
+
+def _refused(outcome: Outcome, causes: Mapping[str, str]) -> Outcome:
+    if outcome.id not in causes or outcome.state is State.FAILED:
+        return outcome
+    return Outcome(outcome.id, outcome.version, State.FAILED, cause=causes[outcome.id][:2_000])
 
 
 def _settle(target: Target, outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ from mappings.collection import Collection, load
 from mappings.documents import Access, FieldValue, Passage
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
+from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.engine import OpenSearchEngine
+from search.engines.opensearch.store import OpenSearchStore
 from search.protocols import IndexEntry, IndexMeta, LegsAnswer, LegsRequest, LexicalQuery
 
 DIMENSION = 8
@@ -30,6 +35,7 @@ class Backend:
 
     store: Any
     engine: Any
+    another_store: Callable[[], Any]
     collection: Collection = COLLECTION
 
     def index(self, entries: Sequence[IndexEntry], publish: bool = True) -> IndexMeta:
@@ -59,13 +65,33 @@ class Backend:
 
 def embedded(folder: Path) -> Backend:
     """The embedded engine in an empty folder."""
+    numbers = count(1)
     return Backend(
         store=EmbeddedStore(folder / "collections" / COLLECTION.name),
         engine=EmbeddedEngine(folder, lambda name: load(name, "abstracts")),
+        another_store=lambda: EmbeddedStore(folder / f"another-{next(numbers)}"),
     )
 
 
-BACKENDS: Mapping[str, Callable[[Path], Backend]] = {"embedded": embedded}
+def opensearch(url: str) -> Backend:
+    """The OpenSearch engine under a prefix of its own; who made it takes it away with `clear`."""
+    cluster = Cluster(Connection((url,), prefix=f"t{secrets.token_hex(5)}"))
+    numbers = count(1)
+    return Backend(
+        store=OpenSearchStore(cluster, COLLECTION.name),
+        engine=OpenSearchEngine(cluster, lambda name: load(name, "abstracts")),
+        another_store=lambda: OpenSearchStore(cluster, f"another-{next(numbers)}"),
+    )
+
+
+def clear(backend: Backend) -> None:
+    """Remove everything that the backend made on the cluster."""
+    cluster = backend.engine.cluster
+    cluster.write("DELETE", f"/{cluster.prefix}.*")
+    cluster.close()
+
+
+ENGINES = ("embedded", "opensearch")
 
 
 def axis(number: int, second: int | None = None) -> np.ndarray:

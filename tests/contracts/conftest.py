@@ -1,17 +1,34 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import pytest
-from backends import BACKENDS, Backend, random_drafts
+from backends import ENGINES, Backend, clear, embedded, opensearch, random_drafts
+
+PARAMS = [pytest.param(name, marks=[pytest.mark.opensearch] if name == "opensearch" else []) for name in ENGINES]
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def backend(request, tmp_path) -> Backend:
-    return BACKENDS[request.param](tmp_path)
+@contextmanager
+def opened(request: pytest.FixtureRequest, name: str, folder: Path) -> Iterator[Backend]:
+    if name == "embedded":
+        yield embedded(folder)
+        return
+    backend = opensearch(request.getfixturevalue("node").url)
+    yield backend
+    clear(backend)
 
 
-@pytest.fixture(scope="module", params=sorted(BACKENDS))
+@pytest.fixture(params=PARAMS)
+def backend(request, tmp_path) -> Iterator[Backend]:
+    with opened(request, request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def library(request, tmp_path_factory):
     """A backend with an index of 80 random documents: (backend, index name, drafts)."""
-    backend = BACKENDS[request.param](tmp_path_factory.mktemp("library"))
-    drafts = random_drafts(seed=7, count=80)
-    return backend, backend.index([draft.entry() for draft in drafts]).index, drafts
+    with opened(request, request.param, tmp_path_factory.mktemp("library")) as backend:
+        drafts = random_drafts(seed=7, count=80)
+        yield backend, backend.index([draft.entry() for draft in drafts]).index, drafts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -55,8 +55,8 @@ class EmbeddedWriter:
             for document in documents:
                 self._words.delete_documents_by_term("document", document)
 
-    def commit(self) -> None:
-        """Make all that was written durable, then visible."""
+    def commit(self) -> Mapping[str, str]:
+        """Make all that was written durable, then visible. Refuses nothing: entries are checked when they are written."""
         with self._guarded():
             self._slots.sync()
             self._words.commit()
@@ -65,6 +65,7 @@ class EmbeddedWriter:
             self._words.wait_merging_threads()
             self._index.reload()
             self._words = self._open_words()
+        return {}
 
     def close(self) -> None:
         """Give up what was not committed, let running merges end, and release the files.

@@ -1,0 +1,114 @@
+"""A collection's whole index body for OpenSearch, as JSON: analysis, fields, vectors, and what the index says of itself.
+
+A passage is a document of the index; so is each further row of its vectors, since one document holds one vector a field.
+`kind` tells them apart: `document` (the first passage of a document), `passage` (every passage), `row`, `commit`.
+Terms in `rest` are those of a document's later passages, on its first one: a document is counted once, through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import Collection, FieldType
+
+SCHEMA_VERSION: Final = 1
+"""The version of this body; an index of another one is refused."""
+
+TEXT: Final = "medley_text"
+"""The analyzer of texts; see `mappings.analysis.words`, whose terms it gives."""
+
+TERMS: Final = "medley_terms"
+"""The analyzer of phrases of ready terms: cut at spaces, with a gap where a stop word stood."""
+
+GAP: Final = "\x01"
+MAX_KEYWORD_CHARACTERS: Final = 8_191
+
+_ANALYSIS: Final[dict[str, Any]] = {
+    "char_filter": {"medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]}},
+    "filter": {
+        "medley_stop": {"type": "stop", "stopwords": "_english_"},
+        "medley_stem": {"type": "stemmer", "language": "porter2"},
+        "medley_gap": {"type": "stop", "stopwords": [GAP]},
+    },
+    "analyzer": {
+        TEXT: {
+            "type": "custom",
+            "char_filter": ["medley_apostrophe"],
+            "tokenizer": "standard",
+            "filter": ["lowercase", "medley_stop", "medley_stem"],
+        },
+        TERMS: {"type": "custom", "tokenizer": "whitespace", "filter": ["medley_gap"]},
+    },
+}
+
+_KEYWORD: Final[dict[str, Any]] = {"type": "keyword", "ignore_above": MAX_KEYWORD_CHARACTERS}
+_UNSEARCHED: Final[dict[str, Any]] = {"type": "text", "index": False, "norms": False}
+_TYPES: Final[Mapping[FieldType, dict[str, Any]]] = {
+    "keyword": _KEYWORD,
+    "number": {"type": "double"},
+    "date": {"type": "date", "format": "strict_date"},
+}
+
+
+def index_body(collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int) -> dict[str, Any]:
+    """Settings and mappings of a new index. `encoders`: vector field -> (fingerprint, dimension)."""
+    return {"settings": _settings(collection), "mappings": _mappings(collection, encoders, generation)}
+
+
+def _settings(collection: Collection) -> dict[str, Any]:
+    replicas = collection.replicas
+    copies = {"auto_expand_replicas": replicas} if isinstance(replicas, str) else {"number_of_replicas": replicas}
+    # A commit refreshes; nothing becomes visible before, so that one answer never mixes two commits of a shard.
+    return {
+        "index": {"number_of_shards": collection.shards, **copies, "refresh_interval": "-1", "knn": True},
+        "analysis": _ANALYSIS,
+    }
+
+
+def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int) -> dict[str, Any]:
+    fields = {name: field.type for name, field in collection.fields.items()}
+    return {
+        "dynamic": "strict",
+        "_routing": {"required": True},
+        "_source": {"excludes": ["rest"]},
+        "_meta": {
+            "schema": SCHEMA_VERSION,
+            "collection": collection.name,
+            "generation": generation,
+            "encoders": {
+                name: {"fingerprint": fingerprint, "dimension": size} for name, (fingerprint, size) in encoders.items()
+            },
+            "analysis": ANALYSIS_VERSION,
+            "windows": collection.window_words,
+            "fields": fields,
+        },
+        "properties": {
+            "kind": _KEYWORD,
+            "passage": _KEYWORD,
+            "document": _KEYWORD,
+            "version": {"type": "long"},
+            "ordinal": {"type": "integer"},
+            "row": {"type": "integer"},
+            "labels": _KEYWORD,
+            "content": {"type": "text", "analyzer": TEXT},
+            "rest": {"type": "text", "analyzer": TEXT, "norms": False},
+            "title": {"type": "text", "analyzer": TEXT, "index_options": "freqs", "copy_to": "content"},
+            "heading": {"type": "text", "analyzer": TEXT, "index_options": "freqs", "copy_to": "content"},
+            "text": {**_UNSEARCHED, "copy_to": "content"},
+            "also": {**_UNSEARCHED, "copy_to": "content"},
+            "context": _UNSEARCHED,
+            "shown": {"type": "object", "enabled": False},
+            "commit": {"type": "long"},
+            "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
+            "vectors": {"properties": {name: _vector(size) for name, (_, size) in encoders.items()}},
+        },
+    }
+
+
+def _vector(dimension: int) -> dict[str, Any]:
+    # Unit vectors, so the inner product is the cosine. Lucene's engine filters inside the search of its graph, and
+    # needs no native library; faiss is the default of the plugin, so it must be said.
+    method = {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16, "ef_construction": 100}}
+    return {"type": "knn_vector", "dimension": dimension, "space_type": "innerproduct", "method": method}

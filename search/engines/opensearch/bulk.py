@@ -1,0 +1,130 @@
+"""Bulk writing: chunks of bounded size over a few connections, repeated item by item while the cluster is busy."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from mappings.errors import MedleyError, Unavailable
+from search.engines.opensearch.client import WRITE_SECONDS, Cluster
+from search.engines.opensearch.errors import BUSY, of_answer
+
+CHUNK_BYTES: Final = 4_000_000
+CHUNK_ACTIONS: Final = 2_000
+CONNECTIONS: Final = 4
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An entry to be put under its id, or removed where `source` is None."""
+
+    id: str
+    route: str
+    source: bytes | None = None
+
+    def lines(self) -> bytes:
+        """The action as `_bulk` takes it."""
+        head = {"_id": self.id, "routing": self.route}
+        if self.source is None:
+            return orjson.dumps({"delete": head}) + b"\n"
+        return b"%s\n%s\n" % (orjson.dumps({"index": head}), self.source)
+
+
+Group = Sequence[Action]
+"""The actions of one document, sent in order."""
+
+
+def send(cluster: Cluster, index: str, groups: Sequence[Group]) -> dict[str, str]:
+    """Carry out every group; route -> cause for those that the index refused. Raises `Unavailable` after two minutes."""
+    chunks = list(_chunks(groups))
+    if len(chunks) < 2:
+        return _merged([_send_chunk(cluster, index, chunk) for chunk in chunks])
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        return _merged(list(pool.map(lambda chunk: _send_chunk(cluster, index, chunk), chunks)))
+
+
+def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:
+    return {route: cause for found in causes for route, cause in found.items()}
+
+
+def _chunks(groups: Sequence[Group]) -> Iterator[list[tuple[Action, bytes]]]:
+    """Whole groups together, up to a bound; a group above it alone."""
+    chunk: list[tuple[Action, bytes]] = []
+    size = 0
+    for group in groups:
+        lines = [(action, action.lines()) for action in group]
+        own = sum(len(line) for _, line in lines)
+        if chunk and (size + own > CHUNK_BYTES or len(chunk) + len(lines) > CHUNK_ACTIONS):
+            yield chunk
+            chunk, size = [], 0
+        chunk += lines
+        size += own
+    if chunk:
+        yield chunk
+
+
+def _send_chunk(cluster: Cluster, index: str, chunk: list[tuple[Action, bytes]]) -> dict[str, str]:
+    """Send a chunk, then again what was put off, in the same order; a large one in parts, one after the other."""
+    causes: dict[str, str] = {}
+    until, pause = time.monotonic() + WRITE_SECONDS, _FIRST_PAUSE
+    while chunk:
+        put_off: list[tuple[Action, bytes]] = []
+        for part in _parts(chunk):
+            put_off += _send_part(cluster, index, part, causes)
+        if put_off and time.monotonic() > until:
+            raise Unavailable(
+                f"OpenSearch at {cluster.where} was too busy for {WRITE_SECONDS:.0f} s; {len(put_off):,} entries are "
+                "not written yet, nothing accepted is lost"
+            )
+        chunk = put_off
+        if chunk:
+            time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 — no secret depends on it
+            pause = min(2 * pause, _LONGEST_PAUSE)
+    return causes
+
+
+def _parts(chunk: Sequence[tuple[Action, bytes]]) -> Iterator[list[tuple[Action, bytes]]]:
+    part: list[tuple[Action, bytes]] = []
+    size = 0
+    for action, line in chunk:
+        if part and size + len(line) > 2 * CHUNK_BYTES:
+            yield part
+            part, size = [], 0
+        part.append((action, line))
+        size += len(line)
+    yield part
+
+
+def _send_part(
+    cluster: Cluster, index: str, part: list[tuple[Action, bytes]], causes: dict[str, str]
+) -> list[tuple[Action, bytes]]:
+    """What was put off; an item that the index will never take is named in `causes`, by its document."""
+    answer = cluster.write("POST", f"/{index}/_bulk", b"".join(line for _, line in part))
+    if not answer["errors"]:
+        return []
+    put_off = []
+    for (action, line), item in zip(part, answer["items"], strict=True):
+        outcome = next(iter(item.values()))
+        if "error" not in outcome:
+            continue
+        if outcome["status"] in BUSY:
+            put_off.append((action, line))
+            continue
+        error = of_answer(outcome["status"], outcome, cluster.where)
+        if not _own_fault(error):
+            raise error
+        causes[action.route] = error.message
+    return put_off
+
+
+def _own_fault(error: MedleyError) -> bool:
+    """Whether the entry is at fault, not the index or the cluster."""
+    return error.status == 400

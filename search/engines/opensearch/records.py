@@ -1,0 +1,115 @@
+"""One version of a document as OpenSearch holds it: an entry for each passage, and one for each further row of its vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from mappings.collection import FieldType
+from mappings.documents import EVERY_LABEL, FieldValue, Passage
+from mappings.errors import InvalidInput
+from search.engines.codec import decode_fields, encode_fields
+from search.engines.values import indexable
+from search.protocols import IndexEntry
+
+COMMIT_ID: Final = "commit"
+COMMIT_ROUTE: Final = "commit"
+_LONGEST_ID: Final = 440
+# OpenSearch takes ids of 512 bytes; a document's own may be as long, without the numbers behind it.
+
+
+def places(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(passage, row) of every entry; row 0 is the passage's own."""
+    for ordinal, count in enumerate(rows):
+        for row in range(count):
+            yield ordinal, row
+
+
+def entry_ids(entry: IndexEntry) -> list[str]:
+    """The ids of a version's entries, in the order of `places`."""
+    return [entry_id(entry.document, entry.version, *place) for place in places(entry.rows)]
+
+
+def entry_id(document: str, version: int, ordinal: int, row: int) -> str:
+    """The `_id` of an entry: the passage's id, with `/row` behind it for a further row."""
+    return f"{safe_id(document)}@{version}#{ordinal}" + (f"/{row}" if row else "")
+
+
+def safe_id(identifier: str) -> str:
+    """`identifier`, or its hash where it is too long for an `_id` with something behind it."""
+    raw = identifier.encode()
+    return identifier if len(raw) <= _LONGEST_ID else f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str]) -> list[bytes]:
+    """The entries of a version as JSON, in the order of `places`. Raises `InvalidInput` for what can't be indexed."""
+    shared = {
+        "document": entry.document,
+        "version": entry.version,
+        "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else [],
+        "fields": {
+            name: _plain(indexable(name, kind, entry.fields[name]))
+            for name, kind in fields.items()
+            if name in entry.fields
+        },
+    }
+    # Rounded as the embedded engine's are, so that both give the same scores.
+    stacked = {name: entry.vectors[name].astype(np.float16).astype(np.float32) for name in vectors}
+    made = []
+    try:
+        for start, (ordinal, row) in enumerate(places(entry.rows)):
+            own = {"vectors": {name: rows[start] for name, rows in stacked.items()}, "ordinal": ordinal, "row": row}
+            own["passage"] = entry.passages[ordinal].id
+            own |= {"kind": ["row"]} if row else _passage(entry, ordinal)
+            made.append(orjson.dumps(shared | own, option=orjson.OPT_SERIALIZE_NUMPY))
+    except orjson.JSONEncodeError as error:
+        raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error
+    return made
+
+
+def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
+    passage = entry.passages[ordinal]
+    content: dict[str, Any] = {
+        "kind": ["passage"],
+        "title": passage.title,
+        "heading": passage.heading,
+        "text": passage.text,
+        "also": passage.also,
+        "context": passage.context,
+    }
+    if ordinal == 0:
+        content |= {
+            "kind": ["document", "passage"],
+            "rest": _rest(entry.passages),
+            "shown": encode_fields(entry.fields),
+        }
+    return content
+
+
+def _rest(passages: Sequence[Passage]) -> list[str]:
+    """The texts of the second and later passages; a title that is the first passage's own is not repeated."""
+    texts: list[str] = []
+    for passage in passages[1:]:
+        title = () if passage.title == passages[0].title else (passage.title,)
+        texts.extend(text for text in (*title, passage.heading, passage.text, passage.also) if text)
+    return texts
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    return [value.isoformat() if isinstance(value, date) else value for value in values]
+
+
+def passage_of(source: Mapping[str, Any]) -> Passage:
+    """The passage that an entry was made from."""
+    names = ("document", "version", "ordinal", "title", "heading", "text", "context")
+    return Passage(*(source[name] for name in names))
+
+
+def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:
+    """The fields of the document that a first passage was made from."""
+    return decode_fields(source.get("shown") or {})

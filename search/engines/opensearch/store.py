@@ -1,0 +1,337 @@
+"""The durable store of one collection on the cluster: raw documents, the newest version of each, and states by index.
+
+Three indexes. `versions` holds raw documents, written once each. `documents` holds a head for each document: its newest
+version, and in `settled` the indexes that this version was carried out in; whoever changes a head compares-and-sets.
+`states` holds the record of each document in each index. What is pending or failed is a query on heads.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mappings.documents import Document, check_id
+from search.engines import codec
+from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.records import safe_id
+from search.engines.opensearch.tables import Row, Table
+from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
+
+_CHUNK_DOCUMENTS: Final = 500
+_CHUNK_BYTES: Final = 8_000_000
+_PAGE: Final = 5_000
+_MARKS: Final = 8
+# A head remembers the newest indexes that its version is settled in; older ones are dropped long since.
+
+_HEAD: Final[dict[str, Any]] = {
+    "id": {"type": "keyword"},
+    "turn": {"type": "long"},
+    "deleted": {"type": "boolean"},
+    "settled": {"type": "keyword"},
+    "failed": {"type": "keyword"},
+}
+_STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"type": "integer"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest version of a document. `turn` is the order of acceptance; a tombstone has no `hash`."""
+
+    id: str
+    version: int = 0
+    turn: int = 0
+    hash: str | None = None
+    settled: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is a tombstone."""
+        return self.hash is None
+
+    @property
+    def raw(self) -> str:
+        """The id of its raw document: by its hash too, so that two that race for a version never share one."""
+        return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
+
+    def source(self) -> dict[str, Any]:
+        """The head as it is kept."""
+        return {name: getattr(self, name) for name in ("id", "version", "turn", "hash", "settled", "failed", "deleted")}
+
+    def settle(self, index: str, failed: bool) -> Head:
+        """The head with this version carried out in `index`, or failed there."""
+        others = tuple(name for name in self.settled if name != index)
+        failures = tuple(name for name in self.failed if name != index)
+        return replace(
+            self, settled=(*others, index)[-_MARKS:], failed=(*failures, index)[-_MARKS:] if failed else failures
+        )
+
+    def reopen(self, index: str) -> Head:
+        """The head with this version waiting again for `index`."""
+        return replace(
+            self,
+            settled=tuple(name for name in self.settled if name != index),
+            failed=tuple(name for name in self.failed if name != index),
+        )
+
+
+def head_of(row: Row, identifier: str) -> Head:
+    """The head in a row; version 0 of a document that was never there."""
+    if row.source is None:
+        return Head(identifier)
+    kept = row.source
+    return Head(kept["id"], kept["version"], kept["turn"], kept["hash"], tuple(kept["settled"]), tuple(kept["failed"]))
+
+
+class OpenSearchStore:
+    """A `DocumentStore` in three indexes of the cluster; threads and processes share it."""
+
+    def __init__(self, cluster: Cluster, collection: str, shards: int = 1) -> None:
+        def table(name: str, properties: dict[str, Any]) -> Table:
+            return Table(cluster, cluster.name("store", collection, name), properties, shards)
+
+        self._heads = table("documents", _HEAD)
+        self._raws = table("versions", {})
+        self._states = table("states", _STATE)
+        self._turn = 0
+        self._lock = threading.Lock()
+
+    def put(self, documents: Iterable[Document]) -> Sequence[Accepted]:
+        """Give each document its next version, a few hundred at a time; the same content changes nothing.
+
+        An error in the middle leaves every earlier part accepted; putting all again is harmless.
+        """
+        accepted: list[Accepted] = []
+        for chunk in _chunks((document.id, codec.dump(document)) for document in documents):
+            accepted += self._change(chunk)
+        return accepted
+
+    def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
+        """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
+        accepted: list[Accepted] = []
+        for chunk in _batches([(codec.encodable(identifier), None) for identifier in ids], _CHUNK_DOCUMENTS):
+            accepted += self._change(chunk)
+        return accepted
+
+    def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """The newest version of each id that is known, tombstones included."""
+        found: dict[str, StoredDocument] = {}
+        for chunk in _batches(list(map(codec.encodable, ids)), _CHUNK_DOCUMENTS):
+            heads = [head for head, _ in self._read(chunk).values() if head.version]
+            raws = self._raws.read([head.raw for head in heads if not head.deleted])
+            for head in heads:
+                document = None if head.deleted else _document(raws[head.raw])
+                found[head.id] = StoredDocument(head.id, head.version, document)
+        return found
+
+    def pending(self, index: str, limit: int) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance."""
+        query = {"bool": {"must_not": [{"term": {"settled": index}}]}}
+        return [(head.id, head.version) for head in self._search(query, "turn", limit)]
+
+    def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
+        """Compare-and-set: a record is taken only while its version is still the newest.
+
+        Attempts at a version are counted here; the number in the record is not read.
+        """
+        taken: list[bool] = []
+        for chunk in _batches(records, _CHUNK_DOCUMENTS):
+            taken += self._settle(index, chunk)
+        return taken
+
+    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
+        """The records of newest versions in one state, by id; documents without a record are `received`."""
+        settled, failed = {"term": {"settled": index}}, {"term": {"failed": index}}
+        query = {
+            State.RECEIVED: {"bool": {"must_not": [settled]}},
+            State.FAILED: {"bool": {"filter": [settled, failed]}},
+            State.INDEXED: {"bool": {"filter": [settled], "must_not": [failed]}},
+        }[state]
+        heads = self._search(query, "id", limit)
+        kept = self._states.read([_state_id(index, head.id) for head in heads])
+        return [_record(head, state, kept[_state_id(index, head.id)]) for head in heads]
+
+    def retry(self, index: str) -> int:
+        """Put every failed document back to `received`; how many there were."""
+        query = {"bool": {"filter": [{"term": {"failed": index}}]}}
+        heads = self._search(query, "id", None)
+        for chunk in _batches([head.id for head in heads], _CHUNK_DOCUMENTS):
+            self._alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
+        return len(heads)
+
+    def counts(self, index: str) -> StoreCounts:
+        """How many documents stand where; tombstones are counted apart, wherever they stand."""
+        deleted, settled, failed = (
+            {"term": {"deleted": True}},
+            {"term": {"settled": index}},
+            {"term": {"failed": index}},
+        )
+        groups: dict[str, dict[str, Any]] = {
+            "deleted": {"filter": [deleted]},
+            State.RECEIVED.value: {"must_not": [deleted, settled]},
+            State.FAILED.value: {"filter": [settled, failed], "must_not": [deleted]},
+            State.INDEXED.value: {"filter": [settled], "must_not": [deleted, failed]},
+        }
+        body = {"size": 0, "aggs": {name: {"filter": {"bool": clauses}} for name, clauses in groups.items()}}
+        found = self._heads.search(body)["aggregations"]
+        states = {state: found[state.value]["doc_count"] for state in State if found[state.value]["doc_count"]}
+        return StoreCounts(documents=sum(states.values()), deleted=found["deleted"]["doc_count"], states=states)
+
+    def recorded(self, index: str) -> tuple[int, int]:
+        """(documents, passages) that `index` holds by its records, also of versions superseded since."""
+        standing = [{"term": {"index": index}}, {"range": {"passages": {"gt": 0}}}]
+        body = {
+            "size": 0,
+            "track_total_hits": True,
+            "query": {"bool": {"filter": standing}},
+            "aggs": {"passages": {"sum": {"field": "passages"}}},
+        }
+        found = self._states.search(body)
+        return found["hits"]["total"]["value"], int(found["aggregations"]["passages"]["value"])
+
+    def forget(self, index: str) -> None:
+        """Drop the states of an index that is gone for good."""
+        self._states.remove({"term": {"index": index}})
+
+    # Steps
+
+    def _change(self, chunk: Sequence[tuple[str, bytes | None]]) -> list[Accepted]:
+        """Accept contents (None: a deletion) in order; what somebody else changed meanwhile is read and tried again."""
+        done: dict[int, Accepted] = {}
+        waiting = list(enumerate(chunk))
+        while waiting:
+            read = self._read([identifier for _, (identifier, _) in waiting])
+            heads = {identifier: head for identifier, (head, _) in read.items()}
+            raws: dict[str, dict[str, Any]] = {}
+            outcomes: dict[int, Accepted] = {}
+            for number, (identifier, content) in waiting:
+                head = heads[identifier]
+                made = self._next(head, content)
+                outcomes[number] = Accepted(identifier, made.version, made is not head)
+                if made is not head and content is not None:
+                    packed = base64.b64encode(codec.pack(content)).decode()
+                    raws[made.raw] = {"id": identifier, "version": made.version, "raw": packed}
+                heads[identifier] = made
+            self._raws.put(raws)
+            lost = self._write(
+                {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
+            )
+            done |= {number: item for number, item in outcomes.items() if item.id not in lost}
+            waiting = [(number, item) for number, item in waiting if item[0] in lost]
+        return [done[number] for number in range(len(chunk))]
+
+    def _next(self, head: Head, content: bytes | None) -> Head:
+        hashed = codec.digest(content).hex() if content is not None else None
+        if head.hash == hashed:
+            return head
+        return Head(head.id, head.version + 1, self._next_turn(), hashed)
+
+    def _next_turn(self) -> int:
+        with self._lock:
+            self._turn = max(self._turn + 1, time.time_ns() // 1_000)
+            return self._turn
+
+    def _settle(self, index: str, records: Sequence[StateRecord]) -> list[bool]:
+        newest: dict[str, bool] = {}
+        wanted = {record.id: record for record in records}
+        heads = self._read(list(wanted))
+        kept = self._states.read([_state_id(index, identifier) for identifier in wanted])
+        current = [record for record in records if 0 < record.version == heads[record.id][0].version]
+        # The record first: a kill in between leaves the document pending, and it is done again.
+        self._states.put(
+            {
+                _state_id(index, record.id): _state(index, record, kept[_state_id(index, record.id)])
+                for record in current
+            },
+            versions={_state_id(index, record.id): record.version for record in current},
+        )
+
+        def settled(head: Head) -> Head:
+            record = wanted[head.id]
+            newest[head.id] = head.version == record.version
+            return head.settle(index, record.state is State.FAILED) if newest[head.id] else head
+
+        self._alter([record.id for record in current], settled, heads)
+        return [newest.get(record.id, False) for record in records]
+
+    def _alter(
+        self, ids: Sequence[str], step: Callable[[Head], Head], read: Mapping[str, tuple[Head, Row]] | None = None
+    ) -> None:
+        """Put what `step` makes of each head in its place, again until nobody else came between."""
+        waiting, known = list(ids), read
+        while waiting:
+            known = known or self._read(waiting)
+            made = {name: (step(known[name][0]), known[name][1]) for name in waiting}
+            waiting = list(self._write({name: item for name, item in made.items() if item[0] != known[name][0]}))
+            known = None
+
+    def _read(self, ids: Sequence[str]) -> dict[str, tuple[Head, Row]]:
+        rows = self._heads.read([safe_id(identifier) for identifier in ids])
+        return {
+            identifier: (head_of(rows[safe_id(identifier)], identifier), rows[safe_id(identifier)])
+            for identifier in ids
+        }
+
+    def _write(self, heads: Mapping[str, tuple[Head, Row]]) -> set[str]:
+        """Compare-and-set heads against the rows that were read; the ids of those that somebody else changed."""
+        lost = self._heads.swap({safe_id(name): (head.source(), row) for name, (head, row) in heads.items()})
+        names = [name for name in heads if safe_id(name) in lost]
+        # An answer that was lost on its way makes a write of our own look like somebody else's.
+        return {name for name, (head, _) in self._read(names).items() if head != heads[name][0]} if names else set()
+
+    def _search(self, query: Mapping[str, Any], order: str, limit: int | None) -> list[Head]:
+        rows = self._heads.scan(query, order, limit, _PAGE)
+        return [head_of(row, row.source["id"]) for row in rows if row.source is not None]
+
+
+def _state_id(index: str, identifier: str) -> str:
+    return safe_id(f"{index}/{identifier}")
+
+
+def _state(index: str, record: StateRecord, kept: Row) -> dict[str, Any]:
+    before = kept.source or {}
+    attempts = before["attempts"] + 1 if before.get("version") == record.version else 1
+    return {
+        "index": index,
+        "id": record.id,
+        "version": record.version,
+        "state": record.state.value,
+        "passages": record.passages,
+        "attempts": attempts,
+        "cause": record.cause,
+    }
+
+
+def _record(head: Head, state: State, row: Row) -> StateRecord:
+    kept = row.source or {}
+    return StateRecord(
+        head.id, head.version, state, kept.get("passages", 0), kept.get("attempts", 0), kept.get("cause", "")
+    )
+
+
+def _document(row: Row) -> Document | None:
+    return codec.load(codec.unpack(base64.b64decode(row.source["raw"]))) if row.source else None
+
+
+def _chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes | None]]]:
+    """Cut by number and by bytes: a request holds neither thousands of documents nor many large ones."""
+    chunk: list[tuple[str, bytes | None]] = []
+    size = 0
+    for identifier, content in items:
+        check_id(identifier)
+        chunk.append((identifier, content))
+        size += len(content)
+        if len(chunk) >= _CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

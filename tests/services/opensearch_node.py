@@ -1,0 +1,222 @@
+"""A real OpenSearch node on this machine: laid out by Maven once, started as a user that is not root, stopped with us.
+
+`python tests/services/opensearch_node.py` starts one, prints its address and stops it at the end of input or at Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = "3.6.0"
+POM = Path(__file__).with_name("pom.xml")
+READY_SECONDS = 180.0
+NOBODY = 65534
+
+
+def java_home() -> Path | None:
+    """The Java that the node can run on, 21 or newer: `OPENSEARCH_JAVA_HOME`, `JAVA_HOME`, or one the system has."""
+    named = [Path(os.environ[name]) for name in ("OPENSEARCH_JAVA_HOME", "JAVA_HOME") if os.environ.get(name)]
+    return next((path for path in (*named, *sorted(Path("/usr/lib/jvm").glob("*"))) if _release(path) >= 21), None)
+
+
+def _release(home: Path) -> int:
+    try:
+        lines = (home / "release").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    version = next((line for line in lines if line.startswith("JAVA_VERSION=")), '="0"')
+    return int(version.split('"')[1].split(".")[0])
+
+
+def missing() -> str:
+    """What this machine lacks to run a node, in plain words; empty when nothing."""
+    if not shutil.which("mvn"):
+        return "Maven is not installed"
+    return "" if java_home() else "Java 21 or newer is not installed"
+
+
+def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
+    """The node's files, unpacked by Maven on first use; later runs find them in the cache."""
+    home = _cache() / "-".join(("opensearch", VERSION, *profiles))
+    if (home / ".complete").is_file():
+        return home
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".opensearch-", dir=home.parent))
+    command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-P{','.join(profiles)}", f"-Dout={aside}"]
+    ran = subprocess.run([*command, "process-resources"], capture_output=True, text=True)
+    if ran.returncode:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise RuntimeError(f"Maven could not lay out OpenSearch: {ran.stdout[-2000:]}{ran.stderr[-2000:]}")
+    for script in (aside / "bin").iterdir():
+        script.chmod(0o755)
+    (aside / ".complete").touch()
+    for folder, _, files in os.walk(aside):  # the user that runs the node reads them
+        os.chmod(folder, 0o755)
+        for name in files:
+            path = Path(folder, name)
+            path.chmod(path.stat().st_mode | 0o444)
+    aside.rename(home)
+    return home
+
+
+def _cache() -> Path:
+    # Root's own folders are closed to the user that runs the node.
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path("/var/cache") if os.getuid() == 0 else own) / "medley"
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Running:
+    """A node that somebody else started."""
+
+    url: str
+
+
+class Node:
+    """One node in a folder of its own, with what it holds; it can be killed and started again on the same port."""
+
+    def __init__(self, folder: Path, heap: str = "512m", settings: Mapping[str, str] | None = None) -> None:
+        self.home = lay_out()
+        self.folder = folder
+        self.port, self.transport = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._write_configuration(heap, settings or {})
+
+    def start(self, wait: bool = True) -> Node:
+        """Start the node; with `wait`, return when it takes requests."""
+        java = java_home()
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "OPENSEARCH_PATH_CONF": str(self.folder / "config"),
+            "OPENSEARCH_TMPDIR": str(self.folder / "tmp"),
+            "OPENSEARCH_JAVA_HOME": str(java),
+            "JAVA_HOME": str(java),
+        }
+        as_nobody = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.getuid() == 0 else []
+        # The kernel ends the node with the process that started it, also where that one is killed.
+        command = ["setpriv", *as_nobody, "--pdeathsig", "KILL", str(self.home / "bin" / "opensearch")]
+        with (self.folder / "logs" / "console.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder
+            )
+        if wait:
+            self.wait()
+        return self
+
+    def wait(self) -> None:
+        """Return when the node takes requests. Raises `RuntimeError` with the end of its log when it does not."""
+        until = time.monotonic() + READY_SECONDS
+        while time.monotonic() < until and self._process is not None and self._process.poll() is None:
+            if self._ready():
+                return
+            time.sleep(0.2)
+        log = (self.folder / "logs" / "console.log").read_text(errors="replace")[-4000:]
+        raise RuntimeError(f"the OpenSearch node did not start: {log}")
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Stop the node, and wait for its end."""
+        self._end(signal.SIGTERM)
+
+    def pause(self) -> None:
+        """Let it stand still, as a node does that is out of reach."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(how)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _ready(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=4s")
+            answer = connection.getresponse()
+            return answer.status == 200 and not json.loads(answer.read())["timed_out"]
+        except (OSError, ValueError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _write_configuration(self, heap: str, settings: Mapping[str, str]) -> None:
+        for name in ("config", "data", "logs", "tmp"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        logs, config = self.folder / "logs", self.folder / "config"
+        options = (self.home / "config" / "jvm.options").read_text(encoding="utf-8")
+        options = options.replace("logs/", f"{logs}/").replace("HeapDumpPath=data", f"HeapDumpPath={logs}")
+        options = options.replace("-Xms1g", f"-Xms{heap}").replace("-Xmx1g", f"-Xmx{heap}")
+        (config / "jvm.options").write_text(options, encoding="utf-8")
+        shutil.copy(self.home / "config" / "log4j2.properties", config)
+        lines = {
+            "cluster.name": "medley-tests",
+            "discovery.type": "single-node",
+            "network.host": "127.0.0.1",
+            "http.port": str(self.port),
+            "transport.port": str(self.transport),
+            "path.data": str(self.folder / "data"),
+            "path.logs": str(logs),
+            "cluster.routing.allocation.disk.threshold_enabled": "false",
+        }
+        text = "".join(f"{name}: {value}\n" for name, value in {**lines, **settings}.items())
+        (config / "opensearch.yml").write_text(text, encoding="utf-8")
+        if os.getuid() == 0:
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, NOBODY, NOBODY)
+
+
+def main() -> None:
+    """Run one node until the end of input."""
+    folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
+    folder.chmod(0o755)
+    node = Node(folder, heap=sys.argv[1] if len(sys.argv) > 1 else "1g")
+    try:
+        node.start()
+        sys.stdout.write(f"{node.url}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        node.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
