@@ -28,9 +28,9 @@ from search.evaluation.index import Fill, home, opened
 from search.evaluation.stages import ACCESS
 from search.evaluation.task import Task
 from search.evaluation.tasks import scifact
-from search.protocols import State
 from search.query import Query
 from search.settings import Settings, read
+from search.storage import State
 
 Report = dict[str, Any]
 Answer = Callable[[str], Any]

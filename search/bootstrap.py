@@ -21,15 +21,14 @@ from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.engines.embedded.engine import EmbeddedEngine
-from search.engines.embedded.layout import write_atomic
-from search.engines.embedded.store import EmbeddedStore
+from search.engines.opened import Engines, open_engines
 from search.parts import Parts
 from search.pipeline import search
-from search.protocols import Encoder, Reranker, StoredDocument
+from search.protocols import Encoder, Engine, Reranker
 from search.query import Query, Results
 from search.rerank import Anytime, Pace, ScoreCache
 from search.settings import Settings
+from search.storage import Catalogued, DocumentStore, StoredDocument
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 HASHING = "hashing-256"
@@ -41,8 +40,8 @@ class Medley:
     """One open Medley: collections, stores, engine and models, made when first needed and then kept."""
 
     settings: Settings
-    _collections: dict[str, tuple[tuple[int, ...], Collection]] = field(default_factory=dict)
-    _stores: dict[str, EmbeddedStore] = field(default_factory=dict)
+    _collections: dict[str, tuple[Catalogued, Collection]] = field(default_factory=dict)
+    _stores: dict[str, DocumentStore] = field(default_factory=dict)
     _encoders: dict[str, Encoder] = field(default_factory=dict)
     _rerankers: dict[str, Anytime | MedleyError] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -52,7 +51,7 @@ class Medley:
         """A Medley over `settings.home`, which is made when it is not there."""
         medley = cls(settings)
         medley.home.mkdir(parents=True, exist_ok=True)
-        medley.engine = EmbeddedEngine(medley.home, medley.collection)
+        medley.engines = open_engines(settings, medley.collection)
         medley.parts = Parts(
             engine=medley.engine,
             settings=settings,
@@ -63,7 +62,7 @@ class Medley:
         )
         return medley
 
-    engine: EmbeddedEngine = field(init=False)
+    engines: Engines = field(init=False)
     parts: Parts = field(init=False)
 
     @property
@@ -73,52 +72,47 @@ class Medley:
 
     # Collections
 
+    @property
+    def engine(self) -> Engine:
+        """What searches and administers the indexes."""
+        return self.engines.engine
+
     def names(self) -> list[str]:
         """The collections that were made here."""
-        return sorted(path.parent.name for path in self.home.glob("collections/*/collection.json"))
-
-    def folder(self, name: str) -> Path:
-        """Where a collection lives."""
-        if not NAME.fullmatch(name):
-            raise InvalidInput(
-                f"{name[:80]!r} is no collection name: lower-case letters, digits, '-' and '_', at most 63",
-                field="collection",
-            )
-        return self.home / "collections" / name
+        return list(self.engines.catalog.names())
 
     def create(self, name: str, kind: str | None = None) -> Collection:
         """Make a collection of a kind (its own name when none is given); again with the same kind changes nothing."""
-        made = kinds.load(name, kind, self.settings.collections)
-        file = self.folder(name) / "collection.json"
-        if file.is_file() and (present := self._kind(name)) != made.kind:
-            raise Conflict(f"the collection {name!r} is there already, of kind {present!r}", field="collection")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, json.dumps({"kind": made.kind}).encode())
+        made = kinds.load(check_name(name), kind, self.settings.collections)
+        present = self.engines.catalog.read(name)
+        if present is not None and present.kind != made.kind:
+            raise Conflict(f"the collection {name!r} is there already, of kind {present.kind!r}", field="collection")
+        if present is None:
+            self.engines.catalog.add(name, made.kind)
         return self.collection(name)
 
     def collection(self, name: str) -> Collection:
         """A collection with the settings and tuned weights that apply to it. Raises `NotFound`."""
-        folder = self.folder(name)
-        files = (folder / "collection.json", folder / "tuned.toml")
-        stamp = tuple(_changed(file) for file in files)
-        if not stamp[0]:
+        written = self.engines.catalog.read(check_name(name))
+        if written is None:
             known = ", ".join(self.names()) or "none yet"
             raise NotFound(f"there is no collection {name!r}; there are: {known}", field="collection")
         known_as = self._collections.get(name)
-        if known_as is None or known_as[0] != stamp:
-            loaded = with_tuned(kinds.load(name, self._kind(name), self.settings.collections), files[1])
-            known_as = self._collections[name] = (stamp, loaded)
+        if known_as is None or known_as[0] != written:
+            loaded = with_tuned(kinds.load(name, written.kind, self.settings.collections), written.tuned)
+            known_as = self._collections[name] = (written, loaded)
         return known_as[1]
 
-    def _kind(self, name: str) -> str:
-        return str(json.loads((self.folder(name) / "collection.json").read_text(encoding="utf-8"))["kind"])
+    def tune(self, name: str, weights: str) -> str:
+        """Keep measured weights (TOML) of a collection; where they stand now."""
+        return self.engines.catalog.tune(name, weights)
 
-    def store(self, name: str) -> EmbeddedStore:
+    def store(self, name: str) -> DocumentStore:
         """The durable documents of a collection."""
         with self._lock:
             if name not in self._stores:
                 self.collection(name)
-                self._stores[name] = EmbeddedStore(self.folder(name))
+                self._stores[name] = self.engines.store(name)
             return self._stores[name]
 
     # Models
@@ -218,23 +212,27 @@ class Medley:
         return stored
 
 
-def _changed(file: Path) -> int:
-    """When `file` was last changed, 0 when it is not there."""
-    try:
-        return file.stat().st_mtime_ns
-    except OSError:
-        return 0
+def check_name(name: str) -> str:
+    """`name`, when it can name a collection. Raises `InvalidInput`."""
+    if not NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:80]!r} is no collection name: lower-case letters, digits, '-' and '_', at most 63",
+            field="collection",
+        )
+    return name
 
 
-def with_tuned(collection: Collection, file: Path) -> Collection:
-    """The collection with the weights that `medley tune` left in `file`, if it did."""
-    if not file.is_file():
+def with_tuned(collection: Collection, weights: str) -> Collection:
+    """The collection with the weights that `medley tune` measured, if it did."""
+    if not weights:
         return collection
     try:
-        written = tomllib.loads(file.read_text(encoding="utf-8"))
-        return kinds.tuned(collection, written)
+        return kinds.tuned(collection, tomllib.loads(weights))
     except (tomllib.TOMLDecodeError, AttributeError, TypeError, ValueError) as error:
-        raise InvalidInput(f"{file} is not what `medley tune` writes: {error}", field="tuned.toml") from error
+        raise InvalidInput(
+            f"the weights of {collection.name!r} (tuned.toml) are not what `medley tune` writes: {error}",
+            field="tuned.toml",
+        ) from error
 
 
 def read_key(file: Path) -> bytes:

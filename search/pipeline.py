@@ -14,10 +14,10 @@ from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
 from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
 from search.parts import Found, Parts, Trace, deadline
-from search.protocols import IndexMeta, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import Query, Reranked, Results
 from search.rerank import Ranked, combine
-from search.understanding import understand
+from search.understanding import Understood, understand
 
 EVIDENCE_SHARE = 0.2
 """Part of the deadline kept for choosing the evidence sentences with the cross-encoder."""
@@ -35,7 +35,7 @@ def search(query: Query, parts: Parts) -> Results:
     if query.cursor:
         previous = verify(query.cursor, query, parts.key, parts.settings.cursor_minutes)
         return _next_page(query, parts, collection, previous, trace)
-    found = _find(query, parts, collection, None, parts.settings.window, trace)
+    found = _find_published(query, parts, collection, trace)
     ranked, scored = _rerank(query, parts, found, trace)
     groups = _groups(query, parts, found, ranked, trace)
     return page(query, parts, found, groups, Shown(reranked=scored), trace)
@@ -52,6 +52,15 @@ def check_fields(query: Query, collection: Collection) -> None:
             raise InvalidInput(
                 f"the collection {collection.name!r} has no field {name!r}; its fields are {known}", field=where
             )
+
+
+def _find_published(query: Query, parts: Parts, collection: Collection, trace: Trace) -> Found:
+    try:
+        return _find(query, parts, collection, None, parts.settings.window, trace)
+    except NotFound:
+        # The index was dropped between the naming and the asking: by now the collection names its successor.
+        trace.degraded.clear()
+        return _find(query, parts, collection, None, parts.settings.window, trace)
 
 
 def _find(query: Query, parts: Parts, collection: Collection, index: str | None, depth: int, trace: Trace) -> Found:
@@ -76,22 +85,25 @@ def _find(query: Query, parts: Parts, collection: Collection, index: str | None,
         filters=query.filters,
         facets=query.facets,
     )
-    key = (
-        meta.index,
-        meta.commit,
-        query.access.key,
-        understood,
-        request.filters,
-        request.facets,
-        depth,
-        tuple(vectors),
-    )
-    answer = parts.answers.get(key) or parts.answers.put(key, parts.engine.legs(request))
+    answer = _answer(request, meta, understood, parts)
+    trace.degraded += [f"the leg '{name}' is missing ({reason})" for name, reason in answer.missing.items()]
     trace.step("legs")
     fused = fuse(answer.rankings, collection.fusion)
     trace.step("fuse")
     full = any(len({item.document for item in ranking}) >= depth for ranking in answer.rankings.values())
     return Found(meta, collection, understood, answer, fused, full)
+
+
+def _answer(request: LegsRequest, meta: IndexMeta, understood: Understood, parts: Parts) -> LegsAnswer:
+    """The engine's answer, or the one it gave before; one with a leg missing is not kept."""
+    legs = tuple(request.vectors)
+    asked = (request.filters, request.facets, request.documents)
+    key = (meta.index, meta.commit, request.access.key, understood, asked, legs)
+    known = parts.answers.get(key)
+    if known is not None:
+        return known
+    answer = parts.engine.legs(request)
+    return answer if answer.missing else parts.answers.put(key, answer)
 
 
 def _encode(text: str, parts: Parts, meta: IndexMeta, trace: Trace) -> dict[str, Vectors]:

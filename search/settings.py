@@ -30,6 +30,18 @@ class Settings:
     data: Path | None = _setting(
         None, "folder of the data sets that training and evaluation read; empty: those are skipped"
     )
+    opensearch: str = _setting(
+        "", "addresses of an OpenSearch cluster, as https://host:9200, comma-separated; empty: the embedded engine"
+    )
+    opensearch_user: str = _setting("", "name that is shown to the cluster")
+    opensearch_password_file: Path | None = _setting(None, "file that holds the password of that name")
+    opensearch_api_key_file: Path | None = _setting(
+        None, "file that holds an API key, in the place of name and password"
+    )
+    opensearch_ca: Path | None = _setting(
+        None, "certificate of the authority that signed the cluster's own; empty: those that the system trusts"
+    )
+    opensearch_prefix: str = _setting("medley", "beginning of the name of every index on the cluster")
     encoder: str = _setting(
         "", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mappings.documents import Access
-from search.protocols import DocumentStore
+from search.storage import DocumentStore
 from web.links import State
 
 FILE: Final = Path(__file__).parent / "demo" / "queries.json"

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mappings.collection import Collection
 from mappings.documents import FieldValue
-from search.protocols import StoredDocument
 from search.query import Evidence, Hit, Results, Span
+from search.storage import StoredDocument
 
 Value = str | float | list[str]
 

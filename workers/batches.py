@@ -12,16 +12,8 @@ from mappings.analysis.passages import passages, windows
 from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import InvalidInput, MedleyError, ModelError
-from search.protocols import (
-    DocumentStore,
-    Encoder,
-    IndexEntry,
-    IndexWriter,
-    State,
-    StateRecord,
-    StoredDocument,
-    Vectors,
-)
+from search.protocols import Encoder, IndexEntry, IndexWriter, Vectors
+from search.storage import DocumentStore, State, StateRecord, StoredDocument
 
 BATCH: Final = 256
 """Documents that are written in one commit."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final
 
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
-from search.protocols import DocumentStore, Encoder, IndexAdmin, IndexMeta, SearchEngine, State, Vectors
+from search.protocols import Encoder, Engine, IndexMeta, Vectors
+from search.storage import DocumentStore, State
 from workers.batches import Known, Outcome, Progress, Target, drain
 
 __all__ = ["Engine", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
@@ -24,10 +25,6 @@ _HANDOVER_SECONDS: Final = 60.0
 _RETIRE_SECONDS: Final = 600.0
 _COMPACT_ABOVE: Final = 50_000
 _GRACE_SECONDS = 2.0
-
-
-class Engine(SearchEngine, IndexAdmin, Protocol):
-    """What ingestion needs: to write indexes, and to see what they hold."""
 
 
 def ingest(

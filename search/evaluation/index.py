@@ -28,8 +28,8 @@ MARK: Final = "corpus.json"
 
 
 def home(settings: Settings) -> Settings:
-    """The settings with the cache home of evaluation in the place of the user's."""
-    return replace(settings, home=settings.home / "evaluation")
+    """The settings with the cache home of evaluation, on the embedded engine, in the place of the user's."""
+    return replace(settings, home=settings.home / "evaluation", opensearch="")
 
 
 def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:

@@ -15,7 +15,6 @@ import numpy as np
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.engines.embedded.layout import write_atomic
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Measure, Values, parse, per_query
@@ -191,10 +190,3 @@ def toml(report: Mapping[str, Any]) -> str:
         f"weights = {{ {weights} }}",
     ]
     return "\n".join([*lines, *(["", "[rerank]", f"weight = {share:g}"] if share is not None else []), ""])
-
-
-def write(report: Mapping[str, Any], folder: Path) -> Path:
-    """Put the chosen weights in the place of the collection's `tuned.toml`; its path."""
-    file = folder / "tuned.toml"
-    write_atomic(file, toml(report).encode())
-    return file

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
-from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
 
 INDEX = "abstracts-1"
 

@@ -14,7 +14,7 @@ from mappings.collection import load
 from mappings.documents import Document, Section
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
-from search.protocols import StoredDocument
+from search.storage import StoredDocument
 from workers import batches
 from workers import ingest as ingestion
 from workers.ingest import Outcome, ingest, rebuild

@@ -17,7 +17,8 @@ import pytest
 from mappings.analysis.passages import passages
 from mappings.documents import Access
 from mappings.errors import NotFound
-from search.protocols import LegsRequest, LexicalQuery, State
+from search.protocols import LegsRequest, LexicalQuery
+from search.storage import State
 from workers.ingest import ingest, verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))

@@ -53,13 +53,9 @@ def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) 
     assert [row["nDCG@10"]["value"] for row in chosen] == [best] == [1.0]
     assert report["chosen"]["rerank"] is None
     assert report["queries"] == 6
-    written = tomllib.loads(tune.write(report, tmp_path).read_text())
-    assert written == {"fusion": report["chosen"]["fusion"]}
-    assert (
-        (tmp_path / "tuned.toml")
-        .read_text()
-        .startswith("# medley tune abstracts --folder own --split train: nDCG@10 over 6 questions")
-    )
+    written = tune.toml(report)
+    assert tomllib.loads(written) == {"fusion": report["chosen"]["fusion"]}
+    assert written.startswith("# medley tune abstracts --folder own --split train: nDCG@10 over 6 questions")
 
 
 def test_the_rerankers_weight_is_written_when_it_was_tuned() -> None:

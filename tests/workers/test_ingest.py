@@ -15,7 +15,8 @@ from mappings.documents import Access, Document, Section
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
-from search.protocols import LegsRequest, LexicalQuery, State
+from search.protocols import LegsRequest, LexicalQuery
+from search.storage import State
 from workers import batches
 from workers import ingest as module
 from workers.ingest import Outcome, delete, ingest, rebuild, verify

@@ -92,7 +92,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
         options = tuning.Options(rerank=not no_rerank, **chosen)
         report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
     if collection:
-        tuning.write(report, Medley.open(settings).folder(collection))
+        Medley.open(settings).tune(collection, tuning.toml(report))
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
 
 

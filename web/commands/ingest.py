@@ -171,7 +171,7 @@ def status(collection: str | None, failed: bool, as_json: bool) -> None:
 
 
 def _status(medley: Medley, name: str, failed: bool) -> dict[str, Any]:
-    from search.protocols import State
+    from search.storage import State
 
     store, kind = medley.store(name), medley.collection(name).kind
     try:

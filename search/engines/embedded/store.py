@@ -21,7 +21,7 @@ from mappings.documents import Document, check_id
 from mappings.errors import Conflict, MedleyError, Unavailable
 from search.engines import codec
 from search.engines.embedded.layout import is_full
-from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS versions(

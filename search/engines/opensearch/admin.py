@@ -92,6 +92,11 @@ class Admin:
         self._cluster = cluster
         self._index = cluster.name("admin")
 
+    @property
+    def place(self) -> str:
+        """The index that all this stands in."""
+        return self._index
+
     def collections(self) -> dict[str, dict[str, Any]]:
         """Name -> {kind, tuned} of every collection."""
         return self._read(_COLLECTIONS).content or {}

@@ -19,7 +19,7 @@ from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.records import safe_id
 from search.engines.opensearch.tables import Row, Table
-from search.protocols import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
 
 _CHUNK_DOCUMENTS: Final = 500
 _CHUNK_BYTES: Final = 8_000_000

@@ -1,0 +1,74 @@
+"""The engine that the settings choose, with its store and its catalog: embedded in a folder, or on an OpenSearch cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mappings.collection import Collection
+from mappings.errors import InvalidInput
+from search.protocols import Engine
+from search.settings import Settings
+from search.storage import Catalog, DocumentStore
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """What belongs together: an index of one engine is filled from the store beside it."""
+
+    engine: Engine
+    catalog: Catalog
+    store: Callable[[str], DocumentStore]
+
+
+def open_engines(settings: Settings, collection: Callable[[str], Collection]) -> Engines:
+    """The engine of `settings`; `collection` gives the settings of a collection by name. Raises `InvalidInput`."""
+    return _cluster(settings, collection) if settings.opensearch else _embedded(settings.home, collection)
+
+
+def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
+    from search.engines.embedded.catalog import EmbeddedCatalog
+    from search.engines.embedded.engine import EmbeddedEngine
+    from search.engines.embedded.layout import collection_folder
+    from search.engines.embedded.store import EmbeddedStore
+
+    return Engines(
+        EmbeddedEngine(home, collection),
+        EmbeddedCatalog(home),
+        lambda name: EmbeddedStore(collection_folder(home, name)),
+    )
+
+
+def _cluster(settings: Settings, collection: Callable[[str], Collection]) -> Engines:
+    from search.engines.opensearch.admin import Admin
+    from search.engines.opensearch.catalog import OpenSearchCatalog
+    from search.engines.opensearch.client import Cluster, Connection
+    from search.engines.opensearch.engine import OpenSearchEngine
+    from search.engines.opensearch.store import OpenSearchStore
+
+    cluster = Cluster(
+        Connection(
+            hosts=tuple(host.strip().rstrip("/") for host in settings.opensearch.split(",") if host.strip()),
+            prefix=settings.opensearch_prefix,
+            user=settings.opensearch_user,
+            password=_secret(settings.opensearch_password_file, "MEDLEY_OPENSEARCH_PASSWORD_FILE"),
+            api_key=_secret(settings.opensearch_api_key_file, "MEDLEY_OPENSEARCH_API_KEY_FILE"),
+            ca=settings.opensearch_ca,
+        )
+    )
+    return Engines(
+        OpenSearchEngine(cluster, collection),
+        OpenSearchCatalog(Admin(cluster)),
+        lambda name: OpenSearchStore(cluster, name, collection(name).shards),
+    )
+
+
+def _secret(file: Path | None, variable: str) -> str:
+    """What a file of one line holds; empty where none is named."""
+    if file is None:
+        return ""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{variable}: {file} can't be read: {error}", field=variable) from error
