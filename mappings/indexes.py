@@ -23,6 +23,10 @@ TERMS: Final = "medley_terms"
 """The analyzer of phrases of ready terms: cut at spaces, with a gap where a stop word stood."""
 
 GAP: Final = "\x01"
+EMPTY: Final = "medley0empty"
+"""The one word of an empty title or heading. Lucene would leave the passage out of the field's statistics, the embedded
+engine counts it: with a word for nothing both count, and weigh, alike."""
+
 MAX_KEYWORD_CHARACTERS: Final = 8_191
 
 _ANALYSIS: Final[dict[str, Any]] = {
@@ -72,7 +76,7 @@ def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], g
     return {
         "dynamic": "strict",
         "_routing": {"required": True},
-        "_source": {"excludes": ["rest"]},
+        "_source": {"excludes": ["rest", "title_words", "heading_words"]},
         "_meta": {
             "schema": SCHEMA_VERSION,
             "collection": collection.name,
@@ -94,8 +98,10 @@ def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], g
             "labels": _KEYWORD,
             "content": {"type": "text", "analyzer": TEXT},
             "rest": {"type": "text", "analyzer": TEXT, "norms": False},
-            "title": {"type": "text", "analyzer": TEXT, "index_options": "freqs", "copy_to": "content"},
-            "heading": {"type": "text", "analyzer": TEXT, "index_options": "freqs", "copy_to": "content"},
+            "title": {**_UNSEARCHED, "copy_to": ["content", "title_words"]},
+            "heading": {**_UNSEARCHED, "copy_to": ["content", "heading_words"]},
+            "title_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
+            "heading_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
             "text": {**_UNSEARCHED, "copy_to": "content"},
             "also": {**_UNSEARCHED, "copy_to": "content"},
             "context": _UNSEARCHED,

@@ -66,7 +66,7 @@ def deadline(settings: Settings, fill: Fill) -> Report:
 
 def _prepared(settings: Settings, fill: Fill) -> Task:
     task = scifact.task(settings, distractors=True)
-    opened(task.corpus, settings, fill)
+    opened(task.corpus, replace(settings, opensearch=""), fill)
     return task
 
 

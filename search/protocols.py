@@ -6,7 +6,7 @@ every leg, to totals and to facets; one answer never shows two versions of a doc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -183,6 +183,14 @@ class IndexAdmin(Protocol):
 
         For building another index; it gives no text, so it asks for no access.
         """
+        ...
+
+    def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
+        """(document, version, passages) of every version that the index holds, in no order; two of one: a torn index."""
+        ...
+
+    def drift(self, index: str) -> Sequence[str]:
+        """In plain words, how the index differs from what the settings of its collection would make today."""
         ...
 
     def dead(self, index: str) -> int:

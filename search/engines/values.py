@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mappings.collection import FieldType
+from mappings.collection import Collection, FieldType
 from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
 from search.engines.codec import encodable
@@ -93,3 +93,18 @@ def check_query_vector(index: str, dimensions: Mapping[str, int], name: str, vec
         raise ModelError(f"index {index} has no vectors {name!r}; it has {known}", field=name)
     if vector.shape != (dimension,):
         raise ModelError(f"{name}: the query vector has the shape {vector.shape}, the index ({dimension},)", field=name)
+
+
+def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> list[str]:
+    """How an index with these fields and windows differs from what its collection's settings say today, in plain words."""
+    today = {name: field.type for name, field in wanted.fields.items()}
+    found = [f"field {name!r} is not in it" for name in sorted(today.keys() - fields.keys())]
+    found += [f"field {name!r} is in it, and in the settings no more" for name in sorted(fields.keys() - today.keys())]
+    found += [
+        f"field {name!r} is a {fields[name]} there and a {today[name]} in the settings"
+        for name in sorted(today.keys() & fields.keys())
+        if today[name] != fields[name]
+    ]
+    if windows != wanted.window_words:
+        found.append(f"its vectors stand for windows of {windows} words, the settings say {wanted.window_words}")
+    return found

@@ -15,6 +15,7 @@ from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Document
+from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.engines.embedded.layout import write_atomic
 from search.evaluation.task import Corpus
@@ -34,6 +35,8 @@ def home(settings: Settings) -> Settings:
 
 def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`."""
+    if settings.opensearch:
+        return _on_cluster(corpus, settings, fill)
     settings = home(settings)
     folder = settings.home / "collections" / corpus.name
     mark = _mark(corpus, settings)
@@ -44,6 +47,26 @@ def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
         _build(medley, corpus, fill)
         write_atomic(folder / MARK, json.dumps(mark).encode())
     return medley
+
+
+def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
+    """The corpus under a prefix of its own, which names all that decides it: what is there already is not made again."""
+    mark = sha256(json.dumps(_mark(corpus, home(settings)), sort_keys=True).encode()).hexdigest()[:12]
+    cluster = replace(
+        home(settings), opensearch=settings.opensearch, opensearch_prefix=f"{settings.opensearch_prefix}-{mark}"
+    )
+    medley = Medley.open(cluster)
+    if not _is_complete(medley, corpus.name):
+        _build(medley, corpus, fill)
+    return medley
+
+
+def _is_complete(medley: Medley, name: str) -> bool:
+    try:
+        index = medley.engine.resolve(name).index
+        return not medley.store(name).pending(index, 1)
+    except NotFound:
+        return False
 
 
 def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:

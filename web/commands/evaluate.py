@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,27 +109,40 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
+BENCHES = ("search", "deadline", "rerank", "encode")
+ON_CLUSTER = ("agreement", "fusion", "bulk")
+
+
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
-    from search import bench_search
+    from search import bench_cluster, bench_search
     from search.bench_models import bench_encode, bench_rerank
 
     return {
         "search": lambda settings: bench_search.search(settings, fill_quietly),
         "deadline": lambda settings: bench_search.deadline(settings, fill_quietly),
+        "agreement": lambda settings: bench_cluster.agreement(settings, fill_quietly),
+        "fusion": lambda settings: bench_cluster.fusion(settings, fill_quietly),
+        "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
         "rerank": bench_rerank,
         "encode": bench_encode,
     }
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["search", "deadline", "rerank", "encode", "all"]))
+@click.argument("name", type=click.Choice([*BENCHES, *ON_CLUSTER, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
-    """Measure speed and memory: search, deadline, rerank, encode, or all."""
+    """Measure speed and memory, or all of it; agreement, fusion and bulk need a cluster (MEDLEY_OPENSEARCH)."""
     benches, settings = _benches(), read()
-    for chosen in benches if name == "all" else [name]:
+    for chosen in _chosen(name, settings):
         report = benches[chosen](settings)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
+
+
+def _chosen(name: str, settings: Settings) -> Sequence[str]:
+    if name != "all":
+        return [name]
+    return [*BENCHES, *(ON_CLUSTER if settings.opensearch else ())]
 
 
 def _figures(report: dict[str, Any]) -> str:

@@ -60,23 +60,19 @@ def rebuild(collection: str, as_json: bool) -> None:
 @click.argument("collection")
 @json_option
 def verify(collection: str, as_json: bool) -> None:
-    """Compare the published index of COLLECTION with its store and its models, and say what to do."""
-    from mappings.errors import MedleyError
-    from workers.ingest import check_index
-    from workers.ingest import verify as compare
+    """Compare the published index of COLLECTION with its store, its models and its settings, and say what to do."""
+    from workers.inspect import inspect
 
     medley = open_medley()
-    meta, store = medley.engine.resolve(collection), medley.store(collection)
-    problems = compare(store, medley.engine, meta.index)
-    waiting = len(store.pending(meta.index, 1_000_000))
-    if waiting:
-        problems.append(f"{waiting} documents wait to be indexed: run `medley ingest` or `medley retry`")
-    try:
-        check_index(meta, medley.encoders(medley.collection(collection)))
-    except MedleyError as error:
-        problems.append(error.message)
-    show({"index": meta.index, "problems": problems}, as_json, lambda: "\n".join(problems) or f"{meta.index} is whole")
-    if problems:
+    made = medley.collection(collection)
+    found = inspect(medley.store(collection), medley.engine, medley.encoders(made), made)
+    index = medley.engine.resolve(collection).index
+    problems = [
+        {"problem": item.problem, "action": item.action, "count": item.count, "examples": list(item.examples)}
+        for item in found
+    ]
+    show({"index": index, "problems": problems}, as_json, lambda: "\n".join(map(str, found)) or f"{index} is whole")
+    if found:
         raise click.exceptions.Exit(1)
 
 

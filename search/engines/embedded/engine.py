@@ -33,6 +33,7 @@ from search.engines.embedded.schema import Description, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
+from search.engines.values import drift
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _POINTER = "published.json"
@@ -174,6 +175,18 @@ class EmbeddedEngine:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
         with self._open(index) as snapshot:
             return snapshot.vectors(passages)
+
+    def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
+        """(document, version, passages) of every version that the index holds."""
+        with self._open(index) as snapshot:
+            return snapshot.contents()
+
+    def drift(self, index: str) -> Sequence[str]:
+        """How the index differs from what the settings of its collection would make today."""
+        with self._open(index) as snapshot:
+            made = snapshot.description
+        wanted = self._collection(made.collection)
+        return drift(made.fields, made.windows, wanted)
 
     def dead(self, index: str) -> int:
         """How many slots a vector search reads in vain."""

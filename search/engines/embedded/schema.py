@@ -30,6 +30,8 @@ FORM: Final = 2
 
 _ANALYZER: Final = "gaps"
 _GAP: Final = "\x01"
+_EMPTY: Final = "\x02"
+# The one word of an empty title or heading, so that both engines count it alike in the statistics of the field.
 _BETWEEN: Final = f" {' '.join([_GAP] * 8)} "
 # Wider than the gap that stop words leave inside a phrase, so that no phrase spans a title and a body.
 
@@ -139,8 +141,8 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
     for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
         yield shared | {
             "content": _BETWEEN.join((title, heading, body)),
-            "title": title,
-            "heading": heading,
+            "title": _counted(title),
+            "heading": _counted(heading),
             "rest": _BETWEEN.join(_others(spreads)) if number == 0 else "",
             "passage": passage.id,
             "ordinal": number,
@@ -149,6 +151,10 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
             "shown": _shown(passage, entry.fields if number == 0 else {}),
         }
         slot += entry.rows[number]
+
+
+def _counted(spread_text: str) -> str:
+    return spread_text if spread_text.strip(f"{_GAP} ") else _EMPTY
 
 
 def _body(passage: Passage) -> str:

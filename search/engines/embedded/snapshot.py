@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -81,6 +81,12 @@ class Snapshot:
             rankings[name] = self._dense(name, vector, allowed, request.documents)
         total, facets = self._counts(request, compiler, restriction)
         return LegsAnswer(rankings, total, facets)
+
+    def contents(self) -> Iterator[tuple[str, int, int]]:
+        """(document, version, passages) of every version that stands here."""
+        ids = self._slots.passage_ids(self._firsts.tolist())
+        counted = Counter(parse_passage_id(item)[:2] for item in ids)
+        return ((document, version, number) for (document, version), number in counted.items())
 
     @property
     def dead(self) -> int:

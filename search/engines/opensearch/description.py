@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,3 +49,25 @@ def described(physical: str, index: Mapping[str, Any]) -> Description:
         fields=written["fields"],
         shards=int(index["settings"]["index"]["number_of_shards"]),
     )
+
+
+def differing(meant: Mapping[str, Any], live: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str, str]]:
+    """(field, type as meant, type as it is) wherever the properties of a mapping differ in what decides a search."""
+    for name in sorted(meant.keys() | live.keys()):
+        here, there = meant.get(name), live.get(name)
+        if here is None or there is None:
+            # A field of the collection that is missing is told as such, by its own name.
+            if path != "fields.":
+                yield f"{path}{name}", _kind(here), _kind(there)
+        elif "properties" in here or "properties" in there:
+            yield from differing(here.get("properties", {}), there.get("properties", {}), f"{path}{name}.")
+        elif (_kind(here), here.get("analyzer"), here.get("dimension")) != (
+            _kind(there),
+            there.get("analyzer"),
+            there.get("dimension"),
+        ):
+            yield f"{path}{name}", _kind(here), _kind(there)
+
+
+def _kind(field: Mapping[str, Any] | None) -> str:
+    return "nothing" if field is None else str(field.get("type", "object"))

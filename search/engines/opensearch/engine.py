@@ -7,7 +7,8 @@ collection changes by its alias, in one call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -22,10 +23,11 @@ from search.engines.names import check_collection, index_name, split_index
 from search.engines.opensearch import legs
 from search.engines.opensearch.admin import Admin
 from search.engines.opensearch.client import WHOLE, Cluster
-from search.engines.opensearch.description import Description, described
+from search.engines.opensearch.description import Description, described, differing
 from search.engines.opensearch.queries import Compiler, among
 from search.engines.opensearch.records import fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
+from search.engines.values import drift
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 FRESH_SECONDS: Final = 1.0
@@ -68,7 +70,7 @@ class OpenSearchEngine:
 
     def meta(self, index: str) -> IndexMeta:
         """What an index, published or not, says of itself at its newest commit."""
-        description = self._describe(index)
+        description = self.describe(index)
         answer = self._search(description, _COUNTED)
         kinds = {item["key"]: int(item["doc_count"]) for item in answer["aggregations"]["kinds"]["buckets"]}
         meta = IndexMeta(
@@ -88,7 +90,7 @@ class OpenSearchEngine:
 
     def legs(self, request: LegsRequest) -> LegsAnswer:
         """All rankings, the total and the facets, in one `_msearch`; a leg that ends in a tie takes another."""
-        description = self._describe(request.index)
+        description = self.describe(request.index)
         collection = self._collection(description.collection)
         compiler = Compiler(description.fields, {"title": collection.title_boost, "heading": collection.heading_boost})
         spread = self._spread.get(request.index, 1.0)
@@ -106,7 +108,7 @@ class OpenSearchEngine:
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
-        description = self._describe(index)
+        description = self.describe(index)
         wanted = {passage.id: passage for passage in passages}
         rows: dict[str, list[Any]] = {}
         same: set[str] = set()
@@ -134,11 +136,11 @@ class OpenSearchEngine:
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
         """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
-        return open_writer(self.cluster, self._admin, self._describe(index), wait, lambda: self._forget(index))
+        return open_writer(self.cluster, self._admin, self.describe(index), wait, lambda: self._forget(index))
 
     def publish(self, index: str) -> None:
         """Let the collection answer from this index from now on: its alias moves in one call."""
-        description = self._describe(index)
+        description = self.describe(index)
         alias = self._alias(description.collection)
         actions = [
             {"remove": {"index": f"{alias}.*", "alias": alias, "must_exist": False}},
@@ -196,9 +198,30 @@ class OpenSearchEngine:
                     listed.append((self.meta(index), index == published))
         return listed
 
+    def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
+        """(document, version, passages) of every version that the index holds."""
+        counted: Counter[tuple[str, int]] = Counter()
+        for hit in self._every(
+            self.describe(index), {"term": {"kind": "passage"}}, {"includes": ["document", "version"]}
+        ):
+            counted[hit["_source"]["document"], hit["_source"]["version"]] += 1
+        return ((document, version, number) for (document, version), number in counted.items())
+
+    def drift(self, index: str) -> Sequence[str]:
+        """How the index differs from what the settings of its collection would make today, and from what it was made."""
+        made = self.describe(index)
+        wanted = self._collection(made.collection)
+        found = drift(made.fields, made.windows, wanted)
+        live = self.cluster.read("GET", f"/{made.physical}/_mapping")[made.physical]["mappings"]["properties"]
+        meant = index_body(wanted, made.encoders, made.generation)["mappings"]["properties"]
+        found += [f"{path} is {there} in its mapping, not {here}" for path, here, there in differing(meant, live)]
+        if made.shards != wanted.shards:
+            found.append(f"it has {made.shards} shards, the settings say {wanted.shards}")
+        return found
+
     def dead(self, index: str) -> int:
         """0: OpenSearch clears away what was replaced by itself."""
-        self._describe(index)
+        self.describe(index)
         return 0
 
     # Steps
@@ -218,7 +241,7 @@ class OpenSearchEngine:
         names = self.names(collection)
         return split_index(names[-1])[1] if names else 0
 
-    def _describe(self, index: str) -> Description:
+    def describe(self, index: str) -> Description:
         """What the index says of itself: asked for once, since it never changes. Raises `NotFound`, `Conflict`."""
         if index not in self._known:
             physical = self._physical(index)
@@ -248,7 +271,7 @@ class OpenSearchEngine:
     def _sources(
         self, index: str, name: str, values: Sequence[str], kind: str, access: Access, source: Mapping[str, Any]
     ) -> Sequence[dict[str, Any]]:
-        description = self._describe(index)
+        description = self.describe(index)
         found: Sources = []
         for chunk in _chunks(values):
             body = {"size": len(chunk), "_source": source, "query": among(name, chunk, kind, access)}

@@ -39,7 +39,7 @@ class Compiler:
         clauses = []
         for term, weight in _summed(query.terms).items():
             clauses.append(_term("content", term, weight))
-            clauses.extend(_term(name, term, weight * boost) for name, boost in self._boosts.items())
+            clauses.extend(_term(f"{name}_words", term, weight * boost) for name, boost in self._boosts.items())
         clauses.extend(_phrase("content", words, weight) for words, weight in _summed(query.phrases).items())
         return {"size": limit, "track_total_hits": False, "query": _any_of(clauses, restriction), **_ONLY_PASSAGE}
 

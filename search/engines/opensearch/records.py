@@ -10,9 +10,11 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
+from mappings.analysis.words import terms
 from mappings.collection import FieldType
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
 from mappings.errors import InvalidInput
+from mappings.indexes import EMPTY
 from search.engines.codec import decode_fields, encode_fields
 from search.engines.values import indexable
 from search.protocols import IndexEntry
@@ -82,6 +84,7 @@ def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
         "also": passage.also,
         "context": passage.context,
     }
+    content |= {f"{name}_words": EMPTY for name in ("title", "heading") if not terms(content[name])}
     if ordinal == 0:
         content |= {
             "kind": ["document", "passage"],
