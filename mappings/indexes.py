@@ -29,10 +29,21 @@ engine counts it: with a word for nothing both count, and weigh, alike."""
 
 MAX_KEYWORD_CHARACTERS: Final = 8_191
 
+# Lucene's stemmer leaves "add" of "added", Snowball's second version, which ours is, leaves "ad": a vowel and a doubled
+# letter as the whole stem. These are the English words of that form.
+_SHORT: Final = [
+    "added, adding => ad",
+    "ebbed, ebbing => eb",
+    "egged, egging => eg",
+    "erred, erring => er",
+    "offed, offing => of",
+]
+
 _ANALYSIS: Final[dict[str, Any]] = {
     "char_filter": {"medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]}},
     "filter": {
         "medley_stop": {"type": "stop", "stopwords": "_english_"},
+        "medley_short": {"type": "stemmer_override", "rules": _SHORT},
         "medley_stem": {"type": "stemmer", "language": "porter2"},
         "medley_gap": {"type": "stop", "stopwords": [GAP]},
     },
@@ -41,7 +52,7 @@ _ANALYSIS: Final[dict[str, Any]] = {
             "type": "custom",
             "char_filter": ["medley_apostrophe"],
             "tokenizer": "standard",
-            "filter": ["lowercase", "medley_stop", "medley_stem"],
+            "filter": ["lowercase", "medley_stop", "medley_short", "medley_stem"],
         },
         TERMS: {"type": "custom", "tokenizer": "whitespace", "filter": ["medley_gap"]},
     },

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("medley", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("medley")
 
-sys.path.append(str(Path(__file__).parent / "services"))
+sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
 import opensearch_node  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -1,0 +1,103 @@
+"""Our analysis and the cluster's give the same words, and both engines the same ranking."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from backends import COLLECTION, ENCODERS, EVERYBODY, clear, embedded, opensearch
+
+from mappings.analysis.passages import passages
+from mappings.analysis.words import tokens
+from mappings.documents import Document, Section
+from mappings.indexes import TEXT
+from search.protocols import IndexEntry, LegsRequest
+from search.query import Query
+from search.understanding import understand
+
+pytestmark = pytest.mark.opensearch
+
+DEMO = Path(__file__).parents[2] / "web" / "demo"
+TEXTS = [
+    "Alzheimer’s disease and IL-6: p53-mutant, 2.5 mg/kg, 1,000 patients; the patients' HbA1c wasn't lowered.",
+    "Überempfindlichkeit naïve café β-Blocker ΑΣ straße Ωmega-3 CO₂ H2O ½ x² 10⁻³",
+    "e.g. U.S. 3.14.15 a_b foo.bar 1.a a:b 12:30 don't o'clock rock 'n' roll l’été",
+    "fever, chills & night-sweats (no cough) - SpO2: 98% on RA; T 38.5°C; BP 120/80",
+    "한국어 日本語 カタカナ ไทย אבג مرحبا",
+    "generalization generalized relational flies dying skies news howe proceed succeed internal",
+    "",
+    "x" * 600,
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(node):
+    backend = opensearch(node.url)
+    index = backend.index([]).index
+    yield backend, backend.engine.describe(index).physical
+    clear(backend)
+
+
+def demo(name: str) -> list[dict]:
+    return [json.loads(line) for line in (DEMO / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def texts_of(record: dict) -> list[str]:
+    sections = record.get("sections") or [{"heading": "", "text": record.get("text", "")}]
+    return [record.get("title", ""), *(text for item in sections for text in (item["heading"], item["text"]))]
+
+
+def analysed(backend, physical: str, text: str) -> list[tuple[str, int]]:
+    found = backend.engine.cluster.read("POST", f"/{physical}/_analyze", {"analyzer": TEXT, "text": text})
+    return [(item["token"], item["position"]) for item in found["tokens"]]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_words_of_hard_texts_are_the_same(cluster, text):
+    assert analysed(*cluster, text) == [(token.term, token.position) for token in tokens(text)]
+
+
+def test_words_of_the_demo_are_the_same(cluster):
+    for record in demo("abstracts")[:40] + demo("notes")[:40]:
+        for text in texts_of(record):
+            assert analysed(*cluster, text) == [(token.term, token.position) for token in tokens(text)]
+
+
+def entries() -> list[IndexEntry]:
+    """The demo's abstracts, every third one without a title, with made-up vectors."""
+    numbers = np.random.default_rng(5)
+    made = []
+    for place, record in enumerate(demo("abstracts")):
+        sections = record.get("sections") or [{"heading": "", "text": record["text"]}]
+        document = Document(
+            record["id"],
+            "" if place % 3 == 0 else record["title"],
+            tuple(Section(item["heading"], item["text"]) for item in sections),
+            frozenset({"public"}),
+        )
+        pieces = passages(document, 1, COLLECTION)
+        vectors = numbers.standard_normal((len(pieces), 8)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        made.append(IndexEntry(document.id, 1, document.labels, {}, pieces, {"dense": vectors}))
+    return made
+
+
+def test_both_engines_give_the_same_scores_in_the_same_order(cluster, tmp_path):
+    ours, theirs = embedded(tmp_path), cluster[0]
+    asked = [(backend.engine, backend.index(entries(), publish=False).index) for backend in (ours, theirs)]
+    numbers = np.random.default_rng(6)
+    titles = [record["title"] for record in demo("abstracts")]
+    for one, other in pairwise(titles):
+        query = understand(Query(COLLECTION.name, EVERYBODY, f"{one} {other}"))
+        vector = numbers.standard_normal(8).astype(np.float32)
+        answers = [
+            engine.legs(LegsRequest(index, query.lexical, {"dense": vector / np.linalg.norm(vector)}, EVERYBODY, 100))
+            for engine, index in asked
+        ]
+        for leg in ("bm25", *ENCODERS):
+            first, second = (answer.rankings[leg] for answer in answers)
+            assert [item.passage for item in first] == [item.passage for item in second]
+            scores = [[item.score for item in ranking] for ranking in (first, second)]
+            assert scores[0] == pytest.approx(scores[1], rel=2e-5, abs=2e-4)
+        assert answers[0].total == answers[1].total
