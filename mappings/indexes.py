@@ -40,7 +40,15 @@ _SHORT: Final = [
 ]
 
 _ANALYSIS: Final[dict[str, Any]] = {
-    "char_filter": {"medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]}},
+    "char_filter": {
+        "medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]},
+        # Lucene takes pictographs for words, "®" and "™" among them; we do not.
+        "medley_pictographs": {
+            "type": "pattern_replace",
+            "pattern": r"[\p{IsExtended_Pictographic}\x{1F1E6}-\x{1F1FF}]",
+            "replacement": " ",
+        },
+    },
     "filter": {
         "medley_stop": {"type": "stop", "stopwords": "_english_"},
         "medley_short": {"type": "stemmer_override", "rules": _SHORT},
@@ -50,7 +58,7 @@ _ANALYSIS: Final[dict[str, Any]] = {
     "analyzer": {
         TEXT: {
             "type": "custom",
-            "char_filter": ["medley_apostrophe"],
+            "char_filter": ["medley_apostrophe", "medley_pictographs"],
             "tokenizer": "standard",
             "filter": ["lowercase", "medley_stop", "medley_short", "medley_stem"],
         },

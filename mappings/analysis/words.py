@@ -13,7 +13,7 @@ The rule, which is OpenSearch's `standard` tokenizer followed by `lowercase`, `s
 4. The 33 English stop words of Lucene go, leaving a gap in the positions.
 5. Snowball's English stemmer, version 2 ("porter2").
 
-Limits: emoji are no words here (Lucene's are); a Hebrew `"` between letters cuts; a mark between a digit and a
+Limits: emoji are no words here (nor in our indexes on OpenSearch, where they are taken out first); a Hebrew `"` between letters cuts; a mark between a digit and a
 separator, or after a separator, cuts; a character assigned after the Unicode version of the running Python is no
 letter.
 """

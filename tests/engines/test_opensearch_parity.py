@@ -28,6 +28,8 @@ TEXTS = [
     "generalization generalized relational flies dying skies news howe proceed succeed internal",
     "",
     "x" * 600,
+    "Curosurf® versus Survanta™: © 2006 The Endocrine Society ☎ 1 → 2 ✓ done 🇬🇧 👩‍⚕️ heart❤️attack a™b",
+    "He added that adding 5 mg erred; egged on, the tide ebbing",
 ]
 
 
