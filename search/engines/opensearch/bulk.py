@@ -13,7 +13,7 @@ import orjson
 
 from mappings.errors import MedleyError, Unavailable
 from search.engines.opensearch.client import WRITE_SECONDS, Cluster
-from search.engines.opensearch.errors import BUSY, of_answer
+from search.engines.opensearch.errors import BUSY, is_full, of_answer
 
 CHUNK_BYTES: Final = 4_000_000
 CHUNK_ACTIONS: Final = 2_000
@@ -115,7 +115,7 @@ def _send_part(
         outcome = next(iter(item.values()))
         if "error" not in outcome:
             continue
-        if outcome["status"] in BUSY:
+        if outcome["status"] in BUSY and not is_full(outcome):
             put_off.append((action, line))
             continue
         error = of_answer(outcome["status"], outcome, cluster.where)

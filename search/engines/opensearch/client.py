@@ -36,7 +36,10 @@ _CONNECTIONS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the cluster is and how we show who we are. `prefix` stands before the name of everything of ours."""
+    """Where the cluster is and how we show who we are.
+
+    `prefix` stands before the name of everything of ours; a read that takes longer than `read_seconds` is given up.
+    """
 
     hosts: tuple[str, ...]
     prefix: str = "medley"
@@ -44,6 +47,7 @@ class Connection:
     password: str = ""
     api_key: str = ""
     ca: Path | None = None
+    read_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         for host in self.hosts:
@@ -79,6 +83,7 @@ class Cluster:
         self.where = ", ".join(connection.hosts)
         self.prefix = connection.prefix
         self.made: set[str] = set()
+        self._read_seconds = connection.read_seconds
         secure = all(host.startswith("https://") for host in connection.hosts)
         headers = {"Authorization": f"ApiKey {connection.api_key}"} if connection.api_key else {}
         self._client = OpenSearch(
@@ -95,9 +100,11 @@ class Cluster:
             pool_maxsize=_CONNECTIONS,
         )
 
-    def read(self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float = 30.0) -> Any:
+    def read(
+        self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float | None = None
+    ) -> Any:
         """A request that changes nothing, repeated for a moment while the cluster is busy or unreachable."""
-        return self._repeated(method, path, body, params, timeout, READ_SECONDS)
+        return self._repeated(method, path, body, params, timeout or self._read_seconds, READ_SECONDS)
 
     def write(self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float = 120.0) -> Any:
         """A request that may be repeated without harm: it names its ids, or the state that it starts from."""

@@ -36,7 +36,14 @@ def passes(error: Exception) -> bool:
     """Whether the same request may succeed a moment later."""
     if isinstance(error, SSLError):
         return False
+    if isinstance(error, TransportError) and isinstance(error.info, Mapping) and is_full(error.info):
+        return False
     return isinstance(error, NoConnection) or status_of(error) in BUSY
+
+
+def is_full(body: Mapping[str, Any]) -> bool:
+    """Whether an answer says that the disk is full: a 429 too, but one that no waiting mends."""
+    return any(word in cause(body.get("error"))[1] for word in _FULL)
 
 
 def translated(error: OpenSearchException, where: str) -> MedleyError:
@@ -61,7 +68,7 @@ def of_answer(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
     kind, reason = cause(body.get("error"))
     if status == 401 or (status == 403 and "security_exception" in kind):
         return Unavailable(f"OpenSearch at {where} refuses us ({reason}): {_CREDENTIALS}")
-    if any(word in reason for word in _FULL):
+    if is_full(body):
         return Unavailable(
             f"OpenSearch at {where}: its disk is full and the index takes no more ({reason}); make room and try again, "
             "nothing accepted before is lost"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mappings.documents import parse_passage_id
-from mappings.errors import Unavailable
+from mappings.errors import InvalidInput, Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import Description
 from search.engines.opensearch.errors import of_answer
@@ -117,7 +117,9 @@ def _search(cluster: Cluster, index: Description, request: LegsRequest, bodies: 
 
 def _checked(answer: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     if "error" in answer:
-        raise of_answer(answer.get("status", 500), answer, where)
+        problem = of_answer(answer.get("status", 500), answer, where)
+        # What was asked for was checked before: an answer that calls it wrong is a fault of the index.
+        raise Unavailable(problem.message) if isinstance(problem, InvalidInput) else problem
     if answer.get("timed_out") or answer["_shards"]["failed"]:
         raise Unavailable(f"OpenSearch at {where} answered for a part of the index only; try again")
     return answer

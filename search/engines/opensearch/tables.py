@@ -13,7 +13,7 @@ import orjson
 from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
 from search.engines.opensearch.client import WHOLE, WRITE_SECONDS, Cluster
-from search.engines.opensearch.errors import BUSY, of_answer
+from search.engines.opensearch.errors import BUSY, is_full, of_answer
 
 _PART_BYTES: Final = 8_000_000
 _FIRST_PAUSE: Final = 0.1
@@ -119,7 +119,7 @@ class Table:
             outcome = next(iter(item.values()))
             if outcome["status"] == _CONFLICT:
                 lost.add(name)
-            elif outcome["status"] in BUSY:
+            elif outcome["status"] in BUSY and not is_full(outcome):
                 put_off[name] = lines
             elif "error" in outcome:
                 raise of_answer(outcome["status"], outcome, self._cluster.where)
