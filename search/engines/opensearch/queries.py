@@ -24,6 +24,10 @@ FACET_FETCH: Final = 1_000
 _SHARD_FETCH: Final = 20_000
 # Each shard gives this many values, so that counts are exact unless a field has more in one shard.
 
+BREADTH: Final = 4
+"""How many times the wanted rows the search of the graph keeps in view. Windows of one text lie close together and lead a
+narrow search astray: over 222,528 rows recall was .95 with 1, .99 with 4, for 2 ms more."""
+
 _ONLY_PASSAGE: Final[Body] = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["passage"]}
 
 
@@ -45,7 +49,12 @@ class Compiler:
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
         """The rows nearest to `vector`; the filter stands inside, where the search of the graph minds it."""
-        nearest = {"vector": vector.tolist(), "k": limit, "filter": {"bool": {"filter": list(restriction)}}}
+        nearest = {
+            "vector": vector.tolist(),
+            "k": limit,
+            "method_parameters": {"ef_search": BREADTH * limit},
+            "filter": {"bool": {"filter": list(restriction)}},
+        }
         return {
             "size": limit,
             "track_total_hits": False,
