@@ -52,7 +52,7 @@ class OpenSearchEngine:
         self._admin = Admin(cluster)
         self._known: dict[str, Description] = {}
         self._resolved: dict[str, tuple[float, IndexMeta]] = {}
-        self._spread: dict[str, float] = {}
+        self._spread: dict[str, legs.Spread] = {}
 
     # Search
 
@@ -85,7 +85,8 @@ class OpenSearchEngine:
             windows=description.windows,
             rows=kinds.get("passage", 0) + kinds.get("row", 0),
         )
-        self._spread[index] = max(1.0, min(4.0, meta.rows / max(meta.documents, 1)))
+        documents = max(meta.documents, 1)
+        self._spread[index] = legs.Spread(meta.passages / documents, meta.rows / documents)
         return meta
 
     def legs(self, request: LegsRequest) -> LegsAnswer:
@@ -93,7 +94,7 @@ class OpenSearchEngine:
         description = self.describe(request.index)
         collection = self._collection(description.collection)
         compiler = Compiler(description.fields, {"title": collection.title_boost, "heading": collection.heading_boost})
-        spread = self._spread.get(request.index, 1.0)
+        spread = self._spread.get(request.index, legs.Spread())
         return self._minding(request.index, lambda: legs.ask(self.cluster, request, description, compiler, spread))
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:

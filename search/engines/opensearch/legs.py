@@ -44,8 +44,21 @@ class Leg:
     score: Callable[[float], float]
 
 
-def ask(cluster: Cluster, request: LegsRequest, index: Description, compiler: Compiler, spread: float) -> LegsAnswer:
-    """Every leg of the request, the total and the facets. `spread`: rows that a document has on average, for a first guess.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How many passages, and how many rows of vectors, a document of the index has on average."""
+
+    passages: float = 1.0
+    rows: float = 1.0
+
+    def limit(self, leg: str, documents: int) -> int:
+        """So many hits bring `documents` distinct documents as a rule."""
+        share = self.passages if leg == BM25 else self.rows
+        return min(WINDOW, int(documents * max(1.0, min(4.0, share))) + 10)
+
+
+def ask(cluster: Cluster, request: LegsRequest, index: Description, compiler: Compiler, spread: Spread) -> LegsAnswer:
+    """Every leg of the request, the total and the facets; `spread` gives a first guess of how many hits to fetch.
 
     The searches of one `_msearch` may fall before and after a commit. Where legs show two versions of a document, all are
     asked again; what still differs then is left out where it is older.
@@ -53,17 +66,17 @@ def ask(cluster: Cluster, request: LegsRequest, index: Description, compiler: Co
     for _ in range(_TRIES):
         answer = _ask(cluster, request, index, compiler, spread)
         newest = _newest(answer.rankings)
-        if newest == answer.rankings:
+        if newest is answer.rankings:
             return answer
     return replace(answer, rankings=newest)
 
 
-def _ask(cluster: Cluster, request: LegsRequest, index: Description, compiler: Compiler, spread: float) -> LegsAnswer:
+def _ask(cluster: Cluster, request: LegsRequest, index: Description, compiler: Compiler, spread: Spread) -> LegsAnswer:
     restriction = compiler.restriction(request.filters, request.access)
     for name, vector in request.vectors.items():
         check_query_vector(index.name, index.dimensions, name, vector)
     legs = _legs(request, compiler, restriction)
-    limits = {leg.name: min(WINDOW, int(request.documents * spread) + 10) for leg in legs}
+    limits = {leg.name: spread.limit(leg.name, request.documents) for leg in legs}
     bodies = {leg.name: leg.body(limits[leg.name]) for leg in legs}
     bodies[COUNTS] = compiler.counted(request.lexical, restriction, request.facets)
     rankings: dict[str, Ranking] = {}
@@ -140,7 +153,7 @@ def _ranking(
     best: dict[str, float] = {}
     for hit in hits:  # best first, so a passage stands where the best of its rows does
         best.setdefault(hit["fields"]["passage"][0], round(leg.score(hit["_score"]), digits))
-    ranking = Ranking(Scored(item, parse_passage_id(item)[0], score) for item, score in best.items())
+    ranking = Ranking(Scored(item, item.rpartition("@")[0], score) for item, score in best.items())
     end = _end(ranking, documents)
     last = round(leg.score(hits[-1]["_score"]), digits) if hits else 0.0
     # Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the shards.
@@ -158,13 +171,15 @@ def _end(ranking: Ranking, documents: int) -> int | None:
     return None
 
 
-def _newest(rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
-    """The rankings without passages of superseded versions."""
-    newest: dict[str, int] = {}
-    for ranking in rankings.values():
-        for item in ranking:
-            version = parse_passage_id(item.passage)[1]
-            newest[item.document] = max(newest.get(item.document, 0), version)
+def _newest(rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:
+    """The rankings without passages of superseded versions; the same object where there are none."""
+    versions: dict[str, set[int]] = {}
+    for key in {item.passage.rpartition("#")[0] for ranking in rankings.values() for item in ranking}:
+        document, _, version = key.rpartition("@")
+        versions.setdefault(document, set()).add(int(version))
+    if all(len(found) == 1 for found in versions.values()):
+        return rankings
+    newest = {document: max(found) for document, found in versions.items()}
     return {
         name: Ranking(item for item in ranking if parse_passage_id(item.passage)[1] == newest[item.document])
         for name, ranking in rankings.items()
