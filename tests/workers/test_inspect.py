@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from worlds import NOTES, Counting, note
+
+from mappings.collection import Field
+from mappings.errors import NotFound
+from search.protocols import IndexEntry
+from search.storage import State, StateRecord
+from workers.inspect import inspect
+
+REBUILD = "run `medley index rebuild notes`"
+
+
+def told(world, collection=NOTES) -> list[str]:
+    return [str(item) for item in inspect(world.store, world.engine, world.encoders, collection)]
+
+
+def entry(world, name: str, version: int) -> IndexEntry:
+    """The only entry of a document of one passage."""
+    made = []
+
+    class Keeping:
+        """Writes nowhere: what would be written is kept."""
+
+        def write(self, entries):
+            made.extend(entries)
+
+        remove = commit = lambda self, *_: {}
+
+    from workers.batches import Target, _write
+
+    stored = replace(world.store.latest([name])[name], version=version)
+    _write(Target(world.store, Keeping(), "notes-1", world.encoders, NOTES), [stored])
+    return made[0]
+
+
+def test_a_whole_index_has_no_findings(world):
+    world.put(note("a"), note("b"))
+    world.ingest()
+    assert told(world) == []
+
+
+def test_before_anything_was_published_there_is_nothing_to_inspect(world):
+    with pytest.raises(NotFound):
+        told(world)
+
+
+def test_what_is_missing_too_much_and_superseded_is_told_with_what_to_do(world):
+    world.put(*(note(name) for name in ("gone", "stray", "old", "torn", "fine")))
+    world.ingest()
+    stray, old, torn = entry(world, "stray", 1), entry(world, "old", 1), entry(world, "torn", 1)
+    world.delete("stray")
+    world.put(note("old", "kidney"))
+    world.ingest()
+    with world.engine.writer("notes-1") as writer:
+        writer.remove(["gone"])
+        half = replace(torn, passages=torn.passages[:1], vectors={"dense": torn.vectors["dense"][:1]}, windows=())
+        writer.write([stray, old, half])
+        writer.commit()
+    assert told(world) == [
+        f"1 documents are recorded as indexed and are not there (such as gone): {REBUILD}",
+        f"1 documents lack passages, or have too many (such as torn): {REBUILD}",
+        f"1 documents stand in it and should not: they were deleted, failed, or are not in the store (such as stray): {REBUILD}",
+        f"1 documents stand in it in a superseded version (such as old): {REBUILD}",
+    ]
+    world.rebuild()
+    assert told(world) == []
+
+
+def test_what_waits_and_what_failed_is_told(world):
+    world.put(note("a"), note("bad", "poison"))
+    world.ingest()
+    world.put(note("new"), note("a", "changed"))
+    assert told(world) == [
+        "2 documents wait to be indexed: run `medley ingest` or `medley retry`",
+        "1 documents failed (such as bad): see `medley status -c notes --failed`, then run `medley retry -c notes`",
+    ]
+
+
+def test_other_models_and_other_settings_are_told(world):
+    world.put(note("a"))
+    world.ingest()
+    assert world.store.settle("notes-1", [StateRecord("a", 1, State.INDEXED, 2)]) == [True]
+    world.encoder = Counting(dimension=32)
+    other = replace(
+        NOTES,
+        window_words=9,
+        fields={"ward": Field("ward", "keyword", "Ward"), **{k: v for k, v in NOTES.fields.items() if k != "date"}},
+    )
+    world.engine = world.reopen(other)
+    findings = told(world, other)
+    assert findings[:3] == [
+        f"index notes-1: field 'ward' is not in it: {REBUILD}",
+        f"index notes-1: field 'date' is in it, and in the settings no more: {REBUILD}",
+        f"index notes-1: its vectors stand for windows of 60 words, the settings say 9: {REBUILD}",
+    ]
+    assert "index notes-1 was built with the dense encoder" in findings[3]
+    assert len(findings) == 4
