@@ -47,11 +47,11 @@ class Medley:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
-    def open(cls, settings: Settings) -> Medley:
-        """A Medley over `settings.home`, which is made when it is not there."""
+    def open(cls, settings: Settings, patient: bool = False) -> Medley:
+        """A Medley over `settings.home`, which is made when it is not there; `patient`: see `open_engines`."""
         medley = cls(settings)
         medley.home.mkdir(parents=True, exist_ok=True)
-        medley.engines = open_engines(settings, medley.collection)
+        medley.engines = open_engines(settings, medley.collection, patient)
         medley.parts = Parts(
             engine=medley.engine,
             settings=settings,

@@ -45,14 +45,17 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def node(tmp_path_factory):
+def node():
     """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names; what a test makes there it takes away."""
     if url := os.environ.get("MEDLEY_TEST_OPENSEARCH"):
         yield opensearch_node.Running(url)
         return
-    folder = tmp_path_factory.mktemp("opensearch")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)  # the node's user is another one than root
-    started = opensearch_node.Node(folder).start()
-    yield started
-    started.stop()
+    with opensearch_node.running() as started:
+        yield started
+
+
+@pytest.fixture
+def own_node():
+    """A node of one test, which may kill it."""
+    with opensearch_node.running() as started:
+        yield started

@@ -22,9 +22,12 @@ class Engines:
     store: Callable[[str], DocumentStore]
 
 
-def open_engines(settings: Settings, collection: Callable[[str], Collection]) -> Engines:
-    """The engine of `settings`; `collection` gives the settings of a collection by name. Raises `InvalidInput`."""
-    return _cluster(settings, collection) if settings.opensearch else _embedded(settings.home, collection)
+def open_engines(settings: Settings, collection: Callable[[str], Collection], patient: bool = False) -> Engines:
+    """The engine of `settings`; `collection` gives the settings of a collection by name. Raises `InvalidInput`.
+
+    `patient`: wait for a cluster that restarts, as ingestion does, where a search gives up after seconds.
+    """
+    return _cluster(settings, collection, patient) if settings.opensearch else _embedded(settings.home, collection)
 
 
 def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
@@ -40,10 +43,10 @@ def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
     )
 
 
-def _cluster(settings: Settings, collection: Callable[[str], Collection]) -> Engines:
+def _cluster(settings: Settings, collection: Callable[[str], Collection], patient: bool) -> Engines:
     from search.engines.opensearch.admin import Admin
     from search.engines.opensearch.catalog import OpenSearchCatalog
-    from search.engines.opensearch.client import Cluster, Connection
+    from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
     from search.engines.opensearch.engine import OpenSearchEngine
     from search.engines.opensearch.store import OpenSearchStore
 
@@ -55,6 +58,7 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection]) -> Eng
             password=_secret(settings.opensearch_password_file, "MEDLEY_OPENSEARCH_PASSWORD_FILE"),
             api_key=_secret(settings.opensearch_api_key_file, "MEDLEY_OPENSEARCH_API_KEY_FILE"),
             ca=settings.opensearch_ca,
+            patience=WRITE_SECONDS if patient else READ_SECONDS,
         )
     )
     return Engines(

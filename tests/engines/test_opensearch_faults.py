@@ -265,12 +265,23 @@ def test_the_lease_of_a_killed_writer_is_taken_over_when_it_has_run_out(backend)
     assert [item.document for item in backend.ask(meta.index, "heart").rankings["bm25"]] == ["a"]
 
 
+def test_a_writer_whose_lease_nobody_took_goes_on(backend):
+    meta = backend.index([])
+    with backend.engine.writer(meta.index) as writer:
+        writer.write([Draft("a", ["heart"]).entry()])
+        writer._lease._until = 0.0
+        writer.commit()
+    assert [item.document for item in backend.ask(meta.index, "heart").rankings["bm25"]] == ["a"]
+
+
 def test_a_writer_that_lost_its_lease_writes_no_more(backend):
     meta = backend.index([])
     with backend.engine.writer(meta.index) as writer:
         writer.write([Draft("a", ["heart"]).entry()])
         writer._lease._until = 0.0  # as when the cluster did not answer for half a minute
-        with pytest.raises(Conflict, match="ran out"):
+        gone = {"holder": "ward-server:17:abc", "until": time.time() + 60}
+        Admin(backend.engine.cluster).change(f"writer:{meta.index}", lambda _: gone)
+        with pytest.raises(Conflict, match="somebody else took it"):
             writer.commit()
     assert list(backend.ask(meta.index, "heart").rankings["bm25"]) == []
 

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -201,21 +202,25 @@ class Node:
                 os.chown(path, NOBODY, NOBODY)
 
 
-def main() -> None:
-    """Run one node until the end of input."""
+@contextmanager
+def running(heap: str = "512m") -> Iterator[Node]:
+    """A node in a folder of its own, gone afterwards. Not in pytest's folders: only their owner may enter those."""
     folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
     folder.chmod(0o755)
-    node = Node(folder, heap=sys.argv[1] if len(sys.argv) > 1 else "1g")
+    node = Node(folder, heap)
     try:
-        node.start()
-        sys.stdout.write(f"{node.url}\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-    except KeyboardInterrupt:
-        pass
+        yield node.start()
     finally:
         node.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    """Run one node until the end of input."""
+    with suppress(KeyboardInterrupt), running(sys.argv[1] if len(sys.argv) > 1 else "1g") as node:
+        sys.stdout.write(f"{node.url}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
 
 
 if __name__ == "__main__":

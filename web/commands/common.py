@@ -16,9 +16,9 @@ from search.settings import read
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def open_medley() -> Medley:
-    """Medley by the settings of this process."""
-    return Medley.open(read())
+def open_medley(patient: bool = False) -> Medley:
+    """Medley by the settings of this process; `patient`: it waits for a cluster that restarts."""
+    return Medley.open(read(), patient)
 
 
 def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:

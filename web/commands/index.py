@@ -22,7 +22,7 @@ def create(collection: str, kind: str | None, as_json: bool) -> None:
     """Make a COLLECTION, and its first index of what its store holds."""
     from web.commands.filling import fill_quietly
 
-    medley = open_medley()
+    medley = open_medley(patient=True)
     medley.create(collection, kind)
     fill_quietly(medley, collection)
     _show_list(medley, collection, as_json)
@@ -35,7 +35,7 @@ def rebuild(collection: str, as_json: bool) -> None:
     """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step."""
     from web.commands.filling import rebuild as build
 
-    medley = open_medley()
+    medley = open_medley(patient=True)
     failed = []
     with progress("rebuilding") as advance:
         for outcome in build(medley, collection):

@@ -44,7 +44,7 @@ def ingest(
     as_json: bool,
 ) -> None:
     """Read documents from PATH (a file or a folder) into a collection and index them."""
-    medley = open_medley()
+    medley = open_medley(patient=True)
     made = ensure(medley, collection, kind)
     from mappings.formats.registry import read
 
@@ -131,7 +131,7 @@ def _report(report: dict[str, Any]) -> str:
 @json_option
 def delete(ids: tuple[str, ...], collection: str, as_json: bool) -> None:
     """Delete the documents with these IDS."""
-    medley = open_medley()
+    medley = open_medley(patient=True)
     done = medley.store(collection).delete(ids)
     index_all(medley, collection)
     report = {"collection": collection, "deleted": [item.id for item in done if item.changed]}
@@ -146,7 +146,7 @@ def delete(ids: tuple[str, ...], collection: str, as_json: bool) -> None:
 @json_option
 def retry(collection: str, as_json: bool) -> None:
     """Index again what failed."""
-    medley = open_medley()
+    medley = open_medley(patient=True)
     again = medley.store(collection).retry(medley.engine.resolve(collection).index)
     report = {"collection": collection, "retried": again, **index_all(medley, collection)}
     show(report, as_json, lambda: f"{again} tried again, {report['indexed']} indexed, {report['failed']} failed")
@@ -204,7 +204,7 @@ def demo(as_json: bool) -> None:
     """Make the demo collections, wholly invented abstracts and notes, and index them."""
     from mappings.formats.registry import read
 
-    medley, reports = open_medley(), {}
+    medley, reports = open_medley(patient=True), {}
     for file in sorted(DEMO.glob("*.jsonl")):
         made = ensure(medley, file.stem, None)
         report = accept(medley, file.stem, read(file, "jsonl", made)) | index_all(medley, file.stem)

@@ -60,9 +60,9 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise `Conflict` when the lease could not be renewed in time: another may hold it now."""
-        if time.monotonic() >= self._until:
-            raise Conflict(f"the right to write ({self._key}) ran out while the cluster did not answer", field="index")
+        """Raise `Conflict` when somebody else holds the right by now, since it could not be renewed in time."""
+        if time.monotonic() >= self._until and not self._extend():
+            raise Conflict(f"the right to write ({self._key}) ran out, and somebody else took it", field="index")
 
     def end(self) -> None:
         """Give the right back."""
@@ -76,13 +76,15 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._done.wait(LEASE_SECONDS / 3):
-            asked = time.monotonic()
             with suppress(MedleyError):
-                renewed = self._admin.change(
-                    self._key, lambda found: _lease_of(self._holder) if self._mine(found) else found
-                )
-                if self._mine(renewed):
-                    self._until = asked + LEASE_SECONDS
+                self._extend()
+
+    def _extend(self) -> bool:
+        asked = time.monotonic()
+        renewed = self._admin.change(self._key, lambda found: _lease_of(self._holder) if self._mine(found) else found)
+        if self._mine(renewed):
+            self._until = asked + LEASE_SECONDS
+        return self._mine(renewed)
 
 
 class Admin:

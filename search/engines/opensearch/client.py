@@ -24,7 +24,7 @@ WHOLE: Final[Params] = {"allow_partial_search_results": "false"}
 """A search that some shard could not answer is an error, never a smaller answer."""
 
 READ_SECONDS: Final = 2.0
-"""How long a read goes on trying: a search that waits longer is no answer."""
+"""How long a read goes on trying for somebody who waits: a search that takes longer is no answer."""
 
 WRITE_SECONDS: Final = 120.0
 """How long a write goes on trying: a node that restarts is back by then."""
@@ -38,7 +38,8 @@ _CONNECTIONS: Final = 16
 class Connection:
     """Where the cluster is and how we show who we are.
 
-    `prefix` stands before the name of everything of ours; a read that takes longer than `read_seconds` is given up.
+    `prefix` stands before the name of everything of ours; a read that takes longer than `read_seconds` is given up, and
+    tried again for `patience` seconds while that may help.
     """
 
     hosts: tuple[str, ...]
@@ -48,6 +49,7 @@ class Connection:
     api_key: str = ""
     ca: Path | None = None
     read_seconds: float = 10.0
+    patience: float = READ_SECONDS
 
     def __post_init__(self) -> None:
         for host in self.hosts:
@@ -84,6 +86,7 @@ class Cluster:
         self.prefix = connection.prefix
         self.made: set[str] = set()
         self._read_seconds = connection.read_seconds
+        self._patience = connection.patience
         secure = all(host.startswith("https://") for host in connection.hosts)
         headers = {"Authorization": f"ApiKey {connection.api_key}"} if connection.api_key else {}
         self._client = OpenSearch(
@@ -104,7 +107,7 @@ class Cluster:
         self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float | None = None
     ) -> Any:
         """A request that changes nothing, repeated for a moment while the cluster is busy or unreachable."""
-        return self._repeated(method, path, body, params, timeout or self._read_seconds, READ_SECONDS)
+        return self._repeated(method, path, body, params, timeout or self._read_seconds, self._patience)
 
     def write(self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float = 120.0) -> Any:
         """A request that may be repeated without harm: it names its ids, or the state that it starts from."""
