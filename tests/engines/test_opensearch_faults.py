@@ -16,7 +16,7 @@ from search.engines.opensearch.admin import Admin
 from search.engines.opensearch.bulk import Action, send
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.engines.opensearch.tables import Table
+from search.engines.opensearch.tables import Row, Table
 from search.protocols import LegsRequest, LexicalQuery
 
 HEART = LexicalQuery((("heart", 1.0),))
@@ -292,3 +292,16 @@ def test_a_table_counts_its_own_lost_answer_as_written(backend):
     assert table.swap({"a": ({"x": 1}, row)}) == set()
     assert table.swap({"a": ({"x": 2}, row)}) == {"a"}
     assert table.read(["a"])["a"].source == {"x": 1}
+
+
+def test_a_row_that_could_not_be_read_is_not_taken_for_one_that_is_not_there():
+    lost = {"_id": "a", "error": {"type": "no_shard_available_action_exception", "reason": "No shard available"}}
+    found = {"_id": "a", "found": True, "_source": {"x": 1}, "_seq_no": 3, "_primary_term": 1}
+    answers = iter([lost, found])
+    with answering(lambda method, path, body: (200, {"docs": [next(answers)]})) as address:
+        assert Table(cluster_at(address), "x", {}, 1).read(["a"]) == {"a": Row({"x": 1}, 3, 1)}
+    with (
+        answering(lambda method, path, body: (200, {"docs": [lost]})) as address,
+        pytest.raises(Unavailable, match="No shard available"),
+    ):
+        Table(cluster_at(address, patience=0.1), "x", {}, 1).read(["a"])

@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+import traceback
 
 import pytest
 from opensearch_node import Node
@@ -51,6 +52,7 @@ def fill(world: World, stop: threading.Event, errors: list[Exception]) -> None:
         except Unavailable:
             time.sleep(0.5)  # it says so, and is started again, as whoever runs it would
         except Exception as error:
+            traceback.print_exc()
             errors.append(error)
             return
 

@@ -86,7 +86,7 @@ class Cluster:
         self.prefix = connection.prefix
         self.made: set[str] = set()
         self._read_seconds = connection.read_seconds
-        self._patience = connection.patience
+        self.patience = connection.patience
         secure = all(host.startswith("https://") for host in connection.hosts)
         headers = {"Authorization": f"ApiKey {connection.api_key}"} if connection.api_key else {}
         self._client = OpenSearch(
@@ -107,7 +107,7 @@ class Cluster:
         self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float | None = None
     ) -> Any:
         """A request that changes nothing, repeated for a moment while the cluster is busy or unreachable."""
-        return self._repeated(method, path, body, params, timeout or self._read_seconds, self._patience)
+        return self._repeated(method, path, body, params, timeout or self._read_seconds, self.patience)
 
     def write(self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float = 120.0) -> Any:
         """A request that may be repeated without harm: it names its ids, or the state that it starts from."""

@@ -43,11 +43,17 @@ class Table:
         if not ids:
             return {}
         self._make()
-        answer = self._cluster.read("POST", f"/{self._name}/_mget", {"ids": list(dict.fromkeys(ids))}, timeout=60.0)
-        return {
-            item["_id"]: Row(item["_source"], item["_seq_no"], item["_primary_term"]) if item.get("found") else Row()
-            for item in answer["docs"]
-        }
+        until = time.monotonic() + self._cluster.patience
+        while True:
+            body = {"ids": list(dict.fromkeys(ids))}
+            found = self._cluster.read("POST", f"/{self._name}/_mget", body, timeout=60.0)["docs"]
+            # A row that could not be read, as while a node restarts, is not one that is not there.
+            failed = next((item for item in found if "error" in item), None)
+            if failed is None:
+                return {item["_id"]: _row(item) for item in found}
+            if time.monotonic() > until:
+                raise Unavailable(of_answer(503, failed, self._cluster.where).message)
+            time.sleep(_FIRST_PAUSE)
 
     def put(self, rows: Mapping[str, Mapping[str, Any]], versions: Mapping[str, int] | None = None) -> None:
         """Write rows; with `versions`, one that stands with a higher version stays."""
@@ -124,6 +130,10 @@ class Table:
             elif "error" in outcome:
                 raise of_answer(outcome["status"], outcome, self._cluster.where)
         return put_off
+
+
+def _row(item: Mapping[str, Any]) -> Row:
+    return Row(item["_source"], item["_seq_no"], item["_primary_term"]) if item["found"] else Row()
 
 
 def _condition(name: str, row: Row) -> dict[str, Any]:
