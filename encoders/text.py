@@ -78,6 +78,15 @@ class Reader:
             return self.passages([passage for _, passage in pairs])
         return [self.pairs(query, [passage])[0] for query, passage in pairs]
 
+    def lengths(self, texts: Sequence[str], limit: int) -> list[int]:
+        """Tokens of each text by itself, special tokens included, before anything is cut; above `limit` not counted on."""
+        extra = self._tokenizer.num_special_tokens_to_add(False)
+        encodings = self._plain(texts, "{text}", limit)
+        return [
+            limit + 1 if len(text) > limit * CHARACTERS_PER_TOKEN else len(encoding.ids) + extra
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
     def _singles(self, texts: Sequence[str], template: str, limit: int) -> list[Tokens]:
         room = max(0, limit - self._tokenizer.num_special_tokens_to_add(False))
         encodings = self._plain(texts, template, limit)
