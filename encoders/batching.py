@@ -74,19 +74,19 @@ class Patience:
 
 
 class Places:
-    """How many inputs may be here at once, waiting or running."""
+    """How many inputs (or whatever `what` names) may be here at once, waiting or running."""
 
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+    def __init__(self, capacity: int, what: str = "inputs") -> None:
+        self.capacity, self._what = capacity, what
         self.taken = 0
         self._lock = threading.Lock()
 
     @contextmanager
     def hold(self, count: int) -> Iterator[None]:
-        """Keep places for `count` inputs during the block. Raises `Overloaded` at once when there are too few."""
+        """Keep `count` places during the block. Raises `Overloaded` at once when there are too few."""
         with self._lock:
             if self.taken + count > self.capacity:
-                raise Overloaded(f"{self.taken} inputs wait, and {self.capacity} may: come again in a moment")
+                raise Overloaded(f"{self.taken} {self._what} wait, and {self.capacity} may: come again in a moment")
             self.taken += count
         try:
             yield
