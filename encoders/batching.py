@@ -97,11 +97,15 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a device is best fed: tokens of one run with padding, runs at once, seconds to wait for more inputs."""
+    """How a device is best fed: tokens of one run with padding, runs at once, seconds to wait for more inputs.
+
+    `alike` is the least share of a group's longest input that another has: a processor pays for padding, a GPU hardly.
+    """
 
     budget: int
     runners: int = 1
     linger: float = 0.0
+    alike: float = 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -224,7 +228,7 @@ class Batcher(Generic[Item]):
                 self._waiting.append(job)
             picked.append((job, number))
             tokens += job.lengths[number]
-        groups = batches([job.lengths[number] for job, number in picked], self._plan.budget)
+        groups = batches([job.lengths[number] for job, number in picked], self._plan.budget, self._plan.alike)
         return [[picked[place] for place in group] for group in reversed(groups)]
 
     def _settle(self, group: Group[Item]) -> None:

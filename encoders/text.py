@@ -104,15 +104,16 @@ def fill(template: str, text: str) -> str:
     return template.replace("{text}", clean(text))
 
 
-def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def batches(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
     """Group inputs of alike length: longest first, at most `budget` tokens with padding, at least one input each.
 
+    None is shorter than the share `alike` of its group's longest, which bounds the padding where inputs are few.
     Every index stands in exactly one group; ties keep input order, so grouping is deterministic.
     """
     groups: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if groups and longest * (len(groups[-1]) + 1) <= budget:
+        if groups and longest * (len(groups[-1]) + 1) <= budget and lengths[index] >= alike * longest:
             groups[-1].append(index)
         else:
             groups.append([index])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from web.commands.serve import under_gunicorn
 if TYPE_CHECKING:
     from web.inference import Limits
 
+SWITCH_SECONDS = 0.0005
 SPARE_THREADS = 8
 """Threads that only refuse, and answer health and metrics, while all others wait for a model."""
 
@@ -56,7 +58,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
             "threads": threads + SPARE_THREADS,
             "keepalive": 75,
             "timeout": 120,
-            "graceful_timeout": 20,
+            "graceful_timeout": 5,  # a client's kept connection is waited for so long
             "loglevel": "warning",
         },
         lambda: _app(chosen, settings, limits, not no_batching),
@@ -79,6 +81,8 @@ def _app(names: tuple[str, ...], settings: Settings, limits: Limits, batching: b
     from web.inference_meter import ModelMeter
     from web.inference_models import Running, artifacts, load
 
+    # A thread that comes back from a run must not wait long for those that read requests: its core would stand idle.
+    sys.setswitchinterval(SWITCH_SECONDS)
     meter = ModelMeter()
     models = load(artifacts(names, settings), settings, Running(limits.waiting, batching, meter.ran))
     return make_inference_app(models, settings.home, limits, meter)
