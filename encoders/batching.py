@@ -1,7 +1,7 @@
 """Inputs of many requests, run together: a bounded queue, and groups of alike length within a budget of tokens.
 
-Each request's thread hands in its inputs and waits. A thread for every run that the device takes at once (one on a
-GPU, one a core on a processor) takes the next group whenever it is free, so none waits for the slowest of a batch.
+Each request's thread hands in its inputs and waits. As many threads as the device takes runs at once (one on a GPU,
+some a core on a processor) take the next group whenever they are free, so none waits for the slowest of a batch.
 """
 
 from __future__ import annotations

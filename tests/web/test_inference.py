@@ -53,7 +53,10 @@ def cross(folder):
     return CrossEncoder(Artifact.open(folder / "tiny-cross"), form="fp32")
 
 
-def app_of(folder, home, *names, limits=Limits(8, 64), batching=True):
+LIMITS = Limits(requests=8, waiting=64)
+
+
+def app_of(folder, home, *names, limits=LIMITS, batching=True):
     settings = Settings(home=home, models=folder, form="fp32")
     meter = ModelMeter()
     models = load(artifacts(names, settings), settings, Running(limits.waiting, batching, meter.ran))
@@ -162,11 +165,11 @@ def test_an_address_that_is_none_and_a_wrong_method(client):
 
 
 def test_a_body_beyond_the_limit_is_refused_unread(client):
-    class Endless(io.RawIOBase):
+    class Unread(io.BytesIO):
         def read(self, size=-1):
             raise AssertionError("the body was read")
 
-    answer = client.post("/embed", input_stream=Endless(), headers={"Content-Length": "100000000"})
+    answer = client.post("/embed", input_stream=Unread(), environ_overrides={"CONTENT_LENGTH": "100000000"})
     assert "larger than 10,000,000 bytes" in refused(answer, 413)
 
 
@@ -236,7 +239,7 @@ def test_many_requests_at_once_each_get_their_own(folder, tmp_path, bi):
 
 
 def test_a_model_that_is_missing_is_named_before_anything_starts(folder, tmp_path):
-    with pytest.raises(ModelError, match="there is no model 'none'; known are .*tiny-bi"):
+    with pytest.raises(ModelError, match=r"there is no model 'none'; known are .*tiny-bi"):
         artifacts(["none"], Settings(home=tmp_path, models=folder))
 
 
