@@ -79,7 +79,11 @@ class Server:
     def ask(self, offer: Offer, path: str, body: Mapping[str, Any], until: float) -> Any:
         """What the model `offer` answers. Raises `Unavailable`, and `ModelError` when another model answered."""
         headers = {MODEL: offer.fingerprint} if offer.ours else {}
-        reply = self.line.post(path, body, headers, until)
+        try:
+            reply = self.line.post(path, body, headers, until)
+        except ModelError:
+            self.forget()  # a server that was started again with other models refuses ours
+            raise
         self._check_maker(offer, reply)
         return reply.value
 
