@@ -165,7 +165,7 @@ class Batcher(Generic[Item]):
         job = Job.of(items, self._length)
         with self._changed:
             self._waiting.append(job)
-            self._changed.notify_all()
+            self._changed.notify()
         while not job.done.wait(patience.pause()):
             try:
                 patience.check()
@@ -203,7 +203,8 @@ class Batcher(Generic[Item]):
                         return group
                 elif self._waiting and not self._lingers():
                     self._ready.extend(self._round())
-                    self._changed.notify_all()
+                    # As many as find work: each that is woken for nothing takes Python from those who have some.
+                    self._changed.notify(len(self._ready) + bool(self._waiting) - 1)
                 else:
                     self._changed.wait(self._plan.linger or None if self._waiting else None)
             return []
