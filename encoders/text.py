@@ -78,6 +78,15 @@ class Reader:
             return self.passages([passage for _, passage in pairs])
         return [self.pairs(query, [passage])[0] for query, passage in pairs]
 
+    def lengths(self, texts: Sequence[str], limit: int) -> list[int]:
+        """Tokens of each text by itself, special tokens included, before anything is cut; above `limit` not counted on."""
+        extra = self._tokenizer.num_special_tokens_to_add(False)
+        encodings = self._plain(texts, "{text}", limit)
+        return [
+            limit + 1 if len(text) > limit * CHARACTERS_PER_TOKEN else len(encoding.ids) + extra
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
     def _singles(self, texts: Sequence[str], template: str, limit: int) -> list[Tokens]:
         room = max(0, limit - self._tokenizer.num_special_tokens_to_add(False))
         encodings = self._plain(texts, template, limit)
@@ -95,15 +104,16 @@ def fill(template: str, text: str) -> str:
     return template.replace("{text}", clean(text))
 
 
-def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def batches(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
     """Group inputs of alike length: longest first, at most `budget` tokens with padding, at least one input each.
 
+    None is shorter than the share `alike` of its group's longest, which bounds the padding where inputs are few.
     Every index stands in exactly one group; ties keep input order, so grouping is deterministic.
     """
     groups: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if groups and longest * (len(groups[-1]) + 1) <= budget:
+        if groups and longest * (len(groups[-1]) + 1) <= budget and lengths[index] >= alike * longest:
             groups[-1].append(index)
         else:
             groups.append([index])

@@ -21,11 +21,12 @@ from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.engines.opened import Engines, open_engines
+from search.engines.opened import Engines, open_engines, secret
 from search.parts import Parts
 from search.pipeline import search
 from search.protocols import Encoder, Engine, Reranker
 from search.query import Query, Results
+from search.remote import RemoteEncoder, RemoteReranker, Servers
 from search.rerank import Anytime, Pace, ScoreCache
 from search.settings import Settings
 from search.storage import Catalogued, DocumentStore, StoredDocument
@@ -51,6 +52,7 @@ class Medley:
         """A Medley over `settings.home`, which is made when it is not there; `patient`: see `open_engines`."""
         medley = cls(settings)
         medley.home.mkdir(parents=True, exist_ok=True)
+        medley.servers = model_servers(settings)
         medley.engines = open_engines(settings, medley.collection, patient)
         medley.parts = Parts(
             engine=medley.engine,
@@ -62,6 +64,7 @@ class Medley:
         )
         return medley
 
+    servers: Servers | None = field(init=False, default=None)
     engines: Engines = field(init=False)
     parts: Parts = field(init=False)
 
@@ -131,8 +134,10 @@ class Medley:
     def _load_encoder(self, name: str) -> Encoder:
         if name == HASHING:
             return HashingEncoder(256)
+        if self.servers is not None:
+            return RemoteEncoder(self.servers, self.servers.fingerprint("bi-encoder", name))
         artifact = Artifact.open(find(name, self.model_folders()))
-        return BiEncoder(artifact, self.settings.threads or None, self.settings.form or None)
+        return BiEncoder(artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
 
     def encoders(self, collection: Collection) -> dict[str, Encoder]:
         """Vector field -> the encoder that a new index of the collection is filled by."""
@@ -140,6 +145,8 @@ class Medley:
 
     def encoder_of(self, fingerprint: str) -> Encoder | None:
         """The encoder with this fingerprint, or None when no model here has it."""
+        if self.servers is not None and fingerprint != HashingEncoder(256).fingerprint:
+            return self._remote(self.servers, fingerprint)
         with self._lock:
             for loaded in self._encoders.values():
                 if loaded.fingerprint == fingerprint:
@@ -151,6 +158,14 @@ class Medley:
                 except MedleyError:
                     continue  # a broken model can't be the one looked for: the answer will name what is missing
             return None
+
+    def _remote(self, servers: Servers, fingerprint: str) -> Encoder | None:
+        """The encoder on a model server; None when all servers answer, and none has it.
+
+        Only queries are encoded by an index's fingerprint, so no vectors are cached, and nothing is asked of a server
+        that may be down: the encoder says so when it is used.
+        """
+        return RemoteEncoder(servers, fingerprint) if servers.may_have(fingerprint) else None
 
     def model_names(self) -> list[str]:
         """Every model directory's name, each once."""
@@ -165,8 +180,10 @@ class Medley:
 
     def reranker(self, name: str) -> Reranker:
         """The cross-encoder called `name`. Raises `NotFound`, `ModelError`."""
+        if self.servers is not None:
+            return RemoteReranker(self.servers, name)
         artifact = Artifact.open(find(name, self.model_folders()))
-        return CrossEncoder(artifact, self.settings.threads or None, self.settings.form or None)
+        return CrossEncoder(artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
 
     def anytime(self, collection: Collection) -> Anytime | None:
         """The collection's reranker with its cache and pace; None when it is switched off. Raises as `reranker` does."""
@@ -210,6 +227,13 @@ class Medley:
         if stored is None or stored.document is None or not access.may_see(stored.document.labels):
             raise NotFound(f"there is no document {identifier[:200]!r} in {collection!r} that you may see", field="id")
         return stored
+
+
+def model_servers(settings: Settings) -> Servers | None:
+    """The model servers of the settings, not yet asked anything; None when models run in this process."""
+    addresses = [address.strip() for address in settings.inference.split(",") if address.strip()]
+    token = secret(settings.inference_token_file, "MEDLEY_INFERENCE_TOKEN_FILE")
+    return Servers(addresses, token) if addresses else None
 
 
 def check_name(name: str) -> str:

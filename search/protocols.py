@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
+from mappings.errors import Unavailable
 from search.query import Facets, Filter, Ranking, Total
 
 Vectors = NDArray[np.float32]
@@ -239,4 +240,17 @@ class Reranker(Protocol):
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
         """Shape (n,), in input order; a logit, higher is better."""
+        ...
+
+
+class TimedOut(Unavailable):
+    """A model server did not answer in the time that there was."""
+
+
+@runtime_checkable
+class TimedReranker(Protocol):
+    """A reranker that can be told how long its answer is worth waiting for; within that time it scores the same."""
+
+    def score_within(self, query: str, passages: Sequence[str], seconds: float) -> Vectors:
+        """As `Reranker.score`. Raises `TimedOut` after so many seconds."""
         ...

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from search.fusion import Fused, min_max
-from search.protocols import Reranker
+from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
 
 GROUP = 16
 """Most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
@@ -96,7 +96,10 @@ class Anytime:
             group = self._next_group(query, texts, waiting, until)
             if not group:
                 break
-            for number, score in zip(group, self._score_group(query, [texts[number] for number in group]), strict=True):
+            found = self._score_group(query, [texts[number] for number in group], until)
+            if found is None:
+                break
+            for number, score in zip(group, found, strict=True):
                 scores[number] = score
                 self.cache.put(fingerprint, query, texts[number], score)
             waiting = waiting[len(group) :]
@@ -119,11 +122,22 @@ class Anytime:
             self.pace.relax()
         return waiting[:taken]
 
-    def _score_group(self, query: str, texts: Sequence[str]) -> list[float]:
+    def _score_group(self, query: str, texts: Sequence[str], until: float | None) -> list[float] | None:
+        """Scores of all, or None when the time was over before they came."""
         started = self.clock()
-        scores = [float(score) for score in self.reranker.score(query, texts)]
+        try:
+            scores = [float(score) for score in self._ask(query, texts, until)]
+        except TimedOut:
+            if until is None:
+                raise
+            scores = None
         self.pace.learn(sum(len(query) + len(text) for text in texts), self.clock() - started)
         return scores
+
+    def _ask(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
+        if until is not None and isinstance(self.reranker, TimedReranker):
+            return self.reranker.score_within(query, texts, until - self.clock())
+        return self.reranker.score(query, texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ class Settings:
     )
     threads: int = _setting(0, "threads of a model in this process; 0: one per core")
     form: str = _setting("", "numeric form of the models (fp32, int8); empty: the fastest, measured once")
+    device: str = _setting("", "where models run: cpu or cuda; empty: cuda where ONNX Runtime has it")
+    inference: str = _setting(
+        "", "addresses of model servers, as http://host:8081, comma-separated; empty: models run in this process"
+    )
+    inference_token_file: Path | None = _setting(None, "file that holds the token that is shown to the model servers")
     deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
     candidates: int = _setting(0, "passages that are reranked; 0: the collection's own")
     window: int = _setting(100, "documents that each leg brings, and that a result's pages are frozen over")

@@ -102,6 +102,16 @@ def require_caller() -> None:
         g.caller = Caller(LOCAL, None)
 
 
+def require_program(home: Path) -> None:
+    """At a door without sessions: raise `Unauthorized` or `Forbidden` unless a token, or this machine, may ask."""
+    if request.headers.get("Authorization"):
+        _by_header(tokens.listed(home))
+    elif guarded(home):
+        raise Unauthorized("a token is needed: send 'Authorization: Bearer' and a token of `medley tokens add`")
+    else:
+        _check_local()
+
+
 def _by_header(known: Sequence[tokens.Token]) -> Caller:
     scheme, _, text = request.headers["Authorization"].partition(" ")
     token = tokens.verified(known, text) if scheme.lower() == "bearer" else None

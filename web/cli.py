@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "status": ("ingest", "Show what is stored, indexed, waiting and failed."),
     "search": ("search", "Search a collection."),
     "serve": ("serve", "Serve the search page and the HTTP API."),
+    "inference": ("inference", "Serve models over HTTP, for every other process."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
     "models": ("models", "List the models and what they are."),

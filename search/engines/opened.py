@@ -55,8 +55,8 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
             hosts=tuple(host.strip().rstrip("/") for host in settings.opensearch.split(",") if host.strip()),
             prefix=settings.opensearch_prefix,
             user=settings.opensearch_user,
-            password=_secret(settings.opensearch_password_file, "MEDLEY_OPENSEARCH_PASSWORD_FILE"),
-            api_key=_secret(settings.opensearch_api_key_file, "MEDLEY_OPENSEARCH_API_KEY_FILE"),
+            password=secret(settings.opensearch_password_file, "MEDLEY_OPENSEARCH_PASSWORD_FILE"),
+            api_key=secret(settings.opensearch_api_key_file, "MEDLEY_OPENSEARCH_API_KEY_FILE"),
             ca=settings.opensearch_ca,
             patience=WRITE_SECONDS if patient else READ_SECONDS,
         )
@@ -68,7 +68,7 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
     )
 
 
-def _secret(file: Path | None, variable: str) -> str:
+def secret(file: Path | None, variable: str) -> str:
     """What a file of one line holds; empty where none is named."""
     if file is None:
         return ""

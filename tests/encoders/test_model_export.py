@@ -76,9 +76,9 @@ def test_a_cross_encoder_agrees_with_torch_on_both_segments(family: str, tmp_pat
 def test_token_types_reach_a_model_that_has_them(tmp_path: Path) -> None:
     artifact = export(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "tiny", CARD, PAIRS)
     encoder = CrossEncoder(artifact, form="fp32")
-    assert {"input_ids", "attention_mask", "token_type_ids"} == encoder._model._inputs
+    assert {"input_ids", "attention_mask", "token_type_ids"} == encoder.model._inputs
     untyped = export(checkpoint("Roberta", True, 5), "cross-encoder", tmp_path / "untyped", CARD, PAIRS)
-    assert {"input_ids", "attention_mask"} == CrossEncoder(untyped, form="fp32")._model._inputs
+    assert {"input_ids", "attention_mask"} == CrossEncoder(untyped, form="fp32").model._inputs
 
 
 def test_a_folder_exports_and_judgements_are_kept(tmp_path: Path) -> None:

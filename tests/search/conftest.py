@@ -48,6 +48,12 @@ def fill(medley: Medley, name: str, documents: list[Document]) -> None:
 
 
 @pytest.fixture
+def index_abstracts() -> Callable[[Medley], None]:
+    """Indexes the abstracts by whatever encoder a Medley has."""
+    return lambda medley: fill(medley, "abstracts", [abstract(*item) for item in ABSTRACTS])
+
+
+@pytest.fixture
 def medley(tmp_path: Path) -> Medley:
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
     fill(medley, "abstracts", [abstract(*item) for item in ABSTRACTS])

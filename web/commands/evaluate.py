@@ -109,12 +109,13 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "encode")
+BENCHES = ("search", "deadline", "rerank", "encode", "inference")
 ON_CLUSTER = ("agreement", "fusion", "bulk")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search import bench_cluster, bench_search
+    from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
 
     return {
@@ -125,6 +126,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
         "rerank": bench_rerank,
         "encode": bench_encode,
+        "inference": bench_inference,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -29,7 +30,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley at http://{address}/", err=True)
-    _gunicorn(
+    under_gunicorn(
         {
             "bind": address,
             "workers": processes,
@@ -38,26 +39,32 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # a cursor of 6,000 characters fits into an address
             "loglevel": "warning",
-        }
+        },
+        _portal,
     )
 
 
-def _gunicorn(options: dict[str, Any]) -> None:
+def _portal() -> Any:
+    from search.bootstrap import Medley
+    from web import create_app
+
+    medley = Medley.open(read())
+    medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
+    return create_app(medley)
+
+
+def under_gunicorn(options: dict[str, Any], make: Callable[[], Any]) -> None:
+    """Serve what `make` gives until a signal ends it; each worker calls it for itself, after the fork."""
     from gunicorn.app.base import BaseApplication
 
     class Gateway(BaseApplication):  # type: ignore[misc]
-        """Medley's gateway as gunicorn runs it: each worker opens its own Medley after the fork."""
+        """An application as gunicorn runs it."""
 
         def load_config(self) -> None:
             for name, value in options.items():
                 self.cfg.set(name, value)
 
         def load(self) -> Any:
-            from search.bootstrap import Medley
-            from web import create_app
-
-            medley = Medley.open(read())
-            medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
-            return create_app(medley)
+            return make()
 
     Gateway().run()
