@@ -5,11 +5,17 @@ They need a cluster (`MEDLEY_OPENSEARCH`), and take away the indexes that they m
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -17,10 +23,10 @@ import orjson
 
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
-from mappings.errors import InvalidInput, MedleyError
+from mappings.errors import InvalidInput, MedleyError, Unavailable
+from search.bench_client import DEPTH, Asked, Job
 from search.bench_search import machine, percentiles
 from search.bootstrap import Medley
-from search.engines.opensearch import queries
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.records import entry_ids, records
@@ -30,29 +36,19 @@ from search.evaluation.stages import ACCESS
 from search.evaluation.task import Task
 from search.evaluation.tasks import scifact
 from search.fusion import fuse
-from search.protocols import IndexEntry, IndexMeta, LegsRequest
+from search.protocols import IndexEntry, IndexMeta
 from search.query import Query
 from search.settings import Settings
 from search.storage import State
-from search.understanding import Understood, understand
+from search.understanding import understand
 
 Report = dict[str, Any]
-DEPTH: Final = 100
 TOP: Final = 10
 CLIENTS: Final = (1, 4)
-WARM_UP: Final = 60
+WAYS: Final = ("ours", "hybrid")
 ROUNDS: Final = 3
 BULK_DOCUMENTS: Final = 6_000
 BATCH: Final = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question read and encoded: what both engines, and both ways of fusing, are given alike."""
-
-    id: str
-    understood: Understood
-    vector: Any
 
 
 def agreement(settings: Settings, fill: Fill) -> Report:
@@ -81,29 +77,12 @@ def fusion(settings: Settings, fill: Fill) -> Report:
     medley = _opened(task, settings, fill)
     asked, engine = _asked(medley, task), _engine(medley)
     collection = replace(medley.collection(task.corpus.name), name="bench-fusion", window_words=0)
-    with _index(engine, collection, medley, task) as (own, meta), _pipeline(engine.cluster, collection) as pipeline:
-        description = own.describe(meta.index)
-        compiler = queries.Compiler(description.fields, {"title": collection.title_boost})
-        restriction = compiler.restriction((), ACCESS)
-
-        def ours(item: Asked) -> Any:
-            return fuse(own.legs(_request(meta.index, item)).rankings, collection.fusion)[:DEPTH]
-
-        def hybrid(item: Asked) -> Any:
-            legs = (
-                compiler.lexical(item.understood.lexical, restriction, DEPTH),
-                compiler.dense("dense", item.vector, restriction, DEPTH),
-            )
-            body = legs[0] | {
-                "track_total_hits": True,
-                "query": {"hybrid": {"pagination_depth": DEPTH, "queries": [leg["query"] for leg in legs]}},
-            }
-            path = f"/{description.physical}/_search"
-            return engine.cluster.read("POST", path, body, {"search_pipeline": pipeline})["hits"]["hits"]
-
-        figures = _compared(ours, hybrid, asked)
-        figures["documents"] = float(meta.documents)
-        figures["top10_overlap"] = float(np.mean([_overlap(ours(item), hybrid(item)) for item in asked[:WARM_UP]]))
+    with _index(engine, collection, medley, task) as meta, _pipeline(engine.cluster, collection) as pipeline:
+        job = Job(engine.cluster.connection, collection, meta.index, pipeline, tuple(asked))
+        figures = _compared(job)
+        ways = [job.way(name) for name in WAYS]
+        shared = [len(set(ways[0](item)[:TOP]) & set(ways[1](item)[:TOP])) / TOP for item in asked]
+        figures |= {"documents": float(meta.documents), "top10_overlap": float(np.mean(shared))}
     return _report("fusion", figures)
 
 
@@ -180,13 +159,9 @@ def _asked(medley: Medley, task: Task) -> list[Asked]:
     return [Asked(task.questions[number].id, item, vectors[number]) for number, item in enumerate(read)]
 
 
-def _request(index: str, item: Asked) -> LegsRequest:
-    return LegsRequest(index, item.understood.lexical, {"dense": item.vector}, ACCESS, DEPTH)
-
-
 def _ranked(medley: Medley, name: str, item: Asked) -> tuple[list[str], list[str]]:
     """The passages of the BM25 leg, and the documents of the fused order."""
-    answer = medley.engine.legs(_request(medley.engine.resolve(name).index, item))
+    answer = medley.engine.legs(item.request(medley.engine.resolve(name).index))
     fused = fuse(answer.rankings, medley.collection(name).fusion)
     words = [scored.passage for scored in answer.rankings["bm25"]][:DEPTH]
     return words, list(dict.fromkeys(found.document for found in fused))
@@ -240,9 +215,7 @@ def _bodies(
 
 
 @contextmanager
-def _index(
-    engine: OpenSearchEngine, collection: Collection, medley: Medley, task: Task
-) -> Iterator[tuple[OpenSearchEngine, IndexMeta]]:
+def _index(engine: OpenSearchEngine, collection: Collection, medley: Medley, task: Task) -> Iterator[IndexMeta]:
     """An index of the corpus with one vector a passage, merged into one segment as after a rebuild; gone afterwards."""
     own = OpenSearchEngine(engine.cluster, lambda name: collection)
     index = own.create(collection.name, _encoders(medley, task)).index
@@ -253,9 +226,10 @@ def _index(
                 if number % 16 == 0:
                     writer.commit()
             writer.commit()
-        path = f"/{own.describe(index).physical}/_forcemerge"
-        engine.cluster.write("POST", path, None, {"max_num_segments": "1"}, timeout=600.0)
-        yield own, own.meta(index)
+        path = f"/{own.describe(index).physical}"
+        engine.cluster.write("POST", f"{path}/_forcemerge", None, {"max_num_segments": "1"}, timeout=600.0)
+        engine.cluster.write("POST", f"{path}/_refresh")
+        yield own.meta(index)
     finally:
         with suppress(MedleyError):
             own.drop(index)
@@ -278,31 +252,47 @@ def _pipeline(cluster: Cluster, collection: Collection) -> Iterator[str]:
         cluster.write("DELETE", f"/_search/pipeline/{name}")
 
 
-def _compared(ours: Callable[[Asked], Any], other: Callable[[Asked], Any], asked: Sequence[Asked]) -> dict[str, float]:
-    """Milliseconds of both at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
+def _compared(job: Job) -> dict[str, float]:
+    """Milliseconds of both ways at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
     figures: dict[str, float] = {}
-    for clients in CLIENTS:
-        times: dict[str, list[float]] = {"ours": [], "hybrid": []}
-        for _ in range(ROUNDS):
-            for name, run in (("ours", ours), ("hybrid", other)):
-                with ThreadPoolExecutor(clients) as pool:
-                    list(pool.map(run, asked[:WARM_UP]))
-                    times[name] += list(pool.map(lambda item, run=run: _milliseconds(run, item), asked))
-        for name, values in times.items():
-            found = percentiles(values)
-            figures |= {f"{name}_{clients}_p50_ms": found["p50_ms"], f"{name}_{clients}_p95_ms": found["p95_ms"]}
-        for point in ("p50", "p95"):
-            ratio = figures[f"ours_{clients}_{point}_ms"] / figures[f"hybrid_{clients}_{point}_ms"]
-            figures[f"{point}_ratio" if clients == 1 else f"{point}_ratio_{clients}_clients"] = ratio
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "job"
+        file.write_bytes(pickle.dumps(job))
+        for clients in CLIENTS:
+            times: dict[str, list[float]] = {way: [] for way in WAYS}
+            for _ in range(ROUNDS):
+                for way in WAYS:
+                    times[way] += _at_once(file, way, clients)
+            for way, values in times.items():
+                found = percentiles(values)
+                figures |= {f"{way}_{clients}_p50_ms": found["p50_ms"], f"{way}_{clients}_p95_ms": found["p95_ms"]}
+            for point in ("p50", "p95"):
+                ratio = figures[f"ours_{clients}_{point}_ms"] / figures[f"hybrid_{clients}_{point}_ms"]
+                figures[f"{point}_ratio" if clients == 1 else f"{point}_ratio_{clients}_clients"] = ratio
     return figures
 
 
-def _milliseconds(run: Callable[[Asked], Any], item: Asked) -> float:
-    started = time.perf_counter()
-    run(item)
-    return 1000 * (time.perf_counter() - started)
-
-
-def _overlap(ours: Any, hybrid: Any) -> float:
-    first = {item.passage for item in ours[:TOP]}
-    return len(first & {hit["fields"]["passage"][0] for hit in hybrid[:TOP]}) / TOP
+def _at_once(file: Path, way: str, clients: int) -> list[float]:
+    """The times of so many client processes that begin at once. Raises `Unavailable` when one fails."""
+    command = [sys.executable, "-m", "search.bench_client", str(file), way]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    started = [
+        subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(clients)
+    ]
+    for client in started:
+        if client.stdout is not None:
+            client.stdout.readline()  # it is ready
+    times: list[float] = []
+    for client in started:
+        if client.stdin is not None:
+            client.stdin.write("go\n")
+            client.stdin.flush()
+    for client in started:
+        output, _ = client.communicate()
+        if client.returncode:
+            raise Unavailable("a client of the bench failed; its message stands above", field=way)
+        times += json.loads(output)
+    return times

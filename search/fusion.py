@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
@@ -14,8 +14,7 @@ RRF_K = 60
 """The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What one leg gave one passage: `contribution` = `weight` × `normalised`."""
 
     rank: int
@@ -29,8 +28,7 @@ class Part:
         return self.weight * self.normalised
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A passage in the fused order: `score` is the sum of its parts' contributions."""
 
     passage: str
@@ -95,11 +93,12 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
         for rank, (item, value) in enumerate(zip(ranking, normalise([item.score for item in ranking]), strict=True), 1):
             documents[item.passage] = item.document
             parts.setdefault(item.passage, {})[leg] = Part(rank, item.score, value, weight)
-    fused = [
-        Fused(passage, documents[passage], sum(part.contribution for part in found.values()), found)
-        for passage, found in parts.items()
-    ]
+    fused = [Fused(passage, documents[passage], _sum(found), found) for passage, found in parts.items()]
     return sorted(fused, key=lambda item: (-item.score, item.passage))
+
+
+def _sum(parts: Mapping[str, Part]) -> float:
+    return sum([part.weight * part.normalised for part in parts.values()])
 
 
 def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:

@@ -82,6 +82,7 @@ class Cluster:
     """Requests to one cluster; threads share it. Every name starts with `connection.prefix` and a dot."""
 
     def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.where = ", ".join(connection.hosts)
         self.prefix = connection.prefix
         self.made: set[str] = set()

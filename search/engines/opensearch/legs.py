@@ -152,8 +152,13 @@ def _ranking(
     digits = _DECIMALS.get(leg.name, _DENSE_DECIMALS)
     best: dict[str, float] = {}
     for hit in hits:  # best first, so a passage stands where the best of its rows does
-        best.setdefault(hit["fields"]["passage"][0], round(leg.score(hit["_score"]), digits))
-    ranking = Ranking(Scored(item, item.rpartition("@")[0], score) for item, score in best.items())
+        passage = hit["fields"]["passage"][0]
+        if passage not in best:
+            best[passage] = hit["_score"]
+    score = leg.score
+    ranking = Ranking(
+        [Scored(item, item.rpartition("@")[0], round(score(found), digits)) for item, found in best.items()]
+    )
     end = _end(ranking, documents)
     last = round(leg.score(hits[-1]["_score"]), digits) if hits else 0.0
     # Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the shards.
@@ -173,13 +178,12 @@ def _end(ranking: Ranking, documents: int) -> int | None:
 
 def _newest(rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:
     """The rankings without passages of superseded versions; the same object where there are none."""
-    versions: dict[str, set[int]] = {}
-    for key in {item.passage.rpartition("#")[0] for ranking in rankings.values() for item in ranking}:
-        document, _, version = key.rpartition("@")
-        versions.setdefault(document, set()).add(int(version))
-    if all(len(found) == 1 for found in versions.values()):
+    items = [item for ranking in rankings.values() for item in ranking.items]
+    if len({item.passage.rpartition("#")[0] for item in items}) == len({item.document for item in items}):
         return rankings
-    newest = {document: max(found) for document, found in versions.items()}
+    newest: dict[str, int] = {}
+    for item in items:
+        newest[item.document] = max(newest.get(item.document, 0), parse_passage_id(item.passage)[1])
     return {
         name: Ranking(item for item in ranking if parse_passage_id(item.passage)[1] == newest[item.document])
         for name, ranking in rankings.items()
