@@ -90,9 +90,14 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
     documents: dict[str, str] = {}
     for leg, weight in weights.items():
         ranking: Sequence[Scored] = legs[leg].items
-        for rank, (item, value) in enumerate(zip(ranking, normalise([item.score for item in ranking]), strict=True), 1):
-            documents[item.passage] = item.document
-            parts.setdefault(item.passage, {})[leg] = Part(rank, item.score, value, weight)
+        values = normalise([item.score for item in ranking])
+        for rank, ((passage, document, score), value) in enumerate(zip(ranking, values, strict=True), 1):
+            part = Part(rank, score, value, weight)
+            if passage in parts:
+                parts[passage][leg] = part
+            else:
+                parts[passage] = {leg: part}
+                documents[passage] = document
     fused = [Fused(passage, documents[passage], _sum(found), found) for passage, found in parts.items()]
     return sorted(fused, key=lambda item: (-item.score, item.passage))
 

@@ -95,6 +95,12 @@ class Ranking(Sequence[Scored]):
     def __init__(self, items: Iterable[Scored]) -> None:
         object.__setattr__(self, "items", tuple(sorted(items, key=lambda item: (-item.score, item.passage))))
 
+    def first(self, count: int | None) -> Ranking:
+        """The ranking of the best `count` of these; all for None."""
+        cut = object.__new__(Ranking)  # in order already: not sorted again
+        object.__setattr__(cut, "items", self.items[:count])
+        return cut
+
     def __len__(self) -> int:
         return len(self.items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,8 @@ def _portal() -> Any:
 
     medley = Medley.open(read())
     medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
+    gc.collect()
+    gc.freeze()  # what stands now stands for good: no collection looks through it again
     return create_app(medley)
 
 

@@ -162,7 +162,7 @@ class Snapshot:
             end = _end(ranking, documents)
             complete = len(hits) < limit or (end is not None and ranking[end - 1].score > hits[-1][1])
             if complete or limit >= _CEILING:
-                return Ranking(ranking.items[:end])
+                return ranking.first(end)
             limit = min(limit * _GROWTH, _CEILING)
 
     def _scored(self, hits: Hits) -> list[Scored]:

@@ -163,7 +163,7 @@ def _ranking(
     last = round(leg.score(hits[-1]["_score"]), digits) if hits else 0.0
     # Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the shards.
     complete = len(hits) < limit or (end is not None and ranking[end - 1].score > last)
-    return Ranking(ranking.items[:end]) if complete or limit >= WINDOW else None
+    return ranking.first(end) if complete or limit >= WINDOW else None
 
 
 def _end(ranking: Ranking, documents: int) -> int | None:
