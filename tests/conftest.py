@@ -15,6 +15,10 @@ settings.load_profile("medley")
 sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
 import opensearch_node  # noqa: E402
 
+OF_THE_TESTS = ("MEDLEY_DATA", "MEDLEY_TEST_OPENSEARCH", "MEDLEY_WRITE_GOLDEN")
+for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
+    del os.environ[name]  # a developer's own settings are not the tests'
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -30,8 +34,11 @@ def _missing(item: pytest.Item) -> str:
     return ""
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if {"node", "own_node"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.opensearch)
         reason = _missing(item)
         # Data sets are the user's own; every other part can be installed, so CI must have it.
         if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data")):

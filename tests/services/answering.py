@@ -49,7 +49,7 @@ def answering(answer: Answer, certificate: Path | None = None) -> Iterator[str]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
