@@ -95,7 +95,6 @@ def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], g
     return {
         "dynamic": "strict",
         "_routing": {"required": True},
-        "_source": {"excludes": ["rest", "title_words", "heading_words"]},
         "_meta": {
             "schema": SCHEMA_VERSION,
             "collection": collection.name,

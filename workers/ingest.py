@@ -6,7 +6,7 @@ Every step can be repeated: what a kill interrupts is still pending in the store
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -19,6 +19,9 @@ from search.storage import DocumentStore, State
 from workers.batches import Known, Outcome, Progress, Target, drain
 
 __all__ = ["Engine", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
+
+Find = Callable[[str], Encoder | None]
+"""Fingerprint -> the encoder that has it, if there is one here."""
 
 _ROUNDS: Final = 10
 _HANDOVER_SECONDS: Final = 60.0
@@ -35,18 +38,23 @@ def ingest(
     ids: Iterable[str] | None = None,
     progress: Progress | None = None,
     wait: float = 0.0,
+    find: Find | None = None,
 ) -> Iterator[Outcome]:
     """Index everything pending in the published index, or only `ids`; the first index is made and published.
+
+    A new index is filled by `encoders`. One that was built by others goes on with its own, when `find` knows them: so
+    documents keep arriving while a rebuild moves the collection to another model, and after it.
 
     Raises `Conflict` when another process still writes after `wait` seconds, `ModelError` when the index was built
     by other encoders or another analysis, `Unavailable` when the disk is full; nothing accepted is lost then.
     """
     wanted = None if ids is None else frozenset(ids)
     meta: IndexMeta | None = None
-    while meta is None or _published(engine, encoders, collection).index != meta.index:
+    while meta is None or engine.published(collection.name) != meta.index:
         # A rebuild may publish another index while this one is filled: what came in meanwhile is due there too.
         wait = wait if meta is None else max(wait, _HANDOVER_SECONDS)
         meta = _published(engine, encoders, collection)
+        encoders = _own(meta, encoders, find)
         check_index(meta, encoders)
         with engine.writer(meta.index, wait) as writer:
             target = Target(store, writer, meta.index, encoders, collection, meta.windows)
@@ -55,6 +63,15 @@ def ingest(
         # Most of what a vector search reads was replaced or deleted since; no encoder is needed to leave it out.
         for _ in rebuild(store, engine, encoders, collection):
             pass
+
+
+def _own(meta: IndexMeta, given: Mapping[str, Encoder], find: Find | None) -> Mapping[str, Encoder]:
+    """The encoders that filled the index, of those that are given or found; a given one where its own is not known."""
+    own = dict(given)
+    for name, fingerprint in meta.encoders.items():
+        if name in own and own[name].fingerprint != fingerprint and find is not None:
+            own[name] = find(fingerprint) or own[name]
+    return own
 
 
 def delete(
@@ -154,10 +171,14 @@ def check_index(meta: IndexMeta, encoders: Mapping[str, Encoder]) -> None:
 
 
 def _resolved(engine: Engine, collection: Collection) -> IndexMeta | None:
-    try:
-        return engine.resolve(collection.name)
-    except NotFound:
-        return None
+    """The published index as it is this moment; what `resolve` gives may be a second old."""
+    index, asked = engine.published(collection.name), None
+    while index not in (None, asked):
+        try:
+            return engine.meta(str(index))
+        except NotFound:  # dropped in between, so another one is published by now; or the pointer points nowhere
+            index, asked = engine.published(collection.name), index
+    return None
 
 
 def _readable(engine: Engine, collection: Collection) -> IndexMeta | None:

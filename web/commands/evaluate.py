@@ -12,7 +12,7 @@ import click
 from search.bootstrap import Medley
 from search.settings import Settings, read
 from web.commands.common import json_option, progress, show
-from web.commands.filling import fill_quietly
+from web.commands.filling import fill, fill_quietly, findings, rebuild
 
 folder_type = click.Path(path_type=Path, file_okay=False)
 
@@ -110,11 +110,11 @@ def _tuned(report: dict[str, Any]) -> str:
 
 
 BENCHES = ("search", "deadline", "rerank", "encode", "inference")
-ON_CLUSTER = ("agreement", "fusion", "bulk")
+ON_CLUSTER = ("agreement", "fusion", "bulk", "swap")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
-    from search import bench_cluster, bench_search
+    from search import bench_cluster, bench_search, bench_swap
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
 
@@ -124,6 +124,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "agreement": lambda settings: bench_cluster.agreement(settings, fill_quietly),
         "fusion": lambda settings: bench_cluster.fusion(settings, fill_quietly),
         "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
+        "swap": lambda settings: bench_swap.swap(settings, bench_swap.Work(fill, rebuild, findings)),
         "rerank": bench_rerank,
         "encode": bench_encode,
         "inference": bench_inference,

@@ -16,7 +16,8 @@ def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
     from workers.ingest import ingest
 
     collection = medley.collection(name)
-    return ingest(medley.store(name), medley.engine, medley.encoders(collection), collection, wait=wait)
+    encoders = medley.encoders(collection)
+    return ingest(medley.store(name), medley.engine, encoders, collection, wait=wait, find=medley.encoder_of)
 
 
 def fill_quietly(medley: Medley, name: str) -> None:
@@ -34,3 +35,11 @@ def rebuild(medley: Medley, name: str) -> Iterator[Outcome]:
 
     collection = medley.collection(name)
     return build(medley.store(name), medley.engine, medley.encoders(collection), collection)
+
+
+def findings(medley: Medley, name: str) -> list[str]:
+    """What `medley index verify` says of a collection; nothing of one that is whole."""
+    from workers.inspect import inspect
+
+    collection = medley.collection(name)
+    return [str(item) for item in inspect(medley.store(name), medley.engine, medley.encoders(collection), collection)]

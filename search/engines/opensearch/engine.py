@@ -25,7 +25,7 @@ from search.engines.opensearch.admin import Admin
 from search.engines.opensearch.client import WHOLE, Cluster
 from search.engines.opensearch.description import Description, described, differing
 from search.engines.opensearch.queries import Compiler, among
-from search.engines.opensearch.records import fields_of, passage_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
@@ -99,7 +99,7 @@ class OpenSearchEngine:
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
         """The passages that exist and that the caller may see; the others are missing from the answer."""
-        sources = self._sources(index, "passage", ids, "passage", access, {"excludes": ["vectors", "fields", "also"]})
+        sources = self._sources(index, "passage", ids, "passage", access, {"includes": SHOWN})
         return {source["passage"]: passage_of(source) for source in sources}
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:

@@ -19,6 +19,9 @@ from search.engines.codec import decode_fields, encode_fields
 from search.engines.values import indexable
 from search.protocols import IndexEntry
 
+SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context")
+"""What of an entry gives the passage back."""
+
 COMMIT_ID: Final = "commit"
 COMMIT_ROUTE: Final = "commit"
 _LONGEST_ID: Final = 440
@@ -109,8 +112,7 @@ def _plain(values: Sequence[Any]) -> list[Any]:
 
 def passage_of(source: Mapping[str, Any]) -> Passage:
     """The passage that an entry was made from."""
-    names = ("document", "version", "ordinal", "title", "heading", "text", "context")
-    return Passage(*(source[name] for name in names))
+    return Passage(*(source[name] for name in SHOWN[1:]))
 
 
 def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:
