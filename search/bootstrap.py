@@ -206,7 +206,10 @@ class Medley:
 
         What can't be loaded is left to be named by readiness and by the answers.
         """
-        for name in self.names():
+        names: list[str] = []
+        with suppress(MedleyError):
+            names = self.names()
+        for name in names:
             with suppress(MedleyError):
                 for fingerprint in self.engine.resolve(name).encoders.values():
                     if (encoder := self.encoder_of(fingerprint)) is not None:

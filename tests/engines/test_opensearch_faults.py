@@ -305,3 +305,12 @@ def test_a_row_that_could_not_be_read_is_not_taken_for_one_that_is_not_there():
         pytest.raises(Unavailable, match="No shard available"),
     ):
         Table(cluster_at(address, patience=0.1), "x", {}, 1).read(["a"])
+
+
+def test_a_table_that_was_never_written_holds_nothing_and_is_not_made_by_reading(backend):
+    cluster = backend.engine.cluster
+    assert Table(cluster, cluster.name("nothing"), {}, 1).read(["a"]) == {"a": Row()}
+    assert backend.another_store().latest(["a"]) == {}
+    assert not [
+        item for item in cluster.read("GET", "/_cat/indices", None, {"format": "json"}) if "nothing" in item["index"]
+    ]

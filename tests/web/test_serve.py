@@ -18,7 +18,7 @@ from portal_home import settings_of
 from mappings.errors import ModelError
 from search.bootstrap import Medley
 from search.rerank import Anytime
-from web import tokens
+from web import create_app, tokens
 
 SHIPPED_RERANKER = "medley-crossencoder"
 
@@ -98,6 +98,19 @@ def test_a_reranker_that_is_missing_does_not_stop_the_start(home):
     medley.warm()
     with pytest.raises(ModelError, match="no-such-model"):
         medley.anytime(medley.collection("notes"))
+
+
+def test_a_gateway_starts_while_its_cluster_is_down_and_says_so(tmp_path):
+    medley = Medley.open(replace(settings_of(tmp_path), opensearch="http://127.0.0.1:9"))
+    medley.warm()
+    client = create_app(medley).test_client()
+    assert client.get("/healthz").status_code == 200
+    for address in ("/readyz", "/v1/search?collection=notes&text=fever", "/"):
+        answer = client.get(address)
+        assert (answer.status_code, b"can&#39;t be reached" in answer.data or b"can't be reached" in answer.data) == (
+            503,
+            True,
+        )
 
 
 def test_an_address_of_eight_thousand_characters_is_taken(served):

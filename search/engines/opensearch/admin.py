@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster
 
 LEASE_SECONDS: Final = 30.0
 """How long a lease outlives a writer that was killed. Clocks of the machines that write must agree within seconds."""
@@ -69,7 +69,7 @@ class Lease:
         self._done.set()
         self._thread.join()
         with suppress(MedleyError):  # then it runs out by itself
-            self._admin.change(self._key, lambda found: None if self._mine(found) else found)
+            self._admin.change(self._key, lambda found: None if self._mine(found) else found, READ_SECONDS)
 
     def _mine(self, found: Mapping[str, Any] | None) -> bool:
         return found is not None and found.get("holder") == self._holder
@@ -147,7 +147,12 @@ class Admin:
 
         return (self.change(key, claim) or {}).get("holder") == holder
 
-    def change(self, key: str, step: Callable[[dict[str, Any] | None], dict[str, Any] | None]) -> dict[str, Any] | None:
+    def change(
+        self,
+        key: str,
+        step: Callable[[dict[str, Any] | None], dict[str, Any] | None],
+        patience: float = WRITE_SECONDS,
+    ) -> dict[str, Any] | None:
         """Put what `step` makes of a document in its place, again until nobody else came between; None removes it."""
         while True:
             found = self._read(key)
@@ -157,10 +162,10 @@ class Admin:
             with suppress(Conflict):
                 path = f"/{self._index}/_doc/{quote(key, safe='')}"
                 if made is None:
-                    self._cluster.write("DELETE", path, None, found.condition)
+                    self._cluster.write("DELETE", path, None, found.condition, patience=patience)
                 else:
                     self._make_sure()
-                    self._cluster.write("PUT", path, made, found.condition)
+                    self._cluster.write("PUT", path, made, found.condition, patience=patience)
                 return made
 
     def _read(self, key: str) -> Versioned:

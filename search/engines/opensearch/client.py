@@ -110,9 +110,17 @@ class Cluster:
         """A request that changes nothing, repeated for a moment while the cluster is busy or unreachable."""
         return self._repeated(method, path, body, params, timeout or self._read_seconds, self.patience)
 
-    def write(self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float = 120.0) -> Any:
+    def write(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        params: Params = NONE,
+        timeout: float = 120.0,
+        patience: float = WRITE_SECONDS,
+    ) -> Any:
         """A request that may be repeated without harm: it names its ids, or the state that it starts from."""
-        return self._repeated(method, path, body, params, timeout, WRITE_SECONDS)
+        return self._repeated(method, path, body, params, timeout, patience)
 
     def name(self, *parts: str) -> str:
         """The name on the cluster of something of ours: `medley.abstracts.1`."""

@@ -13,7 +13,7 @@ import orjson
 from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
 from search.engines.opensearch.client import WHOLE, WRITE_SECONDS, Cluster
-from search.engines.opensearch.errors import BUSY, is_full, of_answer
+from search.engines.opensearch.errors import BUSY, cause, is_full, of_answer
 
 _PART_BYTES: Final = 8_000_000
 _FIRST_PAUSE: Final = 0.1
@@ -42,13 +42,12 @@ class Table:
         """Each id's row as it was last written, refreshed or not."""
         if not ids:
             return {}
-        self._make()
         until = time.monotonic() + self._cluster.patience
         while True:
             body = {"ids": list(dict.fromkeys(ids))}
             found = self._cluster.read("POST", f"/{self._name}/_mget", body, timeout=60.0)["docs"]
             # A row that could not be read, as while a node restarts, is not one that is not there.
-            failed = next((item for item in found if "error" in item), None)
+            failed = next((item for item in found if "error" in item and not _is_no_table(item)), None)
             if failed is None:
                 return {item["_id"]: _row(item) for item in found}
             if time.monotonic() > until:
@@ -133,7 +132,12 @@ class Table:
 
 
 def _row(item: Mapping[str, Any]) -> Row:
-    return Row(item["_source"], item["_seq_no"], item["_primary_term"]) if item["found"] else Row()
+    return Row(item["_source"], item["_seq_no"], item["_primary_term"]) if item.get("found") else Row()
+
+
+def _is_no_table(item: Mapping[str, Any]) -> bool:
+    """Whether a row is not there since nothing was ever written to its table."""
+    return cause(item["error"])[0] == "index_not_found_exception"
 
 
 def _condition(name: str, row: Row) -> dict[str, Any]:
