@@ -48,3 +48,24 @@ def test_a_file_fits_in_the_head(path):
             # A command's options come as keywords: click hands them over by name.
             assert arguments.kwarg is None or "commands" in path.parts, f"{node.name} tunnels keywords"
             assert len(arguments.args) + len(arguments.kwonlyargs) <= 8, f"{node.name} takes too much"
+
+
+LIBRARIES = {
+    "tantivy": ("search/engines/embedded/",),
+    "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "search/evaluation/kept.py"),
+    # The bench compares our bulk writer with the library's own.
+    "opensearchpy": ("search/engines/opensearch/", "search/bench_cluster.py"),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_only_an_engine_imports_its_library(library):
+    users = {
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library)
+        or (isinstance(node, ast.Import) and any(item.name.split(".")[0] == library for item in node.names))
+    }
+    assert users
+    assert [user for user in users if not user.startswith(LIBRARIES[library])] == []
