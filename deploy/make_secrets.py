@@ -1,6 +1,6 @@
 """Makes what docker-compose.yml needs and nobody else may know: certificates, passwords, tokens. `make secrets` runs it.
 
-What is there is never overwritten: remove a file to have it made anew. Needs Python and the `openssl` command alone.
+What is there is kept: remove a file to have it made anew. Needs Python and the `openssl` command alone.
 """
 
 from __future__ import annotations
@@ -167,17 +167,17 @@ def hand_over(path: Path) -> None:
 
 def make_secrets(folder: Path) -> None:
     """Make what is missing in the folder of secrets."""
-    makers: dict[str, Callable[[], Content]] = {
-        "ca.pem": lambda: authority(folder),
-        "node.pem": lambda: node(folder),
-        "opensearch-admin-password": lambda: password("opensearch-admin-password"),
-        "opensearch-password": lambda: password("opensearch-password"),
-        "internal_users.yml": lambda: users(folder),
-        "inference-tokens.json": inference_token,
-    }
+    units: list[tuple[list[str], Callable[[], Content]]] = [
+        (["ca.pem"], lambda: authority(folder)),  # its key may be kept elsewhere
+        (["node.pem", "node-key.pem"], lambda: node(folder)),
+        (["opensearch-admin-password"], lambda: password("opensearch-admin-password")),
+        (["opensearch-password"], lambda: password("opensearch-password")),
+        (["internal_users.yml"], lambda: users(folder)),
+        (["inference-token", "inference-tokens.json"], inference_token),
+    ]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name, make in makers.items():
-        if not (folder / name).exists():
+    for names, make in units:
+        if not all((folder / name).exists() for name in names):
             write(folder, make())
 
 
@@ -198,8 +198,11 @@ def main() -> None:
     parser.add_argument("--secrets", type=Path, default=ROOT / "secrets", help="folder of the secrets")
     parser.add_argument("--home", type=Path, default=ROOT / "home", help="folder of the gateway's home")
     chosen = parser.parse_args()
-    make_secrets(chosen.secrets)
-    make_home(chosen.home)
+    try:
+        make_secrets(chosen.secrets)
+        make_home(chosen.home)
+    except PermissionError as error:
+        sys.exit(f"{error.filename} belongs to another user: run this as root, or as user {OWNER}")
     if os.getuid() not in (0, OWNER):
         print(f"the containers' user is {OWNER}: sudo chown -R {OWNER}:{OWNER} {chosen.secrets}/* {chosen.home}")
 
