@@ -65,7 +65,7 @@ def administrator(secured, made):
         return answer.status, json.loads(answer.data)
 
     yield ask
-    ask("DELETE", "/medley.*,foreign")
+    ask("DELETE", "/medley.*,foreign*")
     pool.clear()
 
 
@@ -74,11 +74,17 @@ def opened(settings):
     return engines, Backend(engines.store(COLLECTION.name), engines.engine, lambda: None)
 
 
+def refused(node):
+    """How often the node's log says that a permission was missing: also where nobody was told."""
+    return sum(path.read_text(errors="replace").count("perm match") for path in (node.folder / "logs").glob("*.log"))
+
+
 def document(name):
     return Document(name, "A title", (Section("Aim", WORD),), frozenset({"public"}), {})
 
 
-def test_an_index_lives_its_whole_life(settings, administrator):
+def test_an_index_lives_its_whole_life(settings, secured, administrator):
+    before = refused(secured)
     engines, backend = opened(settings)
     engines.catalog.add(COLLECTION.name, COLLECTION.name)
     assert engines.catalog.names() == [COLLECTION.name]
@@ -100,9 +106,11 @@ def test_an_index_lives_its_whole_life(settings, administrator):
     assert [meta.index for meta, published in engines.engine.list() if published] == [second.index]
     seen = next(draft for draft in drafts if draft.labels)
     assert engines.engine.fields(second.index, [seen.id], EVERYBODY) == {seen.id: dict(seen.fields)}
+    assert refused(secured) == before
 
 
-def test_documents_are_stored_and_settled(settings, administrator):
+def test_documents_are_stored_and_settled(settings, secured, administrator):
+    before = refused(secured)
     _, backend = opened(settings)
     store, index = backend.store, "abstracts-1"
     store.put([document("a"), document("b"), document("c")])
@@ -115,6 +123,7 @@ def test_documents_are_stored_and_settled(settings, administrator):
     assert store.recorded(index) == (1, 1)
     store.forget(index)
     assert store.recorded(index) == (0, 0)
+    assert refused(secured) == before
 
 
 def test_a_wrong_password_names_the_settings(settings, tmp_path):
@@ -161,12 +170,27 @@ def test_medley_may_touch_nothing_else(settings, administrator, method, path):
     assert administrator("GET", "/foreign/_doc/1")[1]["_source"] == {"secret": "of somebody else"}
 
 
-def test_an_alias_opens_no_foreign_index(settings, administrator):
+def test_an_alias_opens_no_foreign_index(settings, secured, administrator):
     administrator("PUT", "/foreign/_doc/1?refresh=true", {"secret": "of somebody else"})
     engines, _ = opened(settings)
     actions = {"actions": [{"add": {"index": "foreign", "alias": "medley.search.abstracts"}}]}
+    before = refused(secured)
     with pytest.raises(Unavailable, match="refuses us"):
         engines.engine.cluster.write("POST", "/_aliases", actions)
+    assert refused(secured) > before
+
+
+def test_the_gateway_of_compose_serves_over_tls(secured, made, administrator, tmp_path):
+    light = {"MEDLEY_INFERENCE": "", "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none"}
+    gateway = composed.Process("gateway", made, tmp_path, {"https://opensearch:9200": secured.url}, light.items())
+    try:
+        gateway.wait()
+        gateway.run("demo")
+        found = gateway.get("/v1/search?collection=abstracts&text=aspirin&size=3", made.token)
+        assert (len(found["hits"]), found["degraded"]) == (3, [])
+    finally:
+        gateway.end()
+    assert administrator("GET", "/medley.search.abstracts/_count")[1]["count"] > 0
 
 
 def test_the_health_check_of_compose(secured, made):

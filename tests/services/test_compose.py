@@ -1,21 +1,14 @@
 """docker-compose.yml: what it says, and its services' commands run as processes here, against the tests' node."""
 
-import json
-import os
 import re
 import secrets
-import signal
 import subprocess
-import sys
-import time
 import urllib.error
-import urllib.request
 from pathlib import Path
 
 import composed
 import pytest
-from composed import ROOT, composition
-from opensearch_node import free_port
+from composed import ROOT, Process, composition
 
 from search.engines.opensearch.client import Cluster, Connection
 from web import tokens
@@ -24,7 +17,6 @@ pytestmark = pytest.mark.slow
 
 SERVICES = composition()["services"]
 OURS = ("gateway", "inference", "inference-gpu")
-START_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -98,73 +90,6 @@ def test_tokens_open_the_doors_they_are_for(made, tmp_path):
     assert tokens.verified(tokens.listed(made.home), made.token).user == "admin"
     (tmp_path / "tokens.json").write_bytes((made.secrets / "inference-tokens.json").read_bytes())
     assert tokens.verified(tokens.listed(tmp_path), made.read("inference-token")).user == "gateway"
-
-
-class Process:
-    """A service's command with its environment, at a free port, its names and paths those of this machine."""
-
-    def __init__(self, name, made, folder, addresses, given=()):
-        self.service, self.port = SERVICES[name], free_port()
-        self.log = folder / f"{name}.log"
-        own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
-        paths = {path: str(file) for path, file in composed.mounted(name, made).items()}
-        self.environment = own | self._environment(paths, folder, addresses) | dict(given)
-        with self.log.open("wb") as log:
-            command = [*self.medley(), *self._at_port(self.service["command"])]
-            self.process = subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
-
-    def _environment(self, paths, folder, addresses):
-        found = {}
-        for name, value in self.service["environment"].items():
-            text = re.sub(r"\$\{\w+:-(.*)\}", r"\1", str(value))
-            found[name] = addresses.get(text, paths.get(text, text))
-        if found["MEDLEY_HOME"] == "/var/lib/medley":  # no volume: single files are mounted there
-            home = folder / "home"
-            home.mkdir()
-            found["MEDLEY_HOME"] = str(home)
-            for path, file in paths.items():
-                (home / Path(path).name).symlink_to(file)
-        return found
-
-    def _at_port(self, parts):
-        own = str(self.service["command"][-1])
-        return [part.replace(f":{own}/", f":{self.port}/") if part != own else str(self.port) for part in parts]
-
-    @staticmethod
-    def medley():
-        return [sys.executable, "-m", "web.cli"]
-
-    def run(self, *arguments):
-        """A further command in the same place, as `docker compose exec` runs it; what it printed."""
-        command = [*self.medley(), *arguments]
-        ran = subprocess.run(command, cwd=self.log.parent, env=self.environment, capture_output=True, text=True)
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
-
-    def healthy(self):
-        """Whether the service's own health check passes."""
-        _, python, *rest = self._at_port(self.service["healthcheck"]["test"])
-        assert python == "python"
-        return subprocess.run([sys.executable, *rest], capture_output=True).returncode == 0
-
-    def wait(self):
-        until = time.monotonic() + START_SECONDS
-        while time.monotonic() < until and self.process.poll() is None:
-            if self.healthy():
-                return
-            time.sleep(0.5)
-        pytest.fail(f"not healthy: {self.log.read_text(errors='replace')[-3000:]}")
-
-    def get(self, path, token):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", headers={"Authorization": f"Bearer {token}"}
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
 
 
 @pytest.fixture(scope="module")
