@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import shutil
 import subprocess
 import urllib.error
 from pathlib import Path
@@ -13,7 +14,10 @@ from composed import ROOT, Process, composition
 from search.engines.opensearch.client import Cluster, Connection
 from web import tokens
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
 
 SERVICES = composition()["services"]
 OURS = ("gateway", "inference", "inference-gpu")
