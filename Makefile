@@ -1,6 +1,6 @@
 # Medley's commands. `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help run test check evaluate bench results clean
+.PHONY: help run test test-security check evaluate bench results secrets clean
 
 PYTHON ?= python3
 SERVE := .venv
@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 help:  ## print this list
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(SERVE)/.ready: setup.py
 	$(PYTHON) -m venv $(SERVE)
@@ -28,6 +28,9 @@ run: $(SERVE)/.ready  ## install, index the demo collections and open the search
 test: $(TEST)/.ready  ## everything, against real parts
 	$(TEST)/bin/python -m pytest tests
 
+test-security: $(TEST)/.ready  ## a node with TLS and users, as docker-compose.yml configures it
+	MEDLEY_TEST_SECURITY=1 $(TEST)/bin/python -m pytest tests/security
+
 check: $(TEST)/.ready  ## lint, types, architecture, and the tests that need no server: under a minute
 	$(TEST)/bin/ruff check .
 	$(TEST)/bin/ruff format --check .
@@ -40,6 +43,9 @@ evaluate: $(TEST)/.ready  ## print the tables of every suite (needs MEDLEY_DATA)
 
 bench: $(TEST)/.ready  ## print speed and memory, as ratios
 	$(TEST)/bin/medley bench all
+
+secrets:  ## make the certificates, passwords and tokens that docker-compose.yml needs
+	$(PYTHON) deploy/make_secrets.py
 
 clean:  ## remove the virtual environments and caches, not the data
 	rm -rf $(SERVE) $(TEST) .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -50,7 +50,7 @@ setup(
     include_package_data=True,
     package_data={
         "mappings": ["collections/*.toml", "lexicons/*"],
-        "encoders": ["models/*/*"],
+        "encoders": ["models/*/*", "training/recipes/*.toml"],
         "web": ["templates/*", "static/*", "demo/*"],
     },
     install_requires=SERVING,

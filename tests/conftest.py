@@ -15,10 +15,11 @@ settings.load_profile("medley")
 sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
 import opensearch_node  # noqa: E402
 
-OF_THE_TESTS = ("MEDLEY_DATA", "MEDLEY_TEST_OPENSEARCH", "MEDLEY_WRITE_GOLDEN")
+OF_THE_TESTS = ("MEDLEY_DATA", "MEDLEY_TEST_OPENSEARCH", "MEDLEY_TEST_SECURITY", "MEDLEY_WRITE_GOLDEN")
 for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
     del os.environ[name]  # a developer's own settings are not the tests'
 
+CHOSEN = "run by make test-security alone"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -31,6 +32,8 @@ def _missing(item: pytest.Item) -> str:
         return f"no OpenSearch node: {opensearch_node.missing()}"
     if item.get_closest_marker("data") and not os.environ.get("MEDLEY_DATA"):
         return "MEDLEY_DATA is not set: no data sets to run on"
+    if item.get_closest_marker("security") and not os.environ.get("MEDLEY_TEST_SECURITY"):
+        return CHOSEN
     return ""
 
 
@@ -41,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.opensearch)
         reason = _missing(item)
         # Data sets are the user's own; every other part can be installed, so CI must have it.
-        if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data")):
+        if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data") or reason == CHOSEN):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

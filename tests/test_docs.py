@@ -25,8 +25,8 @@ def test_commands_exist(page):
         r"(?:^|[`\s/])medley ([a-z]+)\b", "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
     ):
         assert name in COMMANDS, f"{page.name} names `medley {name}`"
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for name in re.findall(r"`make ([a-z]+)`", text):
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for name in re.findall(r"`make ([a-z-]+)`", text):
         assert name in targets, f"{page.name} names `make {name}`"
 
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -61,6 +63,7 @@ def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
     if ran.returncode:
         shutil.rmtree(aside, ignore_errors=True)
         raise RuntimeError(f"Maven could not lay out OpenSearch: {ran.stdout[-2000:]}{ran.stderr[-2000:]}")
+    _accept(aside / "plugins" / "opensearch-security" / "plugin-descriptor.properties")
     for script in (aside / "bin").iterdir():
         script.chmod(0o755)
     (aside / ".complete").touch()
@@ -71,6 +74,17 @@ def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
             path.chmod(path.stat().st_mode | 0o444)
     aside.rename(home)
     return home
+
+
+def _accept(descriptor: Path) -> None:
+    """Let the node load a plugin that was built for an earlier version."""
+    if descriptor.is_file():
+        text = descriptor.read_text(encoding="utf-8")
+        lines = [
+            f"opensearch.version={VERSION}" if line.startswith("opensearch.version=") else line
+            for line in text.splitlines()
+        ]
+        descriptor.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _cache() -> Path:
@@ -87,6 +101,21 @@ def free_port() -> int:
 
 
 @dataclass(frozen=True)
+class Secure:
+    """A node with the security plugin: files of its configuration folder by name, and who asks whether it is ready."""
+
+    files: Mapping[str, Path]
+    ca: Path
+    user: str
+    password: str
+
+    def headers(self) -> dict[str, str]:
+        """What shows the node who asks."""
+        shown = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return {"Authorization": f"Basic {shown}"}
+
+
+@dataclass(frozen=True)
 class Running:
     """A node that somebody else started."""
 
@@ -96,11 +125,17 @@ class Running:
 class Node:
     """One node in a folder of its own, with what it holds; it can be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, heap: str = "512m", settings: Mapping[str, str] | None = None) -> None:
-        self.home = lay_out()
-        self.folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        heap: str = "512m",
+        settings: Mapping[str, str] | None = None,
+        secure: Secure | None = None,
+    ) -> None:
+        self.home = lay_out(("security",)) if secure else lay_out()
+        self.folder, self.secure = folder, secure
         self.port, self.transport = free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if secure else 'http'}://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         self._write_configuration(heap, settings or {})
 
@@ -166,15 +201,21 @@ class Node:
         self._process = None
 
     def _ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection, headers = self._connection()
         try:
-            connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=4s")
+            connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=4s", headers=headers)
             answer = connection.getresponse()
             return answer.status == 200 and not json.loads(answer.read())["timed_out"]
         except (OSError, ValueError, http.client.HTTPException):
             return False
         finally:
             connection.close()
+
+    def _connection(self) -> tuple[http.client.HTTPConnection, dict[str, str]]:
+        if self.secure is None:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=5), {}
+        trusted = ssl.create_default_context(cafile=self.secure.ca)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5, context=trusted), self.secure.headers()
 
     def _write_configuration(self, heap: str, settings: Mapping[str, str]) -> None:
         for name in ("config", "data", "logs", "tmp"):
@@ -185,6 +226,8 @@ class Node:
         options = options.replace("-Xms1g", f"-Xms{heap}").replace("-Xmx1g", f"-Xmx{heap}")
         (config / "jvm.options").write_text(options, encoding="utf-8")
         shutil.copy(self.home / "config" / "log4j2.properties", config)
+        if self.secure is not None:
+            self._write_security(self.secure, config)
         lines = {
             "cluster.name": "medley-tests",
             "discovery.type": "single-node",
@@ -197,17 +240,29 @@ class Node:
         }
         text = "".join(f"{name}: {value}\n" for name, value in {**lines, **settings}.items())
         (config / "opensearch.yml").write_text(text, encoding="utf-8")
+        self._hand_over()
+
+    def _write_security(self, secure: Secure, config: Path) -> None:
+        """The plugin's own files, as an image has them, and ours over them."""
+        shutil.copytree(self.home / "plugins" / "opensearch-security" / "config", config / "opensearch-security")
+        for name, source in secure.files.items():
+            (config / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, config / name)
+
+    def _hand_over(self) -> None:
         if os.getuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, NOBODY, NOBODY)
 
 
 @contextmanager
-def running(heap: str = "512m") -> Iterator[Node]:
+def running(
+    heap: str = "512m", settings: Mapping[str, str] | None = None, secure: Secure | None = None
+) -> Iterator[Node]:
     """A node in a folder of its own, gone afterwards. Not in pytest's folders: only their owner may enter those."""
     folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
     folder.chmod(0o755)
-    node = Node(folder, heap)
+    node = Node(folder, heap, settings, secure)
     try:
         yield node.start()
     finally:

@@ -168,7 +168,8 @@ class OpenSearchEngine:
         """
         alias = self._alias(check_collection(collection))
         try:
-            found = sorted(self.cluster.read("GET", f"/_alias/{alias}"))
+            # Asked of our own indexes: of all, a user who may not see others' is refused.
+            found = sorted(self.cluster.read("GET", f"/{alias}.*/_alias/{alias}"))
         except NotFound:
             return None
         if len(found) > 1:
@@ -177,7 +178,7 @@ class OpenSearchEngine:
                 f"rebuild {collection}`",
                 field="collection",
             )
-        return self._name(found[0])
+        return self._name(found[0]) if found else None
 
     def names(self, collection: str) -> Sequence[str]:
         """Every index by name, readable or not, by generation."""

@@ -1,0 +1,148 @@
+"""docker-compose.yml as processes on this machine see it: where its mounts lie, and what its services are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from opensearch_node import free_port
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 180
+CONFIGURATION = "/usr/share/opensearch/config/"
+
+
+@cache
+def composition() -> Mapping[str, Any]:
+    """The file, merged keys and all."""
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `make secrets` made in folders of a test."""
+
+    secrets: Path
+    home: Path
+    printed: str
+
+    @property
+    def token(self) -> str:
+        """The token that was shown."""
+        return self.printed.split("shown this once: ")[1].split()[0]
+
+    def read(self, name: str) -> str:
+        """What a file of one line holds."""
+        return (self.secrets / name).read_text(encoding="utf-8").strip()
+
+
+def make_secrets(folder: Path) -> Made:
+    """Run the script of `make secrets` for folders of a test."""
+    secrets, home = folder / "secrets", folder / "home"
+    command = [sys.executable, ROOT / "deploy" / "make_secrets.py", "--secrets", secrets, "--home", home]
+    return Made(secrets, home, subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def mounted(service: str, made: Made) -> dict[str, Path]:
+    """Path in the container -> file here, of every secret and every file of a service; volumes have no file."""
+    described = composition()["services"][service]
+    found = {}
+    for item in described.get("secrets", []):
+        source = item if isinstance(item, str) else item["source"]
+        target = f"/run/secrets/{source}" if isinstance(item, str) else item["target"]
+        found[target] = made.secrets / Path(composition()["secrets"][source]["file"]).name
+    for item in described.get("volumes", []):
+        source, target = item.split(":")[:2]
+        if source == "./home":
+            found[target] = made.home
+        elif source.startswith("./"):
+            found[target] = ROOT / source
+    return found
+
+
+def configuration(made: Made) -> tuple[dict[str, str], dict[str, Path]]:
+    """The settings of the OpenSearch service, and every other file of its configuration folder by name."""
+    files = {path.removeprefix(CONFIGURATION): file for path, file in mounted("opensearch", made).items()}
+    settings = yaml.safe_load(files.pop("opensearch.yml").read_text(encoding="utf-8"))
+    return {
+        name: yaml.safe_dump(value, default_flow_style=True).split("\n")[0] for name, value in settings.items()
+    }, files
+
+
+class Process:
+    """A service's command with its environment, at a free port, its names and paths those of this machine."""
+
+    def __init__(self, name, made, folder, addresses, given=()):
+        self.service, self.port = composition()["services"][name], free_port()
+        self.log = folder / f"{name}.log"
+        own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
+        paths = {path: str(file) for path, file in mounted(name, made).items()}
+        self.environment = own | self._environment(paths, folder, addresses) | dict(given)
+        with self.log.open("wb") as log:
+            command = [*self.medley(), *self._at_port(self.service["command"])]
+            self.process = subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
+
+    def _environment(self, paths, folder, addresses):
+        found = {}
+        for name, value in self.service["environment"].items():
+            text = re.sub(r"\$\{\w+:-(.*)\}", r"\1", str(value))
+            found[name] = addresses.get(text, paths.get(text, text))
+        if found["MEDLEY_HOME"] == "/var/lib/medley":  # no volume: single files are mounted there
+            home = folder / "home"
+            home.mkdir()
+            found["MEDLEY_HOME"] = str(home)
+            for path, file in paths.items():
+                (home / Path(path).name).symlink_to(file)
+        return found
+
+    def _at_port(self, parts):
+        own = str(self.service["command"][-1])
+        return [part.replace(f":{own}/", f":{self.port}/") if part != own else str(self.port) for part in parts]
+
+    @staticmethod
+    def medley():
+        return [sys.executable, "-m", "web.cli"]
+
+    def run(self, *arguments):
+        """A further command in the same place, as `docker compose exec` runs it; what it printed."""
+        command = [*self.medley(), *arguments]
+        ran = subprocess.run(command, cwd=self.log.parent, env=self.environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def healthy(self):
+        """Whether the service's own health check passes."""
+        _, python, *rest = self._at_port(self.service["healthcheck"]["test"])
+        assert python == "python"
+        return subprocess.run([sys.executable, *rest], capture_output=True).returncode == 0
+
+    def wait(self):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            if self.healthy():
+                return
+            time.sleep(0.5)
+        raise RuntimeError(f"not healthy: {self.log.read_text(errors='replace')[-3000:]}")
+
+    def get(self, path, token):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", headers={"Authorization": f"Bearer {token}"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
