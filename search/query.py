@@ -101,6 +101,15 @@ class Ranking(Sequence[Scored]):
         object.__setattr__(cut, "items", self.items[:count])
         return cut
 
+    def holding(self, documents: int) -> int | None:
+        """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
+        seen: set[str] = set()
+        for position, item in enumerate(self.items, 1):
+            seen.add(item.document)
+            if len(seen) == documents:
+                return position
+        return None
+
     def __len__(self) -> int:
         return len(self.items)
 

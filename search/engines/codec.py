@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
 import orjson
 
-from mappings.documents import Document, FieldValue, Section
+from mappings.documents import Document, FieldValue, Section, check_id
 from mappings.errors import InvalidInput
 
 _DATE: Final = "$date"
 _LEVEL: Final = 3
+CHUNK_DOCUMENTS: Final = 500
+_CHUNK_BYTES: Final = 8_000_000
 
 
 def encode_fields(fields: Mapping[str, FieldValue]) -> dict[str, Any]:
@@ -91,3 +93,18 @@ def pack(content: bytes) -> bytes:
 def unpack(content: bytes) -> bytes:
     """The inverse of `pack`."""
     return zlib.decompress(content)
+
+
+def chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """(id, content) cut by number and by bytes: no step of a store holds thousands of documents, nor many large ones."""
+    chunk: list[tuple[str, bytes]] = []
+    size = 0
+    for identifier, content in items:
+        check_id(identifier)
+        chunk.append((identifier, content))
+        size += len(content)
+        if len(chunk) >= CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from mappings.collection import Collection, FieldType
 from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
 from search.engines.codec import encodable
+
+Key = TypeVar("Key", str, tuple[str, ...])
 
 MAX_KEYWORD_BYTES: Final = 8_191
 
@@ -108,3 +110,11 @@ def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> 
     if windows != wanted.window_words:
         found.append(f"its vectors stand for windows of {windows} words, the settings say {wanted.window_words}")
     return found
+
+
+def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
+    """Each key once with the sum of its weights: what a repeated word scores in BM25."""
+    total: dict[Key, float] = {}
+    for key, weight in weighted:
+        total[key] = total.get(key, 0.0) + weight
+    return total

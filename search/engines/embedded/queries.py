@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any
 
 from tantivy import FieldType as Kind
 from tantivy import Occur, Query
@@ -13,11 +13,9 @@ from mappings.collection import FieldType
 from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
-from search.engines.values import check_range, field_kind, filter_value, range_bound
+from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
-
-Key = TypeVar("Key", str, tuple[str, ...])
 
 
 class Compiler:
@@ -31,17 +29,17 @@ class Compiler:
     def scored(self, lexical: LexicalQuery, restriction: Any | None) -> Any:
         """What BM25 ranks: terms in `content`, again in the boosted fields, and phrases in `content`."""
         clauses = []
-        for term, weight in _summed(lexical.terms).items():
+        for term, weight in summed(lexical.terms).items():
             clauses.append(self._term("content", term, weight))
             clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(self._phrase("content", words, weight) for words, weight in _summed(lexical.phrases).items())
+        clauses.extend(self._phrase("content", words, weight) for words, weight in summed(lexical.phrases).items())
         return _all_of(_any_of(clauses), restriction)
 
     def counted(self, lexical: LexicalQuery, restriction: Any | None, split: bool) -> Any:
         """The first passage of each matching document; `split` says whether any document has more than one."""
         names = ("content", "rest") if split else ("content",)
-        clauses = [self._term(name, term, 1.0) for term in _summed(lexical.terms) for name in names]
-        clauses += [self._phrase(name, words, 1.0) for words in _summed(lexical.phrases) for name in names]
+        clauses = [self._term(name, term, 1.0) for term in summed(lexical.terms) for name in names]
+        clauses += [self._phrase(name, words, 1.0) for words in summed(lexical.phrases) for name in names]
         return _all_of(_any_of(clauses), restriction, _first(self._schema) if split else None)
 
     def restriction(self, filters: Sequence[Filter], access: Access) -> Any:
@@ -120,14 +118,6 @@ def _all_of(scored: Any, *required: Any | None) -> Any:
     """`scored`, kept only where every one of `required` matches; those add nothing to the score."""
     silent = [(Occur.Must, Query.const_score_query(item, 0.0)) for item in required if item is not None]
     return Query.boolean_query([(Occur.Must, scored), *silent]) if silent else scored
-
-
-def _summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
-    """Each key once with the sum of its weights: what a repeated word scores in BM25."""
-    total: dict[Key, float] = {}
-    for key, weight in weighted:
-        total[key] = total.get(key, 0.0) + weight
-    return total
 
 
 def _ordinal(value: str | float | date) -> str | float | int:

@@ -159,7 +159,7 @@ class Snapshot:
         while True:
             hits = fetch(limit)
             ranking = Ranking(self._scored(hits))
-            end = _end(ranking, documents)
+            end = ranking.holding(documents)
             complete = len(hits) < limit or (end is not None and ranking[end - 1].score > hits[-1][1])
             if complete or limit >= _CEILING:
                 return ranking.first(end)
@@ -226,16 +226,6 @@ def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.in
     """Every slot of runs that begin at `firsts` and are `rows` long."""
     starts = np.cumsum(rows) - rows
     return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
-
-
-def _end(ranking: Ranking, documents: int) -> int | None:
-    """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
-    seen: set[str] = set()
-    for position, item in enumerate(ranking.items, 1):
-        seen.add(item.document)
-        if len(seen) == documents:
-            return position
-    return None
 
 
 def _terms(name: str, size: int) -> dict[str, Any]:

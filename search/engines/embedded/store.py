@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from mappings.documents import Document, check_id
+from mappings.documents import Document
 from mappings.errors import Conflict, MedleyError, Unavailable
 from search.engines import codec
 from search.engines.embedded.layout import is_full
@@ -39,8 +39,6 @@ CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
 FORM: Final = 1
 """The version of the tables; another one is refused."""
 
-_CHUNK_DOCUMENTS: Final = 500
-_CHUNK_BYTES: Final = 8_000_000
 _BUSY_SECONDS: Final = 60.0
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
 _JOINED: Final = "latest l LEFT JOIN states s ON s.place = ? AND s.id = l.id"
@@ -69,7 +67,7 @@ class EmbeddedStore:
         An error in the middle leaves every earlier transaction accepted; putting all again is harmless.
         """
         accepted: list[Accepted] = []
-        for chunk in _chunks((document.id, codec.dump(document)) for document in documents):
+        for chunk in codec.chunks((document.id, codec.dump(document)) for document in documents):
             with self._write() as database:
                 accepted.extend(_accept(database, identifier, content) for identifier, content in chunk)
         return accepted
@@ -77,7 +75,7 @@ class EmbeddedStore:
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
         accepted: list[Accepted] = []
-        for chunk in _batches(map(codec.encodable, ids), _CHUNK_DOCUMENTS):
+        for chunk in _batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
             with self._write() as database:
                 accepted.extend(_bury(database, identifier) for identifier in chunk)
         return accepted
@@ -86,7 +84,7 @@ class EmbeddedStore:
         """The newest version of each id that is known, tombstones included."""
         found: dict[str, StoredDocument] = {}
         with self._read() as database:
-            for chunk in _batches(map(codec.encodable, ids), _CHUNK_DOCUMENTS):
+            for chunk in _batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
                 marks = ",".join("?" * len(chunk))
                 rows = database.execute(
                     f"SELECT id, version, raw FROM latest JOIN versions USING (id, version) WHERE id IN ({marks})",
@@ -281,21 +279,6 @@ def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bo
 
 def _document(raw: bytes | None) -> Document | None:
     return codec.load(codec.unpack(raw)) if raw is not None else None
-
-
-def _chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """Cut by number and by bytes: a transaction holds neither thousands of documents nor many large ones."""
-    chunk: list[tuple[str, bytes]] = []
-    size = 0
-    for identifier, content in items:
-        check_id(identifier)
-        chunk.append((identifier, content))
-        size += len(content)
-        if len(chunk) >= _CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def _batches(items: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -159,21 +159,11 @@ def _ranking(
     ranking = Ranking(
         [Scored(item, item.rpartition("@")[0], round(score(found), digits)) for item, found in best.items()]
     )
-    end = _end(ranking, documents)
+    end = ranking.holding(documents)
     last = round(leg.score(hits[-1]["_score"]), digits) if hits else 0.0
     # Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the shards.
     complete = len(hits) < limit or (end is not None and ranking[end - 1].score > last)
     return ranking.first(end) if complete or limit >= WINDOW else None
-
-
-def _end(ranking: Ranking, documents: int) -> int | None:
-    """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
-    seen: set[str] = set()
-    for position, item in enumerate(ranking.items, 1):
-        seen.add(item.document)
-        if len(seen) == documents:
-            return position
-    return None
 
 
 def _newest(rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,10 @@ from mappings.collection import FieldType
 from mappings.documents import Access
 from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
-from search.engines.values import check_range, field_kind, filter_value, range_bound
+from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
 
-Key = TypeVar("Key", str, tuple[str, ...])
 Body = dict[str, Any]
 
 FACET_FETCH: Final = 1_000
@@ -41,10 +40,10 @@ class Compiler:
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
         """What BM25 ranks: terms in `content`, again in the boosted fields, and phrases in `content`."""
         clauses = []
-        for term, weight in _summed(query.terms).items():
+        for term, weight in summed(query.terms).items():
             clauses.append(_term("content", term, weight))
             clauses.extend(_term(f"{name}_words", term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(_phrase("content", words, weight) for words, weight in _summed(query.phrases).items())
+        clauses.extend(_phrase("content", words, weight) for words, weight in summed(query.phrases).items())
         return {"size": limit, "track_total_hits": False, "query": _any_of(clauses, restriction), **_ONLY_PASSAGE}
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
@@ -64,8 +63,8 @@ class Compiler:
 
     def counted(self, query: LexicalQuery, restriction: Sequence[Body], facets: Sequence[str]) -> Body:
         """The first passage of each document that matches anywhere, counted; and the facets of those."""
-        clauses = [_term(name, term, 1.0) for term in _summed(query.terms) for name in ("content", "rest")]
-        clauses += [_phrase(name, words, 1.0) for words in _summed(query.phrases) for name in ("content", "rest")]
+        clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
+        clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
         wanted = {name: _facet(name) for name in facets if field_kind(self._fields, name)}
         firsts = {"term": {"kind": "document"}}
         return {
@@ -113,7 +112,6 @@ def _range(item: Range, column: str, kind: FieldType) -> Body:
 
 
 def _facet(name: str) -> Body:
-    # Every shard's counts are complete up to the fetch: the answer says when they are not.
     return {"terms": {"field": f"fields.{name}", "size": FACET_FETCH, "shard_size": _SHARD_FETCH}}
 
 
@@ -133,14 +131,6 @@ def _any_of(clauses: Sequence[Body], restriction: Sequence[Body]) -> Body:
     if not clauses:
         return {"match_none": {}}
     return {"bool": {"should": list(clauses), "minimum_should_match": 1, "filter": list(restriction)}}
-
-
-def _summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
-    """Each key once with the sum of its weights: what a repeated word scores in BM25."""
-    total: dict[Key, float] = {}
-    for key, weight in weighted:
-        total[key] = total.get(key, 0.0) + weight
-    return total
 
 
 def _plain(value: str | float | date) -> str | float:

@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mappings.documents import Document, check_id
+from mappings.documents import Document
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.records import safe_id
 from search.engines.opensearch.tables import Row, Table
 from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
 
-_CHUNK_DOCUMENTS: Final = 500
-_CHUNK_BYTES: Final = 8_000_000
 _PAGE: Final = 5_000
 _MARKS: Final = 8
 # A head remembers the newest indexes that its version is settled in; older ones are dropped long since.
@@ -106,21 +104,21 @@ class OpenSearchStore:
         An error in the middle leaves every earlier part accepted; putting all again is harmless.
         """
         accepted: list[Accepted] = []
-        for chunk in _chunks((document.id, codec.dump(document)) for document in documents):
+        for chunk in codec.chunks((document.id, codec.dump(document)) for document in documents):
             accepted += self._change(chunk)
         return accepted
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
         accepted: list[Accepted] = []
-        for chunk in _batches([(codec.encodable(identifier), None) for identifier in ids], _CHUNK_DOCUMENTS):
+        for chunk in _batches([(codec.encodable(identifier), None) for identifier in ids], codec.CHUNK_DOCUMENTS):
             accepted += self._change(chunk)
         return accepted
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
         """The newest version of each id that is known, tombstones included."""
         found: dict[str, StoredDocument] = {}
-        for chunk in _batches(list(map(codec.encodable, ids)), _CHUNK_DOCUMENTS):
+        for chunk in _batches(list(map(codec.encodable, ids)), codec.CHUNK_DOCUMENTS):
             heads = [head for head, _ in self._read(chunk).values() if head.version]
             raws = self._raws.read([head.raw for head in heads if not head.deleted])
             for head in heads:
@@ -139,7 +137,7 @@ class OpenSearchStore:
         Attempts at a version are counted here; the number in the record is not read.
         """
         taken: list[bool] = []
-        for chunk in _batches(records, _CHUNK_DOCUMENTS):
+        for chunk in _batches(records, codec.CHUNK_DOCUMENTS):
             taken += self._settle(index, chunk)
         return taken
 
@@ -159,7 +157,7 @@ class OpenSearchStore:
         """Put every failed document back to `received`; how many there were."""
         query = {"bool": {"filter": [{"term": {"failed": index}}]}}
         heads = self._search(query, "id", None)
-        for chunk in _batches([head.id for head in heads], _CHUNK_DOCUMENTS):
+        for chunk in _batches([head.id for head in heads], codec.CHUNK_DOCUMENTS):
             self._alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
         return len(heads)
 
@@ -199,7 +197,7 @@ class OpenSearchStore:
 
     # Steps
 
-    def _change(self, chunk: Sequence[tuple[str, bytes | None]]) -> list[Accepted]:
+    def _change(self, chunk: Sequence[tuple[str, bytes]] | Sequence[tuple[str, None]]) -> list[Accepted]:
         """Accept contents (None: a deletion) in order; what somebody else changed meanwhile is read and tried again."""
         done: dict[int, Accepted] = {}
         waiting = list(enumerate(chunk))
@@ -315,21 +313,6 @@ def _record(head: Head, state: State, row: Row) -> StateRecord:
 
 def _document(row: Row) -> Document | None:
     return codec.load(codec.unpack(base64.b64decode(row.source["raw"]))) if row.source else None
-
-
-def _chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes | None]]]:
-    """Cut by number and by bytes: a request holds neither thousands of documents nor many large ones."""
-    chunk: list[tuple[str, bytes | None]] = []
-    size = 0
-    for identifier, content in items:
-        check_id(identifier)
-        chunk.append((identifier, content))
-        size += len(content)
-        if len(chunk) >= _CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
