@@ -44,7 +44,7 @@ class Work:
 
 @dataclass(slots=True)
 class Seen:
-    """What the clients met; `foreign` counts vectors that were made by another encoder than their index names."""
+    """What the clients met; `foreign` counts vectors of another length than those of the encoder that their index names."""
 
     times: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)

@@ -286,7 +286,7 @@ def test_a_writer_that_lost_its_lease_writes_no_more(backend):
     assert list(backend.ask(meta.index, "heart").rankings["bm25"]) == []
 
 
-def test_a_table_counts_its_own_lost_answer_as_written(backend):
+def test_a_row_that_changed_since_it_was_read_is_not_written_over(backend):
     table = Table(backend.engine.cluster, backend.engine.cluster.name("table"), {}, 1)
     row = table.read(["a"])["a"]
     assert table.swap({"a": ({"x": 1}, row)}) == set()

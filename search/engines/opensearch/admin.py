@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
@@ -29,8 +29,6 @@ _BODY: Final[dict[str, Any]] = {
     "mappings": {"dynamic": False},
 }
 _COLLECTIONS: Final = "collections"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,15 +9,13 @@ from typing import Final
 
 import orjson
 
-from mappings.errors import MedleyError, Unavailable
-from search.engines.opensearch.client import WRITE_SECONDS, Cluster
+from mappings.errors import MedleyError
+from search.engines.opensearch.client import Cluster, persist
 from search.engines.opensearch.errors import BUSY, is_full, of_answer
 
 CHUNK_BYTES: Final = 4_000_000
 CHUNK_ACTIONS: Final = 2_000
 CONNECTIONS: Final = 4
-_FIRST_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +34,9 @@ class Action:
         return b"%s\n%s\n" % (orjson.dumps({"index": head}), self.source)
 
 
+Lines = list[tuple[Action, bytes]]
+"""Actions, and each as `_bulk` takes it."""
+
 Group = Sequence[Action]
 """The actions of one document, sent in order."""
 
@@ -55,9 +54,9 @@ def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:
     return {route: cause for found in causes for route, cause in found.items()}
 
 
-def _chunks(groups: Sequence[Group]) -> Iterator[list[tuple[Action, bytes]]]:
+def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
     """Whole groups together, up to a bound; a group above it alone."""
-    chunk: list[tuple[Action, bytes]] = []
+    chunk: Lines = []
     size = 0
     for group in groups:
         lines = [(action, action.lines()) for action in group]
@@ -71,28 +70,19 @@ def _chunks(groups: Sequence[Group]) -> Iterator[list[tuple[Action, bytes]]]:
         yield chunk
 
 
-def _send_chunk(cluster: Cluster, index: str, chunk: list[tuple[Action, bytes]]) -> dict[str, str]:
+def _send_chunk(cluster: Cluster, index: str, chunk: Lines) -> dict[str, str]:
     """Send a chunk, then again what was put off, in the same order; a large one in parts, one after the other."""
     causes: dict[str, str] = {}
-    until, pause = time.monotonic() + WRITE_SECONDS, _FIRST_PAUSE
-    while chunk:
-        put_off: list[tuple[Action, bytes]] = []
-        for part in _parts(chunk):
-            put_off += _send_part(cluster, index, part, causes)
-        if put_off and time.monotonic() > until:
-            raise Unavailable(
-                f"OpenSearch at {cluster.where} was too busy for {WRITE_SECONDS:.0f} s; {len(put_off):,} entries are "
-                "not written yet, nothing accepted is lost"
-            )
-        chunk = put_off
-        if chunk:
-            time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 — no secret depends on it
-            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def once(waiting: Lines) -> Lines:
+        return [line for part in _parts(waiting) for line in _send_part(cluster, index, part, causes)]
+
+    persist(cluster.where, chunk, once)
     return causes
 
 
-def _parts(chunk: Sequence[tuple[Action, bytes]]) -> Iterator[list[tuple[Action, bytes]]]:
-    part: list[tuple[Action, bytes]] = []
+def _parts(chunk: Lines) -> Iterator[Lines]:
+    part: Lines = []
     size = 0
     for action, line in chunk:
         if part and size + len(line) > 2 * CHUNK_BYTES:
@@ -100,12 +90,11 @@ def _parts(chunk: Sequence[tuple[Action, bytes]]) -> Iterator[list[tuple[Action,
             part, size = [], 0
         part.append((action, line))
         size += len(line)
-    yield part
+    if part:
+        yield part
 
 
-def _send_part(
-    cluster: Cluster, index: str, part: list[tuple[Action, bytes]], causes: dict[str, str]
-) -> list[tuple[Action, bytes]]:
+def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str]) -> Lines:
     """What was put off; an item that the index will never take is named in `causes`, by its document."""
     answer = cluster.write("POST", f"/{index}/_bulk", b"".join(line for _, line in part))
     if not answer["errors"]:

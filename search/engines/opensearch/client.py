@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import OpenSearchException
 from opensearchpy.serializer import Serializer
 
-from mappings.errors import InvalidInput, MedleyError
+from mappings.errors import InvalidInput, Unavailable
 from search.engines.opensearch.errors import passes, translated
 
+Items = TypeVar("Items", bound=Sized)
 Params = Mapping[str, str]
 NONE: Final[Params] = {}
 WHOLE: Final[Params] = {"allow_partial_search_results": "false"}
@@ -45,8 +46,8 @@ class Connection:
     hosts: tuple[str, ...]
     prefix: str = "medley"
     user: str = ""
-    password: str = ""
-    api_key: str = ""
+    password: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
     ca: Path | None = None
     read_seconds: float = 10.0
     patience: float = READ_SECONDS
@@ -160,6 +161,17 @@ def ndjson(lines: Sequence[Any]) -> bytes:
     return b"".join(b"%s\n" % (line if isinstance(line, bytes) else orjson.dumps(line)) for line in lines)
 
 
-def absent(error: MedleyError) -> bool:
-    """Whether the error says that there is no such thing."""
-    return error.status == 404
+def persist(where: str, waiting: Items, send: Callable[[Items], Items]) -> None:
+    """Send items, then again those that were put off, after ever longer pauses with jitter; `send` gives them back.
+
+    Raises `Unavailable` when some are still put off after two minutes.
+    """
+    until, pause = time.monotonic() + WRITE_SECONDS, _FIRST_PAUSE
+    while waiting := send(waiting):
+        if time.monotonic() > until:
+            raise Unavailable(
+                f"OpenSearch at {where} was too busy for {WRITE_SECONDS:.0f} s; {len(waiting):,} entries are not written "
+                "yet, nothing accepted is lost"
+            )
+        time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 — no secret depends on it
+        pause = min(2 * pause, _LONGEST_PAUSE)

@@ -21,7 +21,7 @@ from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from mappings.indexes import index_body
 from search.engines.names import check_collection, index_name, split_index
 from search.engines.opensearch import legs
-from search.engines.opensearch.admin import Admin
+from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import WHOLE, Cluster
 from search.engines.opensearch.description import Description, described, differing
 from search.engines.opensearch.queries import Compiler, among
@@ -132,7 +132,8 @@ class OpenSearchEngine:
         kind = self._collection(check_collection(collection))
         generation = self._admin.next_generation(collection, at_least=self._newest(collection))
         name = index_name(collection, generation)
-        self.cluster.write("PUT", f"/{self._physical(name)}", index_body(kind, encoders, generation))
+        # One that is there is ours, its answer lost: nobody else is given this number.
+        make_index(self.cluster, self._physical(name), index_body(kind, encoders, generation))
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:

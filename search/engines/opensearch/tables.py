@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ import orjson
 
 from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
-from search.engines.opensearch.client import WHOLE, WRITE_SECONDS, Cluster
+from search.engines.opensearch.client import WHOLE, Cluster, persist
 from search.engines.opensearch.errors import BUSY, cause, is_full, of_answer
 
 _PART_BYTES: Final = 8_000_000
-_FIRST_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 5.0
+_PAUSE: Final = 0.1
 _CONFLICT: Final = 409
 
 
@@ -52,7 +50,7 @@ class Table:
                 return {item["_id"]: _row(item) for item in found}
             if time.monotonic() > until:
                 raise Unavailable(of_answer(503, failed, self._cluster.where).message)
-            time.sleep(_FIRST_PAUSE)
+            time.sleep(_PAUSE)
 
     def put(self, rows: Mapping[str, Mapping[str, Any]], versions: Mapping[str, int] | None = None) -> None:
         """Write rows; with `versions`, one that stands with a higher version stays."""
@@ -101,19 +99,11 @@ class Table:
             name: b"%s\n%s\n" % (orjson.dumps(head), orjson.dumps(source)) for name, (head, source) in rows.items()
         }
         lost: set[str] = set()
-        until, pause = time.monotonic() + WRITE_SECONDS, _FIRST_PAUSE
-        while waiting:
-            put_off: dict[str, bytes] = {}
-            for part in _parts(waiting):
-                put_off |= self._send(part, lost)
-            if put_off and time.monotonic() > until:
-                raise Unavailable(
-                    f"OpenSearch at {self._cluster.where} was too busy for {WRITE_SECONDS:.0f} s; try again"
-                )
-            waiting = put_off
-            if waiting:
-                time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 — no secret depends on it
-                pause = min(2 * pause, _LONGEST_PAUSE)
+
+        def once(rows: dict[str, bytes]) -> dict[str, bytes]:
+            return {name: line for part in _parts(rows) for name, line in self._send(part, lost).items()}
+
+        persist(self._cluster.where, waiting, once)
         return lost
 
     def _send(self, part: Mapping[str, bytes], lost: set[str]) -> dict[str, bytes]:
