@@ -6,6 +6,8 @@ some a core on a processor) take the next group whenever they are free, so none 
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections import deque
@@ -100,12 +102,14 @@ class Plan:
     """How a device is best fed: tokens of one run with padding, runs at once, seconds to wait for more inputs.
 
     `alike` is the least share of a group's longest input that another has: a processor pays for padding, a GPU hardly.
+    `nice` is how far the runs stand back for other threads on the same cores, in the system's steps of priority.
     """
 
     budget: int
     runners: int = 1
     linger: float = 0.0
     alike: float = 0.0
+    nice: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -191,6 +195,7 @@ class Batcher(Generic[Item]):
                 self._waiting.remove(job)
 
     def _work(self) -> None:
+        _stand_back(self._plan.nice)
         while group := self._take():
             self._settle(group)
 
@@ -255,6 +260,13 @@ class Batcher(Generic[Item]):
         job.error = error
         self._drop(job)
         job.done.set()
+
+
+def _stand_back(steps: int) -> None:
+    """Lower the priority of this thread alone, where the system can; it can't be raised again."""
+    if steps and sys.platform == "linux":  # elsewhere priorities are those of whole processes
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + steps)
 
 
 class Alone(Generic[Item]):

@@ -21,6 +21,7 @@ from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.evaluation.stages import ACCESS
 from search.fusion import fuse
+from search.process import settle
 from search.protocols import LegsRequest
 from search.understanding import Understood
 
@@ -83,6 +84,7 @@ def main(file: str, way: str) -> None:
     ask = job.way(way)
     for item in job.asked[:WARM_UP]:
         ask(item)
+    settle()  # as the gateway does
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()

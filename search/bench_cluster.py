@@ -46,7 +46,7 @@ Report = dict[str, Any]
 TOP: Final = 10
 CLIENTS: Final = (1, 4)
 WAYS: Final = ("ours", "hybrid")
-ROUNDS: Final = 3
+ROUNDS: Final = 6
 BULK_DOCUMENTS: Final = 6_000
 BATCH: Final = 256
 

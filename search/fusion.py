@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from itertools import repeat
+from typing import Final, NamedTuple
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.query import Ranking, Scored
+from search.query import Ranking, in_order
 
 RRF_K = 60
 """The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -28,13 +29,42 @@ class Part(NamedTuple):
         return self.weight * self.normalised
 
 
+class Given:
+    """What each leg gave to its passages, worked out for those that somebody asks about: the few that are shown."""
+
+    __slots__ = ("_legs", "_ranks")
+
+    def __init__(self, legs: Mapping[str, tuple[Sequence[str], Sequence[float], Sequence[float], float]]) -> None:
+        self._legs = legs
+        self._ranks: dict[str, dict[str, int]] = {}
+
+    def to(self, passage: str) -> dict[str, Part]:
+        """The part of each leg that brought the passage."""
+        found = {}
+        for leg, (passages, scores, values, weight) in self._legs.items():
+            if leg not in self._ranks:
+                self._ranks[leg] = {name: rank for rank, name in enumerate(passages)}
+            rank = self._ranks[leg].get(passage)
+            if rank is not None:
+                found[leg] = Part(rank + 1, scores[rank], values[rank], weight)
+        return found
+
+
+NOTHING: Final = Given({})
+
+
 class Fused(NamedTuple):
     """A passage in the fused order: `score` is the sum of its parts' contributions."""
 
     passage: str
     document: str
     score: float
-    parts: Mapping[str, Part]
+    given: Given
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """What each leg gave it."""
+        return self.given.to(self.passage)
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -86,24 +116,19 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
     """
     weights = _shares(legs, fusion.weights)
     normalise = reciprocal_rank if fusion.method == "rrf" else _normalisation(fusion.normalisation)
-    parts: dict[str, dict[str, Part]] = {}
+    totals: dict[str, float] = {}
     documents: dict[str, str] = {}
+    given = {}
     for leg, weight in weights.items():
-        ranking: Sequence[Scored] = legs[leg].items
-        values = normalise([item.score for item in ranking])
-        for rank, ((passage, document, score), value) in enumerate(zip(ranking, values, strict=True), 1):
-            part = Part(rank, score, value, weight)
-            if passage in parts:
-                parts[passage][leg] = part
-            else:
-                parts[passage] = {leg: part}
-                documents[passage] = document
-    fused = [Fused(passage, documents[passage], _sum(found), found) for passage, found in parts.items()]
-    return sorted(fused, key=lambda item: (-item.score, item.passage))
-
-
-def _sum(parts: Mapping[str, Part]) -> float:
-    return sum([part.weight * part.normalised for part in parts.values()])
+        if not legs[leg]:
+            continue
+        passages, own, scores = zip(*legs[leg].items, strict=True)
+        values = normalise(scores)
+        given[leg] = (passages, scores, values, weight)
+        documents.update(zip(passages, own, strict=True))  # both in the order in which passages were first met
+        for passage, value in zip(passages, values, strict=True):
+            totals[passage] = totals.get(passage, 0.0) + weight * value
+    return in_order(map(Fused, totals, documents.values(), totals.values(), repeat(Given(given))))
 
 
 def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mappings.documents import parse_passage_id
 from search import cursor as cursors
-from search.fusion import Fused
+from search.fusion import NOTHING, Fused
 from search.grouping import Group
 from search.parts import Found
 from search.query import Query, Reranked
@@ -35,7 +35,7 @@ def frozen(found: Found, items: Sequence[cursors.Item]) -> list[Group]:
 
 def _frozen(fused: Fused | None, item: cursors.Item, weight: float) -> Group:
     document = parse_passage_id(item.passage)[0]
-    fused = fused or Fused(item.passage, document, item.score if item.cross is None else 0.0, {})
+    fused = fused or Fused(item.passage, document, item.score if item.cross is None else 0.0, NOTHING)
     if item.cross is None or not weight:
         return Group(document, Ranked(fused, item.score, item.cross))
     normalised = (item.score - (1 - weight) * fused.score) / weight

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple
+from itertools import islice
+from operator import gt, itemgetter
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput
@@ -86,6 +88,25 @@ class Scored(NamedTuple):
     score: float
 
 
+_BY_PASSAGE: Final = itemgetter(0)
+_DOCUMENT: Final = itemgetter(1)
+_BY_SCORE: Final = itemgetter(2)
+Item = TypeVar("Item", bound="tuple[Any, ...]")
+
+
+def in_order(items: Iterable[Item]) -> list[Item]:
+    """Tuples (passage, document, score, …) in the one order: score descending, then passage id.
+
+    Engines bring them by score already, most often without ties: that is seen at once, and nothing compared twice.
+    """
+    ordered = list(items)
+    scores = list(map(_BY_SCORE, ordered))
+    if not all(map(gt, scores, islice(scores, 1, None))):
+        ordered.sort(key=_BY_PASSAGE)
+        ordered.sort(key=_BY_SCORE, reverse=True)  # stable: ties stay by passage
+    return ordered
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking(Sequence[Scored]):
     """Passages in the one order: score descending, then passage id. The constructor sorts."""
@@ -93,7 +114,7 @@ class Ranking(Sequence[Scored]):
     items: tuple[Scored, ...]
 
     def __init__(self, items: Iterable[Scored]) -> None:
-        object.__setattr__(self, "items", tuple(sorted(items, key=lambda item: (-item.score, item.passage))))
+        object.__setattr__(self, "items", tuple(in_order(items)))
 
     def first(self, count: int | None) -> Ranking:
         """The ranking of the best `count` of these; all for None."""
@@ -103,9 +124,11 @@ class Ranking(Sequence[Scored]):
 
     def holding(self, documents: int) -> int | None:
         """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
+        if len(set(map(_DOCUMENT, self.items))) == len(self.items):  # each document once
+            return documents if documents <= len(self.items) else None
         seen: set[str] = set()
-        for position, item in enumerate(self.items, 1):
-            seen.add(item.document)
+        for position, (_, document, _) in enumerate(self.items, 1):
+            seen.add(document)
             if len(seen) == documents:
                 return position
         return None

@@ -24,6 +24,8 @@ LINGER: Final = 0.002
 
 ALIKE: Final = 0.8
 RUNS_A_CORE: Final = 3
+NICE: Final = 5
+"""Steps that runs on a processor stand back for the threads that read and refuse requests, which need little of it."""
 
 HASHED_CHARACTERS: Final = 10_000_000
 _WARMING: Final = "Does early treatment shorten the stay in hospital? "
@@ -166,7 +168,7 @@ def _plan(model: Model) -> Plan:
     """
     if model.device == "cuda":
         return Plan(model.budget, model.threads, LINGER)
-    return Plan(model.budget, RUNS_A_CORE * model.threads, alike=ALIKE)
+    return Plan(model.budget, RUNS_A_CORE * model.threads, alike=ALIKE, nice=NICE)
 
 
 def _read(model: Model, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:

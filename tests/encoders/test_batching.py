@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -192,6 +194,22 @@ def test_past_capacity_is_refused_at_once_and_given_back() -> None:
     with pytest.raises(ZeroDivisionError), places.hold(3):
         raise ZeroDivisionError
     assert places.taken == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities are those of whole processes")
+def test_runs_stand_back_for_the_threads_that_answer() -> None:
+    seen: list[int] = []
+
+    def run(items: Sequence[int]) -> Floats:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return np.zeros((len(items), 1), np.float32)
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    batcher = Batcher(run, lambda item: 1, Plan(4, nice=3))
+    batcher.submit([1], FOREVER)
+    batcher.close()
+    assert seen == [min(19, before + 3)]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 def test_alone_answers_alike(machine: Machine) -> None:

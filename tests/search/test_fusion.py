@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
 from search.fusion import from_floor, fuse, min_max, z_score
-from search.query import Ranking, Scored
+from search.query import Ranking, Scored, in_order
 
 WEIGHTED = Fusion("weighted", "minmax", {"bm25": 0.25, "dense": 0.75})
 
@@ -28,6 +28,7 @@ def test_a_weighted_sum_of_min_max_scores():
     ]
     part = fused[0].parts["bm25"]
     assert (part.rank, part.score, part.normalised, part.weight, part.contribution) == (2, 7.0, 0.5, 0.25, 0.125)
+    assert [set(item.parts) for item in fused] == [{"bm25", "dense"}, {"bm25", "dense"}, {"bm25"}, {"dense"}]
 
 
 def test_counted_from_a_floor_a_score_is_its_share_of_the_best():
@@ -79,6 +80,13 @@ def test_every_passage_once_in_the_one_order_and_it_adds_up(bm25, dense, how, we
     for item in fused:
         assert item.score == pytest.approx(sum(part.contribution for part in item.parts.values()))
         assert -1e-9 <= item.score <= 1 + 1e-9
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.just(""), st.sampled_from([0.5, 0.25, 1.0, -1.0])), max_size=12)
+)
+def test_the_one_order_is_score_then_passage(items):
+    assert in_order(items) == sorted(items, key=lambda item: (-item[2], item[0]))
 
 
 @given(rankings.map(lambda leg: Ranking(Scored(item.passage, item.document, round(item.score)) for item in leg)))

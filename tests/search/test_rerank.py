@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.explain import explain
-from search.fusion import Fused, Part
+from search.fusion import Fused, Given
 from search.rerank import Anytime, Pace, ScoreCache, combine
 
 
@@ -101,11 +101,15 @@ def test_the_cache_forgets_the_least_recently_used():
     assert [cache.get("m", "q", text) for text in "abc"] == [1.0, None, 1.0]
 
 
+def in_words(scores):
+    """The fused order of one leg alone, whose scores are normalised already."""
+    names = [f"d{number:02}@1#0" for number in range(len(scores))]
+    given = Given({"bm25": (names, scores, scores, 1.0)})
+    return [Fused(name, name[:3], score, given) for name, score in zip(names, scores, strict=True)]
+
+
 fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
-    lambda scores: [
-        Fused(f"d{number:02}@1#0", f"d{number:02}", score, {"bm25": Part(number + 1, score, score, 1.0)})
-        for number, score in enumerate(sorted(scores, reverse=True))
-    ]
+    lambda scores: in_words(sorted(scores, reverse=True))
 )
 
 
@@ -128,7 +132,8 @@ def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weigh
 
 
 def test_the_whole_explanation_of_a_reranked_hit():
-    item = Fused("d@1#0", "d", 0.5, {"bm25": Part(3, 7.5, 0.5, 1.0)})
+    given = Given({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
+    item = Fused("d@1#0", "d", 0.5, given)
     (ranked,) = combine([item], {"d@1#0": 2.0}, 0.6)
     assert explain(ranked, ["aspirin"]) == {
         "legs": {"bm25": {"rank": 3, "score": 7.5, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -47,12 +46,12 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
 
 def _portal() -> Any:
     from search.bootstrap import Medley
+    from search.process import settle
     from web import create_app
 
     medley = Medley.open(read())
     medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
-    gc.collect()
-    gc.freeze()  # what stands now stands for good: no collection looks through it again
+    settle()
     return create_app(medley)
 
 
