@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -72,8 +72,8 @@ class DocumentStore(Protocol):
         """The newest version of each id that is known, tombstones included."""
         ...
 
-    def pending(self, index: str, limit: int) -> Sequence[tuple[str, int]]:
-        """(id, version) of newest versions not yet settled in `index`, oldest first."""
+    def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, oldest first; of `ids` alone where they are given."""
         ...
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:

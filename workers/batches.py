@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
 from mappings.analysis.passages import passages, windows
 from mappings.collection import Collection
-from mappings.documents import Passage
+from mappings.documents import Document, Passage
 from mappings.errors import InvalidInput, MedleyError, ModelError
 from search.protocols import Encoder, IndexEntry, IndexWriter, Vectors
 from search.storage import DocumentStore, State, StateRecord, StoredDocument
+from workers.ahead import ahead
 
 BATCH: Final = 256
 """Documents that are written in one commit."""
 
+LONGEST_CAUSE: Final = 2_000
+_ALL: Final = 2**62
 _WINDOW: Final = 20_000
 _READ: Final = 16
 _BATCH_CHARACTERS: Final = 4_000_000
@@ -41,34 +46,75 @@ class Outcome:
     cause: str = ""
 
 
+Writers = Callable[[], AbstractContextManager[IndexWriter]]
+"""Opens the one writer of the index for the time of a commit."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What was done so far, for the figures of a worker; `encoding` in seconds."""
+
+    documents: int = 0
+    failed: int = 0
+    texts: int = 0
+    encoding: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One index being filled: where documents come from, what encodes them in windows of how many words, where they go."""
 
     store: DocumentStore
-    writer: IndexWriter
+    writers: Writers
     index: str
     encoders: Mapping[str, Encoder]
     collection: Collection
     windows: int = 0
     known: Known | None = None
+    work: Work = field(default_factory=Work)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Document versions on their way: what is to be written, what is to be removed, and what failed with its cause."""
+
+    entries: tuple[IndexEntry, ...] = ()
+    buried: tuple[StoredDocument, ...] = ()
+    failed: tuple[Outcome, ...] = ()
+
+    def __add__(self, other: Batch) -> Batch:
+        return Batch(self.entries + other.entries, self.buried + other.buried, self.failed + other.failed)
+
+    def __len__(self) -> int:
+        return len(self.entries) + len(self.buried) + len(self.failed)
+
+    def only(self, versions: Mapping[str, int]) -> Batch:
+        """What of it is still the version named in `versions`."""
+        return Batch(
+            tuple(item for item in self.entries if versions.get(item.document) == item.version),
+            tuple(item for item in self.buried if versions.get(item.id) == item.version),
+            tuple(item for item in self.failed if versions.get(item.id) == item.version),
+        )
 
 
 def drain(target: Target, ids: frozenset[str] | None, progress: Progress | None) -> Iterator[Outcome]:
-    """Everything pending, window after window, until none is left; each document at most once a window."""
+    """Everything pending, window after window, until none is left; each document at most once a window.
+
+    Reading and analysing, encoding, and writing each have a thread: none waits for another but for its next batch.
+    """
     done = 0
     while True:
-        pending = target.store.pending(target.index, _WINDOW if ids is None else 2**62)
-        names = [name for name, _ in pending if ids is None or name in ids]
+        names = [name for name, _ in target.store.pending(target.index, _WINDOW, ids)]
         if not names:
             return
         total = done + len(names)
-        for batch in _batches(target.store, names):
-            outcomes = _process(target, batch)
-            yield from outcomes
-            done += len(batch)
-            if progress is not None:
-                progress(done, total)
+        read = ahead(_analysed(stored, target) for stored in _batches(target.store, names))
+        with closing(read), closing(ahead(_encoded(batch, target) for batch in read)) as batches:
+            for batch in batches:
+                yield from _written(target, batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, total)
 
 
 def _batches(store: DocumentStore, names: Sequence[str]) -> Iterator[list[StoredDocument]]:
@@ -93,22 +139,43 @@ def _characters(stored: StoredDocument) -> int:
     return len(document.title) + sum(len(section.text) for section in document.sections) if document else 0
 
 
-def _process(target: Target, batch: Sequence[StoredDocument]) -> list[Outcome]:
-    """Write a batch, commit it, then record it: a kill in between leaves it pending, and writing again replaces it."""
-    buried = [stored for stored in batch if stored.document is None]
-    outcomes = [Outcome(stored.id, stored.version, State.INDEXED, deleted=True) for stored in buried]
-    target.writer.remove([stored.id for stored in buried])
-    outcomes += _write(target, [stored for stored in batch if stored.document is not None])
-    failed = [outcome.id for outcome in outcomes if outcome.state is State.FAILED]
-    target.writer.remove(failed)  # an earlier version of what can't be indexed must not stay to be found
-    refused = target.writer.commit()
-    return _settle(target, [_refused(outcome, refused) for outcome in outcomes])
+def _written(target: Target, batch: Batch) -> list[Outcome]:
+    """Write a batch, commit it, then record it: a kill in between leaves it pending, and writing again replaces it.
+
+    While the writer is ours nobody else writes the index. What was superseded, or done by another, while we read and
+    encoded it is left out then: so of two that race the older version never stands in the place of the newer.
+    """
+    with target.writers() as writer:
+        versions = dict(target.store.pending(target.index, _ALL, {*_names(batch)}))
+        batch = batch.only(versions)
+        if not len(batch):
+            return []
+        batch = Batch(buried=batch.buried, failed=batch.failed) + _taken(writer, batch.entries)
+        # An earlier version of what can't be indexed must not stay to be found.
+        writer.remove([*(item.id for item in batch.buried), *(item.id for item in batch.failed)])
+        refused = writer.commit()
+        outcomes = _settle(target, [_refused(outcome, refused) for outcome in _outcomes(batch)])
+    target.work.documents += len(outcomes)
+    target.work.failed += sum(outcome.state is State.FAILED for outcome in outcomes)
+    return outcomes
+
+
+def _names(batch: Batch) -> Iterator[str]:
+    yield from (item.document for item in batch.entries)
+    yield from (item.id for item in batch.buried)
+    yield from (item.id for item in batch.failed)
+
+
+def _outcomes(batch: Batch) -> Iterator[Outcome]:
+    yield from (Outcome(item.id, item.version, State.INDEXED, deleted=True) for item in batch.buried)
+    yield from (Outcome(item.document, item.version, State.INDEXED, len(item.passages)) for item in batch.entries)
+    yield from batch.failed
 
 
 def _refused(outcome: Outcome, causes: Mapping[str, str]) -> Outcome:
     if outcome.id not in causes or outcome.state is State.FAILED:
         return outcome
-    return Outcome(outcome.id, outcome.version, State.FAILED, cause=causes[outcome.id][:2_000])
+    return Outcome(outcome.id, outcome.version, State.FAILED, cause=causes[outcome.id][:LONGEST_CAUSE])
 
 
 def _settle(target: Target, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -118,20 +185,30 @@ def _settle(target: Target, outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [outcome for outcome, kept in zip(outcomes, taken, strict=True) if kept]
 
 
-def _write(target: Target, batch: Sequence[StoredDocument]) -> list[Outcome]:
-    """Analyse, encode and write; when that raises, halve the batch until the documents at fault stand alone."""
-    if not batch:
-        return []
+def _taken(writer: IndexWriter, entries: Sequence[IndexEntry]) -> Batch:
+    def write(some: Sequence[IndexEntry]) -> Batch:
+        writer.write(some)
+        return Batch(entries=tuple(some))
+
+    return _apart(entries, write)
+
+
+def _apart(entries: Sequence[IndexEntry], step: Callable[[Sequence[IndexEntry]], Batch]) -> Batch:
+    """What `step` makes of entries; when it raises, they are halved until the documents at fault stand alone."""
+    if not entries:
+        return Batch()
     try:
-        entries = [_analysed(stored, target.collection) for stored in batch]
-        target.writer.write(_encoded(target, entries))
+        return step(entries)
     except MedleyError as error:
         if not isinstance(error, InvalidInput) and not _is_own_fault(error):
             raise
-        return _halved(target, batch, error)
-    except Exception as error:  # whatever a model or an analysis does to one document must not stop the others
-        return _halved(target, batch, error)
-    return [Outcome(item.document, item.version, State.INDEXED, len(item.passages)) for item in entries]
+        cause = error.message
+    except Exception as error:  # whatever a model does to one document must not stop the others
+        cause = f"{type(error).__name__}: {error}"
+    if len(entries) == 1:
+        return Batch(failed=(_failed(entries[0].document, entries[0].version, cause),))
+    middle = len(entries) // 2
+    return _apart(entries[:middle], step) + _apart(entries[middle:], step)
 
 
 def _is_own_fault(error: MedleyError) -> bool:
@@ -139,24 +216,40 @@ def _is_own_fault(error: MedleyError) -> bool:
     return isinstance(error, ModelError) and "not finite" in error.message
 
 
-def _halved(target: Target, batch: Sequence[StoredDocument], error: Exception) -> list[Outcome]:
-    if len(batch) == 1:
-        cause = error.message if isinstance(error, MedleyError) else f"{type(error).__name__}: {error}"
-        return [Outcome(batch[0].id, batch[0].version, State.FAILED, cause=cause[:2_000])]
-    middle = len(batch) // 2
-    return _write(target, batch[:middle]) + _write(target, batch[middle:])
+def _failed(document: str, version: int, cause: str) -> Outcome:
+    return Outcome(document, version, State.FAILED, cause=cause[:LONGEST_CAUSE])
 
 
-def _analysed(stored: StoredDocument, collection: Collection) -> IndexEntry:
-    document = stored.document
-    if document is None:
-        raise ValueError(f"{stored.id} is a tombstone")
+def _analysed(batch: Sequence[StoredDocument], target: Target) -> Batch:
+    """Each document as an entry without vectors; one that can't be analysed fails alone."""
+    entries, failed = [], []
+    for stored in batch:
+        if stored.document is None:
+            continue
+        try:
+            entries.append(_entry(stored, stored.document, target.collection))
+        except Exception as error:  # whatever an analysis does to one document must not stop the others
+            cause = error.message if isinstance(error, MedleyError) else f"{type(error).__name__}: {error}"
+            failed.append(_failed(stored.id, stored.version, cause))
+    return Batch(tuple(entries), tuple(stored for stored in batch if stored.document is None), tuple(failed))
+
+
+def _entry(stored: StoredDocument, document: Document, collection: Collection) -> IndexEntry:
     pieces = passages(document, stored.version, collection)
     return IndexEntry(document.id, stored.version, document.labels, document.fields, pieces, {})
 
 
-def _encoded(target: Target, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
-    """The entries with their vectors, encoded together: a large batch sorts by length and wastes little."""
+def _encoded(batch: Batch, target: Target) -> Batch:
+    """The batch with vectors, encoded together: a large batch sorts by length and wastes little."""
+    started = time.perf_counter()
+    try:
+        done = _apart(batch.entries, lambda entries: Batch(entries=_with_vectors(target, entries)))
+    finally:
+        target.work.encoding += time.perf_counter() - started
+    return Batch(buried=batch.buried, failed=batch.failed) + done
+
+
+def _with_vectors(target: Target, entries: Sequence[IndexEntry]) -> tuple[IndexEntry, ...]:
     every = [passage for entry in entries for passage in entry.passages]
     known = target.known(every) if target.known else {}
     read = [windows(passage, target.windows) for passage in every]
@@ -164,13 +257,14 @@ def _encoded(target: Target, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
         name: _vectors(encoder, read, [known.get(passage.id, {}).get(name) for passage in every])
         for name, encoder in target.encoders.items()
     }
+    target.work.texts += sum(map(len, read)) * len(found)
     done = iter(range(len(every)))
     made = []
     for entry in entries:
         own = [next(done) for _ in entry.passages]
         vectors = {name: np.concatenate([rows[number] for number in own]) for name, rows in found.items()}
         made.append(replace(entry, vectors=vectors, windows=tuple(len(read[number]) for number in own)))
-    return made
+    return tuple(made)
 
 
 def _vectors(encoder: Encoder, read: Sequence[tuple[str, ...]], known: Sequence[Vectors | None]) -> list[Vectors]:

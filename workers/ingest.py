@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Final
 
 from mappings.analysis.words import ANALYSIS_VERSION
@@ -56,9 +57,8 @@ def ingest(
         meta = _published(engine, encoders, collection)
         encoders = _own(meta, encoders, find)
         check_index(meta, encoders)
-        with engine.writer(meta.index, wait) as writer:
-            target = Target(store, writer, meta.index, encoders, collection, meta.windows)
-            yield from drain(target, wanted, progress)
+        writers = partial(engine.writer, meta.index, wait)
+        yield from drain(Target(store, writers, meta.index, encoders, collection, meta.windows), wanted, progress)
     if wanted is None and engine.dead(meta.index) > max(_COMPACT_ABOVE, engine.meta(meta.index).rows):
         # Most of what a vector search reads was replaced or deleted since; no encoder is needed to leave it out.
         for _ in rebuild(store, engine, encoders, collection):
@@ -106,7 +106,7 @@ def rebuild(
     try:
         with engine.writer(new.index) as writer:
             known = _known(engine, old, encoders, new)
-            target = Target(store, writer, new.index, encoders, collection, new.windows, known)
+            target = Target(store, lambda: nullcontext(writer), new.index, encoders, collection, new.windows, known)
             yield from _complete(target, engine, progress)
             engine.publish(new.index)
             yield from drain(target, None, progress)

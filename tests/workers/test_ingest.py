@@ -121,6 +121,27 @@ def test_a_version_superseded_while_it_was_encoded_is_done_again(world, monkeypa
     assert (world.found("heart"), world.found("kidney")) == ([], ["a"])
 
 
+def test_of_two_that_race_the_older_version_never_stands_in_the_place_of_the_newer(world, monkeypatch):
+    """One has read and encoded a version; before it writes, another accepts, indexes and records the next one."""
+    world.put(note("a"), note("b"))
+    other = []
+    encode = world.encoder.encode_passages
+
+    def overtaken(texts):
+        made = encode(texts)
+        if not other:
+            other.append(True)
+            world.put(note("a", "kidney"))
+            other.extend(ingest(world.store, world.engine, world.encoders, NOTES, ["a"]))
+        return made
+
+    monkeypatch.setattr(world.encoder, "encode_passages", overtaken)
+    assert world.ingest() == [Outcome("b", 1, State.INDEXED, 2)]
+    assert other[1:] == [Outcome("a", 2, State.INDEXED, 2)]
+    assert (world.found("heart"), world.found("kidney")) == (["b"], ["a"])
+    assert verify(world.store, world.engine, "notes-1") == []
+
+
 def test_progress_is_told(world, monkeypatch):
     monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(5)))
@@ -171,8 +192,10 @@ def test_an_index_of_another_analysis_is_refused(world, monkeypatch):
 def test_a_second_ingestion_is_told_that_another_runs(world):
     world.put(note("a"))
     world.ingest()
+    world.put(note("b"))
     with world.engine.writer("notes-1"), pytest.raises(Conflict):
         world.ingest()
+    assert [outcome.id for outcome in world.ingest()] == ["b"]
 
 
 def test_a_rebuild_with_another_encoder_takes_the_place_of_the_old_index(world):
@@ -297,7 +320,7 @@ def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
 @pytest.mark.parametrize("moment", ["encoding", "given up"])
 def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch):
     monkeypatch.setattr(batches, "BATCH", 2)
-    world.put(*(note(f"n{number}") for number in range(6)))
+    world.put(*(note(f"n{number}") for number in range(30)))  # more than is encoded ahead
     world.ingest()
     world.encoder = Counting(dimension=32)
     steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)

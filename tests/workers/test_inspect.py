@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from mappings.collection import Field
 from mappings.errors import NotFound
 from search.protocols import IndexEntry
 from search.storage import State, StateRecord
+from workers.batches import Target, _analysed, _encoded
 from workers.inspect import inspect
 
 REBUILD = "run `medley index rebuild notes`"
@@ -20,21 +22,9 @@ def told(world, collection=NOTES) -> list[str]:
 
 def entry(world, name: str, version: int) -> IndexEntry:
     """The only entry of a document of one passage."""
-    made = []
-
-    class Keeping:
-        """Writes nowhere: what would be written is kept."""
-
-        def write(self, entries):
-            made.extend(entries)
-
-        remove = commit = lambda self, *_: {}
-
-    from workers.batches import Target, _write
-
     stored = replace(world.store.latest([name])[name], version=version)
-    _write(Target(world.store, Keeping(), "notes-1", world.encoders, NOTES), [stored])
-    return made[0]
+    target = Target(world.store, lambda: nullcontext(None), "notes-1", world.encoders, NOTES)
+    return _encoded(_analysed([stored], target), target).entries[0]
 
 
 def test_a_whole_index_has_no_findings(world):

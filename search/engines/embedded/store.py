@@ -6,12 +6,13 @@ when a call returns, what it wrote survives a kill and a power cut.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -93,16 +94,19 @@ class EmbeddedStore:
                 found.update((key, StoredDocument(key, version, _document(raw))) for key, version, raw in rows)
         return found
 
-    def pending(self, index: str, limit: int) -> Sequence[tuple[str, int]]:
-        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance.
+    def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance; or of `ids` alone.
 
         Every unsettled tombstone is among them: a kill between an index's commit and the state record
         leaves no trace that a document was indexed, so its deletion must reach the index all the same.
         """
+        among, values = "", [index]
+        if ids is not None:
+            among = "AND l.id IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(map(codec.encodable, ids))))
+        statement = f"SELECT l.id, l.version FROM {_JOINED} WHERE {_UNSETTLED} {among} ORDER BY l.turn LIMIT ?"
         with self._read() as database:
-            return database.execute(
-                f"SELECT l.id, l.version FROM {_JOINED} WHERE {_UNSETTLED} ORDER BY l.turn LIMIT ?", (index, limit)
-            ).fetchall()
+            return database.execute(statement, (*values, limit)).fetchall()
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
         """Compare-and-set, in one transaction: a record is taken only while its version is still the newest.

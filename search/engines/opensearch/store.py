@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -126,8 +126,10 @@ class OpenSearchStore:
                 found[head.id] = StoredDocument(head.id, head.version, document)
         return found
 
-    def pending(self, index: str, limit: int) -> Sequence[tuple[str, int]]:
-        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance."""
+    def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance; or of `ids` alone."""
+        if ids is not None:
+            return self._unsettled(index, list(map(codec.encodable, ids)))[:limit]
         query = {"bool": {"must_not": [{"term": {"settled": index}}]}}
         return [(head.id, head.version) for head in self._search(query, "turn", limit)]
 
@@ -232,6 +234,11 @@ class OpenSearchStore:
         with self._lock:
             self._turn = max(self._turn + 1, time.time_ns() // 1_000)
             return self._turn
+
+    def _unsettled(self, index: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        heads = [head for chunk in _batches(ids, codec.CHUNK_DOCUMENTS) for head, _ in self._read(chunk).values()]
+        waiting = [head for head in heads if head.version and index not in head.settled]
+        return [(head.id, head.version) for head in sorted(waiting, key=lambda head: head.turn)]
 
     def _settle(self, index: str, records: Sequence[StateRecord]) -> list[bool]:
         newest: dict[str, bool] = {}
