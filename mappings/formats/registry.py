@@ -14,11 +14,15 @@ from mappings.formats import (
     beir,
     jsonl,
     labelled_abstracts,
+    medline,
     medquad,
+    medquad_xml,
     mtsamples,
     notes,
+    openi,
     records,
     scifact,
+    xml_elements,
 )
 from mappings.formats.files import Placed, files
 
@@ -36,9 +40,12 @@ FORMATS: Final[Mapping[str, Reader]] = {
     "jsonl": Reader(jsonl.read, "our own schema, one JSON object a line"),
     "abstracts": Reader(labelled_abstracts.read, "abstracts with labelled sections"),
     "beir": Reader(beir.read, "corpus.jsonl of BEIR"),
+    "medline": Reader(medline.read, "PubMed's citations in XML", xml_elements.SUFFIXES),
     "medquad": Reader(medquad.read, "health articles, one passage a question"),
+    "medquad-xml": Reader(medquad_xml.read, "health articles as MedQuAD's XML", xml_elements.SUFFIXES),
     "mtsamples": Reader(mtsamples.read, "transcribed notes whose line breaks became commas"),
     "notes": Reader(notes.read, "plain-text notes, one a file", notes.SUFFIXES),
+    "openi": Reader(openi.read, "radiology reports as Open-i's XML", xml_elements.SUFFIXES),
     "scifact": Reader(scifact.read, "corpus.jsonl of SciFact or Check-COVID"),
 }
 
