@@ -12,6 +12,7 @@ from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import InvalidInput
 from mappings.formats import (
     beir,
+    fhir,
     jsonl,
     labelled_abstracts,
     medline,
@@ -40,6 +41,7 @@ FORMATS: Final[Mapping[str, Reader]] = {
     "jsonl": Reader(jsonl.read, "our own schema, one JSON object a line"),
     "abstracts": Reader(labelled_abstracts.read, "abstracts with labelled sections"),
     "beir": Reader(beir.read, "corpus.jsonl of BEIR"),
+    "fhir": Reader(fhir.read, "FHIR R4: DocumentReference and DiagnosticReport, one a line or in Bundles"),
     "medline": Reader(medline.read, "PubMed's citations in XML", xml_elements.SUFFIXES),
     "medquad": Reader(medquad.read, "health articles, one passage a question"),
     "medquad-xml": Reader(medquad_xml.read, "health articles as MedQuAD's XML", xml_elements.SUFFIXES),
