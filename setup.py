@@ -6,6 +6,7 @@ SERVING = [
     "click>=8.1,<9",
     "flask>=3.1,<4",
     "gunicorn>=23,<27",
+    "lxml>=5,<7",
     "numkong>=7,<8",
     "numpy>=1.26,<3",
     "opensearch-py>=3.0,<4",

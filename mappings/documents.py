@@ -45,8 +45,13 @@ class Section:
 class Document:
     """A source record, validated.
 
+    `source_version` grows with each version of the record in its source, whether a time stamp (microseconds since 1970)
+    or a number that the source counts up; within one source it is always of one kind, or the two can't be compared.
+    It tells an old copy that comes late from a newer one. None: the copy that comes last is the newest.
+    It is no content: the same content under another source version is unchanged.
+
     Raises `InvalidInput` for an id that is empty, over 512 bytes or unprintable, for no text at all,
-    and for a reserved label.
+    for a reserved label, and for a source version of more than 64 bits.
     """
 
     id: str
@@ -54,9 +59,11 @@ class Document:
     sections: tuple[Section, ...]
     labels: frozenset[str] = frozenset()
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    source_version: int | None = None
 
     def __post_init__(self) -> None:
         check_id(self.id)
+        check_source_version(self.source_version)
         size = len(self.title) + sum(len(section.text) for section in self.sections)
         if not any(section.text.strip() for section in self.sections) and not self.title.strip():
             raise InvalidInput("the document has no text: give a title, a text or sections", field="text")
@@ -77,6 +84,28 @@ def check_id(identifier: str) -> None:
     size = len(identifier.encode())
     if size > MAX_ID_BYTES:
         raise InvalidInput(f"the document id has {size:,} bytes; at most {MAX_ID_BYTES} are taken", field="id")
+
+
+def check_source_version(version: int | None) -> None:
+    """Raise `InvalidInput` unless `version` fits what every store can hold: a signed number of 64 bits."""
+    if version is not None and not -(2**63) <= version < 2**63:
+        raise InvalidInput("a source version is a whole number of at most 64 bits", field="source_version")
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What a source says of a record that it took back: the document goes, unless a newer one is there.
+
+    `source_version` is of the same kind as the one of `Document`; None: whatever stands there goes.
+    Raises `InvalidInput` for an id that can name no document.
+    """
+
+    id: str
+    source_version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        check_source_version(self.source_version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
+from itertools import islice
 from typing import Any, Final
 
 from mappings.collection import Collection, Field
@@ -15,6 +16,7 @@ from mappings.errors import InvalidInput
 EARLIEST: Final = date(1677, 9, 22)
 LATEST: Final = date(2262, 4, 11)
 MAX_KEYWORD_BYTES: Final = 1024
+MAX_KEYWORD_CHARACTERS: Final = MAX_KEYWORD_BYTES // 4
 MAX_KEYWORDS: Final = 1000
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?=$|[T ])")
 
@@ -52,6 +54,16 @@ def texts_of(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(clean(item) for item in value)
 
 
+def object_of(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under `name`; empty when it is missing."""
+    value = record.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} must be an object, not {kind(value)}", field=name)
+    return value
+
+
 def objects_of(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """The list of objects under `name`; empty when it is missing."""
     value = record.get(name)
@@ -85,7 +97,7 @@ def field_value(field: Field, value: Any) -> FieldValue | None:
     if field.type == "number":
         return _number(field.name, value)
     if field.type == "date":
-        return _date(field.name, value)
+        return date_of(field.name, value)
     return _keywords(field.name, value)
 
 
@@ -95,7 +107,8 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
-def _date(name: str, value: Any) -> date:
+def date_of(name: str, value: Any) -> date:
+    """The day that a text such as 2021-02-28 or 2021-02-28T10:00:00Z begins with; raises `InvalidInput` that says `name`."""
     if not isinstance(value, str) or not _DATE.match(value):
         shown = repr(value[:40]) if isinstance(value, str) else kind(value)
         raise InvalidInput(f"{name} must be a date such as 2021-02-28, not {shown}", field=name)
@@ -114,6 +127,11 @@ def _keywords(name: str, value: Any) -> str | tuple[str, ...] | None:
             raise InvalidInput(f"{name} has {len(value):,} values; at most {MAX_KEYWORDS:,} are taken", field=name)
         return tuple(dict.fromkeys(item for item in (_keyword(name, item) for item in value) if item)) or None
     return _keyword(name, value) or None
+
+
+def keywords(values: Iterable[str]) -> list[str]:
+    """As many of `values` as a keyword field takes, none too long for it: lists of a source may be of any size."""
+    return [value[:MAX_KEYWORD_CHARACTERS] for value in islice(dict.fromkeys(values), MAX_KEYWORDS)]
 
 
 def _keyword(name: str, value: Any) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mappings.documents import Document, Rejection
+from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import InvalidInput
 
 MAX_LINE_BYTES: Final = 64 << 20
@@ -23,7 +23,15 @@ class Placed(NamedTuple):
     """What a reader makes of one record, and the record's place in its file, such as "line 12"."""
 
     position: str
-    item: Document | Rejection
+    item: Document | Deletion | Rejection
+
+
+def placed(source: str, position: str, make: Callable[[], Document | Deletion]) -> Placed:
+    """What `make` gives, or the rejection that its `InvalidInput` means."""
+    try:
+        return Placed(position, make())
+    except InvalidInput as error:
+        return Placed(position, Rejection(source, position, error.message, error.field))
 
 
 @dataclass(frozen=True, slots=True)

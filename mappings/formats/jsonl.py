@@ -10,6 +10,7 @@ from mappings.collection import Collection
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
 from mappings.formats.fields import fields_of, id_of, kind, labels_of, objects_of, text_of
+from mappings.formats.moments import source_moment
 from mappings.formats.records import json_lines
 
 
@@ -17,8 +18,9 @@ def parse_record(record: object, collection: Collection) -> Document:
     """The document that a record of our schema describes; raises `InvalidInput` that names the field.
 
     `id` and one of `title`, `text` and `sections` are needed. A `text` is split into sections as the collection's kind
-    says. Without `labels` the document gets the collection's; an empty list makes it visible to nobody. Keys that are
-    neither of the schema nor fields of the collection are ignored.
+    says. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
+    `source_version` is a whole number or a time stamp with its zone. Keys that are neither of the schema nor fields of
+    the collection are ignored.
     """
     if not isinstance(record, dict):
         raise InvalidInput(f"a document is a JSON object, not {kind(record)}", field="document")
@@ -28,6 +30,7 @@ def parse_record(record: object, collection: Collection) -> Document:
         sections=_sections(record, collection),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
+        source_version=_source_version(record),
     )
 
 
@@ -54,6 +57,17 @@ def _section(part: Mapping[str, Any], index: int) -> Section:
         return Section(text_of(part, "heading").strip(), text_of(part, "text", required=True))
     except InvalidInput as error:
         raise InvalidInput(f"sections[{index}].{error.message}", field=f"sections[{index}].{error.field}") from error
+
+
+def _source_version(record: Mapping[str, Any]) -> int | None:
+    value = record.get("source_version")
+    if isinstance(value, str):
+        return source_moment(value, "source_version")
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InvalidInput(
+        f"source_version must be a whole number or a time stamp, not {kind(value)}", field="source_version"
+    )
 
 
 read = json_lines(parse_record)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from mappings.collection import Collection
 from mappings.documents import MAX_TEXT_CHARACTERS, Document, Rejection, clean
 from mappings.errors import InvalidInput
-from mappings.formats.files import Placed, chunks
+from mappings.formats.files import Placed, chunks, placed
 from mappings.formats.jsonl import split
 
 SUFFIXES: Final = (".txt", ".text", ".note")
@@ -17,10 +18,7 @@ SUFFIXES: Final = (".txt", ".text", ".note")
 
 def read(path: Path, collection: Collection) -> Iterator[Placed]:
     """The one note of a file, split into sections as the collection's kind says; or why it was not taken."""
-    try:
-        yield Placed("file", _note(path, collection))
-    except InvalidInput as error:
-        yield Placed("file", Rejection(str(path), "file", error.message, error.field))
+    yield placed(str(path), "file", partial(_note, path, collection))
 
 
 def _note(path: Path, collection: Collection) -> Document:

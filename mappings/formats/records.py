@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +12,13 @@ import orjson
 from mappings.collection import Collection
 from mappings.documents import Document, Rejection
 from mappings.errors import InvalidInput
-from mappings.formats.files import Line, Placed, lines
+from mappings.formats.files import Line, Placed, lines, placed
 
 Parse = Callable[[Mapping[str, Any], Collection], Document]
 """A record of one schema to a document; raises `InvalidInput` that names the field."""
 
-_Record = tuple[Line, Mapping[str, Any]]
+Record = tuple[Line, Mapping[str, Any]]
+"""A line and the object on it."""
 
 SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
 _PATIENCE: Final = 20
@@ -30,16 +32,22 @@ def json_lines(parse: Parse) -> Callable[[Path, Collection], Iterator[Placed]]:
     """
 
     def read(path: Path, collection: Collection) -> Iterator[Placed]:
-        for record in _held_back(path, _records(path)):
+        for record in json_objects(path):
             if isinstance(record, Rejection):
                 yield Placed(record.position, record)
             else:
-                yield _document(*record, parse, collection)
+                line, content = record
+                yield placed(line.source, line.position, partial(parse, content, collection))
 
     return read
 
 
-def _records(path: Path) -> Iterator[_Record | Rejection]:
+def json_objects(path: Path) -> Iterator[Record | Rejection]:
+    """The objects of a file, each with its line. Raises `InvalidInput` when the file holds no JSON objects at all."""
+    return _held_back(path, _records(path))
+
+
+def _records(path: Path) -> Iterator[Record | Rejection]:
     for item in lines(path):
         if isinstance(item, Rejection):
             yield item
@@ -47,7 +55,7 @@ def _records(path: Path) -> Iterator[_Record | Rejection]:
             yield _record(item)
 
 
-def _record(line: Line) -> _Record | Rejection:
+def _record(line: Line) -> Record | Rejection:
     try:
         record = orjson.loads(line.content.decode())
     except UnicodeDecodeError as error:
@@ -57,7 +65,7 @@ def _record(line: Line) -> _Record | Rejection:
     return (line, record) if isinstance(record, dict) else line.rejected("the line is JSON, but no object in { }")
 
 
-def _held_back(path: Path, records: Iterator[_Record | Rejection]) -> Iterator[_Record | Rejection]:
+def _held_back(path: Path, records: Iterator[Record | Rejection]) -> Iterator[Record | Rejection]:
     """The records, but the first bad ones only when a good one follows: before that the file may be the wrong one."""
     waiting: list[Rejection] = []
     for record in records:
@@ -75,10 +83,3 @@ def _held_back(path: Path, records: Iterator[_Record | Rejection]) -> Iterator[_
             f"{waiting[0].position}: {waiting[0].reason}",
             field="path",
         )
-
-
-def _document(line: Line, record: Mapping[str, Any], parse: Parse, collection: Collection) -> Placed:
-    try:
-        return Placed(line.position, parse(record, collection))
-    except InvalidInput as error:
-        return Placed(line.position, line.rejected(error.message, error.field))

@@ -8,9 +8,24 @@ from pathlib import Path
 from typing import Final
 
 from mappings.collection import Collection
-from mappings.documents import Document, Rejection
+from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import InvalidInput
-from mappings.formats import beir, jsonl, labelled_abstracts, medquad, mtsamples, notes, records, scifact
+from mappings.formats import (
+    beir,
+    fhir,
+    jsonl,
+    labelled_abstracts,
+    medline,
+    medquad,
+    medquad_xml,
+    mtsamples,
+    noteevents,
+    notes,
+    openi,
+    records,
+    scifact,
+    xml_elements,
+)
 from mappings.formats.files import Placed, files
 
 
@@ -27,17 +42,24 @@ FORMATS: Final[Mapping[str, Reader]] = {
     "jsonl": Reader(jsonl.read, "our own schema, one JSON object a line"),
     "abstracts": Reader(labelled_abstracts.read, "abstracts with labelled sections"),
     "beir": Reader(beir.read, "corpus.jsonl of BEIR"),
+    "fhir": Reader(fhir.read, "FHIR R4: DocumentReference and DiagnosticReport, one a line or in Bundles"),
+    "medline": Reader(medline.read, "PubMed's citations in XML", xml_elements.SUFFIXES),
     "medquad": Reader(medquad.read, "health articles, one passage a question"),
+    "medquad-xml": Reader(medquad_xml.read, "health articles as MedQuAD's XML", xml_elements.SUFFIXES),
     "mtsamples": Reader(mtsamples.read, "transcribed notes whose line breaks became commas"),
+    "noteevents": Reader(noteevents.read, "notes of MIMIC in CSV", noteevents.SUFFIXES),
     "notes": Reader(notes.read, "plain-text notes, one a file", notes.SUFFIXES),
+    "openi": Reader(openi.read, "radiology reports as Open-i's XML", xml_elements.SUFFIXES),
     "scifact": Reader(scifact.read, "corpus.jsonl of SciFact or Check-COVID"),
 }
 
 
-def read(path: Path, format: str, collection: Collection) -> Iterator[Document | Rejection]:  # noqa: A002 (the word users know)
+def read(path: Path, format: str, collection: Collection) -> Iterator[Document | Deletion | Rejection]:  # noqa: A002 (the word users know)
     """The documents of a file, or of a folder's files, in order; a bad record becomes a rejection and the rest go on.
 
-    Streams: memory does not grow with the file but for 64 bits an id, by which the second record with an id is rejected.
+    A record that its source took back is a `Deletion`. Streams: memory does not grow with the file but for 64 bits an id,
+    by which the second record with an id is rejected. Not so when it has a source version, as files of updates hold
+    several versions of one record: the store knows which is the newest.
     Raises `InvalidInput` for an unknown format, a missing path, a folder without files of the format and a file that is
     wholly something else; in a folder the last is a rejection, too.
     """
@@ -58,12 +80,14 @@ def _all(path: Path, found: list[Path], reader: Reader, collection: Collection) 
             yield file, Placed("file", Rejection(str(file), "file", error.message, error.field))
 
 
-def _unique(items: Iterator[tuple[Path, Placed]]) -> Iterator[Document | Rejection]:
+def _unique(items: Iterator[tuple[Path, Placed]]) -> Iterator[Document | Deletion | Rejection]:
     seen: set[int] = set()
     for file, (position, item) in items:
-        if isinstance(item, Document):
+        if isinstance(item, Deletion):
+            seen.discard(hash(item.id))  # what was taken back may be given again
+        elif isinstance(item, Document):
             key = hash(item.id)
-            if key in seen:
+            if key in seen and item.source_version is None:
                 yield Rejection(str(file), position, f"the id {item.id!r} was there before; the first is kept", "id")
                 continue
             seen.add(key)

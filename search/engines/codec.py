@@ -49,7 +49,10 @@ def encodable(text: str) -> str:
 
 
 def dump(document: Document) -> bytes:
-    """The document as canonical JSON: equal documents give equal bytes. Raises `InvalidInput` for what JSON can't hold."""
+    """The document as canonical JSON: equal content gives equal bytes. Raises `InvalidInput` for what JSON can't hold.
+
+    The source version is left out: it is no content, and a new one alone changes nothing.
+    """
     for name, value in document.fields.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidInput(
@@ -69,7 +72,7 @@ def dump(document: Document) -> bytes:
 
 
 def load(content: bytes) -> Document:
-    """The inverse of `dump`."""
+    """The inverse of `dump`; the document has no source version."""
     data = orjson.loads(content)
     return Document(
         id=data["id"],

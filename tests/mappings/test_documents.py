@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.documents import Access, Document, Passage, Section, clean, parse_passage_id
+from mappings.documents import Access, Deletion, Document, Passage, Section, clean, parse_passage_id
 from mappings.errors import InvalidInput
 
 LABELS = st.frozensets(st.sampled_from("abc"))
@@ -57,3 +57,20 @@ def test_reserved_labels(labels: frozenset[str]) -> None:
 def test_a_text_beyond_the_bound_is_refused() -> None:
     with pytest.raises(InvalidInput, match="20,000,001"):
         Document("a", "", (Section("", "x" * 20_000_001),))
+
+
+@pytest.mark.parametrize("identifier", ["", " a", "x" * 10_000, "a\x00"])
+def test_a_deletion_names_a_document(identifier: str) -> None:
+    with pytest.raises(InvalidInput, match="document id"):
+        Deletion(identifier)
+
+
+def test_a_source_version_has_64_bits() -> None:
+    for version in (-(2**63), 2**63 - 1, None):
+        assert Document("a", "t", (), source_version=version).source_version == version
+        assert Deletion("a", version).source_version == version
+    for version in (-(2**63) - 1, 2**63):
+        with pytest.raises(InvalidInput, match="64 bits"):
+            Document("a", "t", (), source_version=version)
+        with pytest.raises(InvalidInput, match="64 bits"):
+            Deletion("a", version)

@@ -16,6 +16,7 @@ from mappings.errors import InvalidInput
 from mappings.formats import files
 from mappings.formats.jsonl import parse_record
 from mappings.formats.mtsamples import restore_lines
+from mappings.formats.records import SUFFIXES
 from mappings.formats.registry import FORMATS, read
 
 ABSTRACTS, ARTICLES, NOTES = load("abstracts"), load("articles"), load("notes")
@@ -68,6 +69,28 @@ def test_a_text_is_split_as_the_collection_says() -> None:
     assert note.sections == (Section("HPI", "Cough."), Section("PLAN", "Rest."))
 
 
+@pytest.mark.parametrize(
+    ("given", "version"),
+    [
+        (None, None),
+        (7, 7),
+        (-1, -1),
+        ("1970-01-01T00:00:01Z", 1_000_000),
+        ("1970-01-01T01:00:00.5+01:00", 500_000),
+        ("1969-12-31T23:59:59Z", -1_000_000),
+        ("2021-02-28T10:14:56.2501239Z", 1_614_507_296_250_123),
+        ("0001-01-01T00:00:00+14:00", -62_135_647_200_000_000),
+    ],
+)
+def test_a_source_version_is_a_number_or_a_time_stamp(given: Any, version: int | None) -> None:
+    assert parse_record(good("a") | {"source_version": given}, ABSTRACTS).source_version == version
+
+
+def test_versions_of_a_record_all_come_and_without_one_the_first(tmp_path: Path) -> None:
+    versions = [good("a") | {"source_version": version} for version in (2, 1, None)]
+    assert outcome(written(tmp_path, *versions)) == ["a", "a", ("line 3", "id")]
+
+
 def test_labels_default_and_empty() -> None:
     assert parse_record(good("a"), ABSTRACTS).labels == PUBLIC
     assert parse_record(good("a") | {"labels": []}, ABSTRACTS).labels == frozenset()
@@ -95,6 +118,12 @@ def test_labels_default_and_empty() -> None:
         ({"labels": ["*"]}, "labels", "reserved"),
         ({"labels": [""]}, "labels", "name"),
         ({"labels": [1]}, "labels", "list of texts"),
+        ({"source_version": True}, "source_version", "true or false"),
+        ({"source_version": 1.5}, "source_version", "a whole number or a time stamp"),
+        ({"source_version": 2**63}, "source_version", "64 bits"),
+        ({"source_version": "soon"}, "source_version", "such as 2021-02-28T10:00:00Z"),
+        ({"source_version": "2021-02-28"}, "source_version", "time zone"),
+        ({"source_version": "2999-02-28T10:00:00Z"}, "source_version", "future"),
         ({"year": "2021"}, "year", "must be a number, not a text"),
         ({"year": True}, "year", "true or false"),
         ({"published": "2021-02-30"}, "published", "no day 2021-02-30"),
@@ -324,7 +353,10 @@ KEYS = st.sampled_from(
 )
 
 
-@given(record=st.dictionaries(KEYS, JSON), name=st.sampled_from([name for name in FORMATS if name != "notes"]))
+@given(
+    record=st.dictionaries(KEYS, JSON),
+    name=st.sampled_from([name for name in FORMATS if FORMATS[name].suffixes == SUFFIXES]),
+)
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_object_is_a_document_or_a_rejection(tmp_path: Path, record: dict[str, Any], name: str) -> None:
     (found,) = read(written(tmp_path, record), name, ABSTRACTS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mappings.documents import Document, Rejection
+from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from web.commands.common import json_option, open_medley, progress, show, table
@@ -19,6 +19,7 @@ from web.commands.filling import fill
 
 BATCH = 500
 SHOWN = 20
+Record = Document | Deletion | Rejection
 DEMO = Path(__file__).parents[1] / "demo"
 
 
@@ -66,18 +67,18 @@ def ensure(medley: Medley, collection: str, kind: str | None) -> Any:
         raise NotFound(f"{error.message}: say --kind for a collection of another name", field="kind") from error
 
 
-def accept(
-    medley: Medley, collection: str, records: Iterable[Document | Rejection], file: Path | None = None
-) -> dict[str, Any]:
-    """Put the documents into the store, batch by batch; what was rejected is counted, the first few are named."""
-    store, counts = medley.store(collection), {"accepted": 0, "unchanged": 0, "rejected": 0}
+def accept(medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None) -> dict[str, Any]:
+    """Carry out the records in the store, batch by batch; what was rejected is counted, the first few are named."""
+    store, counts = medley.store(collection), {"accepted": 0, "unchanged": 0, "deleted": 0, "rejected": 0}
     named: list[dict[str, str | None]] = []
     with progress("accepting") as advance, _lines(file) as write:
         for batch in _batches(iter(records)):
             rejected = [item for item in batch if isinstance(item, Rejection)]
-            done = store.put([item for item in batch if isinstance(item, Document)])
-            counts["accepted"] += len(done)
-            counts["unchanged"] += sum(not item.changed for item in done)
+            for put, gone in _steps(batch):
+                done = store.put(put)
+                counts["accepted"] += len(done)
+                counts["unchanged"] += sum(not item.changed for item in done)
+                counts["deleted"] += sum(item.changed for item in store.delete(item.id for item in gone))
             counts["rejected"] += len(rejected)
             named += [item.as_json() for item in rejected[: SHOWN - len(named)]]
             write(rejected)
@@ -85,9 +86,24 @@ def accept(
     return counts | {"rejections": named}
 
 
-def _batches(records: Iterator[Document | Rejection]) -> Iterator[list[Document | Rejection]]:
+def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
     while batch := list(islice(records, BATCH)):
         yield batch
+
+
+def _steps(batch: Iterable[Record]) -> Iterator[tuple[list[Document], list[Deletion]]]:
+    """What to put and then to delete, cut where the order of the two matters: a document after its own deletion."""
+    put: list[Document] = []
+    gone: list[Deletion] = []
+    for item in batch:
+        if isinstance(item, Deletion):
+            gone.append(item)
+        elif isinstance(item, Document):
+            if any(item.id == other.id for other in gone):
+                yield put, gone
+                put, gone = [], []
+            put.append(item)
+    yield put, gone
 
 
 @contextmanager
@@ -116,7 +132,7 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
 
 
 def _report(report: dict[str, Any]) -> str:
-    names = ("accepted", "unchanged", "rejected", "indexed", "failed")
+    names = ("accepted", "unchanged", "deleted", "rejected", "indexed", "failed")
     lines = [", ".join(f"{report[name]} {name}" for name in names if name in report)]
     lines += [f"rejected {item['source']}, {item['position']}: {item['reason']}" for item in report["rejections"]]
     lines += [f"failed {item['id']}: {item['cause']}" for item in report.get("failures", [])]

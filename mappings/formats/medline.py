@@ -1,0 +1,132 @@
+"""PubMed's citations: XML with the root PubmedArticleSet or MedlineCitationSet, as NLM gives it out.
+
+The sections of an abstract keep their labels. A citation without an abstract is its title. `DeleteCitation` lists what
+NLM took back. Abstracts in other languages (OtherAbstract) are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from lxml import etree
+
+from mappings.collection import Collection
+from mappings.documents import Deletion, Document, Rejection, Section, check_id, clean
+from mappings.errors import InvalidInput
+from mappings.formats.fields import fields_of, keywords
+from mappings.formats.files import Placed, placed
+from mappings.formats.jsonl import split
+from mappings.formats.medline_dates import published, source_version
+from mappings.formats.xml_elements import Record, Shape, elements, plain, texts
+
+SHAPE: Final[Shape] = {
+    "PubmedArticleSet": ("PubmedArticle", "PubmedBookArticle", "DeleteCitation"),
+    "MedlineCitationSet": ("MedlineCitation", "DeleteCitation"),
+}
+_NO_TITLE: Final = frozenset({"", "not available", "in process citation"})
+_NO_LABEL: Final = frozenset({"", "UNASSIGNED", "UNLABELLED", "UNLABELED"})
+
+
+def read(path: Path, collection: Collection) -> Iterator[Placed]:
+    """The citations of a file, and the deletions."""
+    source = str(path)
+    for item in elements(path, SHAPE):
+        if isinstance(item, Rejection):
+            yield Placed(item.position, item)
+        elif item.element.tag == "DeleteCitation":
+            for pmid in item.element.iterfind("PMID"):
+                yield placed(source, _position(item, plain(pmid)), partial(_deletion, plain(pmid)))
+        else:
+            position = _position(item, plain(item.element.find(".//PMID")))
+            yield placed(source, position, partial(parse, item.element, collection))
+
+
+def _position(record: Record, pmid: str) -> str:
+    return f"PMID {pmid[:40]}" if pmid else record.position
+
+
+def _deletion(pmid: str) -> Deletion:
+    return Deletion(_id(pmid))
+
+
+def _id(pmid: str) -> str:
+    if not pmid:
+        raise InvalidInput("PMID is missing: it is the id of the document", field="PMID")
+    check_id(pmid)
+    return pmid
+
+
+def parse(element: etree._Element, collection: Collection) -> Document:
+    """One citation: a PubmedArticle, or a MedlineCitation that stands by itself. Raises `InvalidInput`."""
+    if element.tag == "PubmedBookArticle":
+        raise InvalidInput("PubmedBookArticle is not taken: a book's chapter is no citation", field="PubmedBookArticle")
+    citation = element if element.tag == "MedlineCitation" else element.find("MedlineCitation")
+    article = None if citation is None else citation.find("Article")
+    if article is None:
+        raise InvalidInput("Article is missing: it holds the title and the abstract", field="Article")
+    pmid = _id(plain(citation.find("PMID")))
+    return Document(
+        id=pmid,
+        title=_title(article),
+        sections=_sections(article, collection),
+        labels=collection.default_labels,
+        fields=fields_of({"pmid": pmid, **_values(element, citation, article)}, collection),
+        source_version=source_version(citation),
+    )
+
+
+def _title(article: etree._Element) -> str:
+    title = plain(article.find("ArticleTitle"))
+    return plain(article.find("VernacularTitle")) if title.strip("[]. ").lower() in _NO_TITLE else title
+
+
+def _sections(article: etree._Element, collection: Collection) -> tuple[Section, ...]:
+    parts = (Section(_heading(part), plain(part)) for part in article.iterfind("Abstract/AbstractText"))
+    found = tuple(part for part in parts if part.text)
+    return split(found[0].text, collection) if len(found) == 1 and not found[0].heading else found
+
+
+def _heading(part: etree._Element) -> str:
+    labels = (clean(part.get(name, "")).strip() for name in ("Label", "NlmCategory"))
+    return next((label for label in labels if label.upper() not in _NO_LABEL), "")
+
+
+def _values(element: etree._Element, citation: etree._Element, article: etree._Element) -> dict[str, Any]:
+    """What a kind may declare as fields, by name."""
+    headings = citation.findall("MeshHeadingList/MeshHeading")
+    journals = texts(article, "Journal/Title") + texts(article, "Journal/ISOAbbreviation")
+    return {
+        "source": "PubMed",
+        "journal": (journals + texts(citation, "MedlineJournalInfo/MedlineTA") + [""])[0],
+        "authors": keywords(filter(None, map(_author, article.iterfind("AuthorList/Author")))),
+        "mesh": keywords(name for heading in headings for name in texts(heading, "DescriptorName")),
+        "mesh_major": keywords(
+            name for heading in headings if _major(heading) for name in texts(heading, "DescriptorName")
+        ),
+        "keywords": keywords(texts(citation, "KeywordList/Keyword")),
+        "language": keywords(texts(article, "Language")),
+        "type": keywords(texts(article, "PublicationTypeList/PublicationType")),
+        "doi": _doi(element, article),
+        **published(article.find("Journal/JournalIssue/PubDate")),
+    }
+
+
+def _author(author: etree._Element) -> str:
+    """The name as "Last, First"; a group by its name; "" for one that NLM marks as wrong."""
+    if author.get("ValidYN") == "N":
+        return ""
+    first = plain(author.find("ForeName")) or plain(author.find("Initials"))
+    last = plain(author.find("LastName"))
+    return ", ".join(filter(None, (last, first))) if last else plain(author.find("CollectiveName"))
+
+
+def _major(heading: etree._Element) -> bool:
+    return any(part.get("MajorTopicYN") == "Y" for part in heading)
+
+
+def _doi(element: etree._Element, article: etree._Element) -> str:
+    found = texts(article, "ELocationID[@EIdType='doi']")
+    return (found + texts(element, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") + [""])[0]
