@@ -6,13 +6,15 @@ import hashlib
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
 import orjson
 
-from mappings.documents import Document, FieldValue, Section, check_id
+from mappings.documents import Document, FieldValue, Section
 from mappings.errors import InvalidInput
+from search.storage import Change
 
 _DATE: Final = "$date"
 _LEVEL: Final = 3
@@ -98,14 +100,29 @@ def unpack(content: bytes) -> bytes:
     return zlib.decompress(content)
 
 
-def chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """(id, content) cut by number and by bytes: no step of a store holds thousands of documents, nor many large ones."""
-    chunk: list[tuple[str, bytes]] = []
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A change as a store takes it: `content` is None for a deletion."""
+
+    id: str
+    source: int | None = None
+    content: bytes | None = None
+
+
+def packed(changes: Iterable[Change]) -> Iterator[Packed]:
+    """Documents and deletions as a store takes them. Raises `InvalidInput`."""
+    for change in changes:
+        content = dump(change) if isinstance(change, Document) else None
+        yield Packed(change.id, change.source_version, content)
+
+
+def chunks(changes: Iterable[Packed]) -> Iterator[list[Packed]]:
+    """Changes cut by number and by bytes: no step of a store holds thousands of documents, nor many large ones."""
+    chunk: list[Packed] = []
     size = 0
-    for identifier, content in items:
-        check_id(identifier)
-        chunk.append((identifier, content))
-        size += len(content)
+    for change in changes:
+        chunk.append(change)
+        size += len(change.content or b"")
         if len(chunk) >= CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

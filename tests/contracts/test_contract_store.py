@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import date
+from itertools import count
 
 import pytest
 from backends import Backend
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mappings.documents import Document, Section
+from mappings.documents import Deletion, Document, Section
 from mappings.errors import InvalidInput
-from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import Accepted, Job, State, StateRecord, StoreCounts, StoredDocument
 
 INDEX = "abstracts-1"
 
@@ -123,7 +125,7 @@ def test_counts_keep_tombstones_apart(backend: Backend):
     store.settle(INDEX, [settled("a", 1), settled("b", 1, State.FAILED, 0, "x"), settled("d", 1, passages=2)])
     store.delete(["d"])
     states = {State.RECEIVED: 1, State.INDEXED: 1, State.FAILED: 1}
-    assert store.counts(INDEX) == StoreCounts(documents=3, deleted=1, states=states)
+    assert store.counts(INDEX) == StoreCounts(documents=3, deleted=1, states=states, unburied=1)
     assert store.recorded(INDEX) == (2, 3)
     store.forget(INDEX)
     assert store.recorded(INDEX) == (0, 0)
@@ -171,3 +173,117 @@ def test_versions_only_grow_and_what_is_newest_is_pending_until_settled(backend,
                 newest[name] = (accepted.version, step)
     pending = {name: version for name, (version, _) in newest.items() if done.get(name) != version}
     assert dict(store.pending(INDEX, 100)) == pending
+
+
+RUNS = count()
+
+
+def copy(source: int | None, text: str = "heart failure") -> Document:
+    return replace(document("a", text), source_version=source)
+
+
+def test_a_late_old_copy_never_takes_the_place_of_a_newer_one(backend: Backend):
+    store = backend.store
+    assert list(store.put([copy(5, "five"), copy(3, "three"), copy(5, "five again"), copy(7, "seven")])) == [
+        Accepted("a", 1, True),
+        Accepted("a", 1, False, stale=True),
+        Accepted("a", 2, True),
+        Accepted("a", 3, True),
+    ]
+    assert list(store.put([copy(6, "six")])) == [Accepted("a", 3, False, stale=True)]
+    assert list(store.put([copy(None, "unsaid")])) == [Accepted("a", 4, True)]
+    assert list(store.put([copy(6, "six")])) == [Accepted("a", 4, False, stale=True)]
+    assert store.latest(["a"])["a"].document == replace(copy(None, "unsaid"))
+
+
+def test_the_same_content_of_a_newer_moment_keeps_later_old_copies_out(backend: Backend):
+    store = backend.store
+    store.put([copy(1)])
+    assert list(store.put([copy(9)])) == [Accepted("a", 1, False)]
+    assert list(store.put([copy(4, "older")])) == [Accepted("a", 1, False, stale=True)]
+    assert store.pending(INDEX, 9) == [("a", 1)]
+
+
+def test_a_late_copy_does_not_revive_what_was_deleted(backend: Backend):
+    store = backend.store
+    assert list(store.put([copy(2), Deletion("a", 4), copy(3, "late")])) == [
+        Accepted("a", 1, True),
+        Accepted("a", 2, True),
+        Accepted("a", 2, False, stale=True),
+    ]
+    assert list(store.put([Deletion("a", 3), Deletion("a", 8)])) == [
+        Accepted("a", 2, False, stale=True),
+        Accepted("a", 2, False),
+    ]
+    assert list(store.put([copy(8, "back")])) == [Accepted("a", 3, True)]
+
+
+def test_a_deletion_that_comes_before_its_document_is_remembered(backend: Backend):
+    store = backend.store
+    assert list(store.put([Deletion("b", 4), Deletion("c")])) == [Accepted("b", 1, True), Accepted("c", 0, False)]
+    assert list(store.put([replace(document("b"), source_version=2)])) == [Accepted("b", 1, False, stale=True)]
+    assert store.latest(["b", "c"]) == {"b": StoredDocument("b", 1, None)}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 4), st.booleans()), max_size=10))
+def test_what_the_source_says_is_newest_stands(backend: Backend, changes):
+    run = f"{next(RUNS)}."  # examples share a store
+    made = [
+        Deletion(f"{run}{name}", source)
+        if gone
+        else replace(document(f"{run}{name}", f"{source}"), source_version=source)
+        for name, source, gone in changes
+    ]
+    for change in made:
+        backend.store.put([change])
+    expected: dict[str, Document | Deletion] = {}
+    for change in made:
+        if change.id not in expected or change.source_version >= expected[change.id].source_version:
+            expected[change.id] = change
+    found = backend.store.latest(list(expected))
+    assert {name: item.document and item.document.sections[0].text for name, item in found.items()} == {
+        name: None if isinstance(change, Deletion) else change.sections[0].text for name, change in expected.items()
+    }
+
+
+def test_a_job_counts_what_came_with_it(backend: Backend):
+    store = backend.store
+    store.put([document("a"), document("b"), document("c")], "first")
+    store.put([document("b", "changed"), document("c"), Deletion("a")], "second")
+    store.settle(INDEX, [settled("b", 2), settled("c", 1, State.FAILED, 0, "no words")])
+    assert store.counts(INDEX, "first") == StoreCounts(1, 0, {State.FAILED: 1})
+    assert store.counts(INDEX, "second") == StoreCounts(1, 1, {State.INDEXED: 1}, unburied=1)
+    assert store.counts(INDEX).waiting == 1
+    assert store.counts(INDEX, "unknown") == StoreCounts(0, 0, {})
+
+
+def test_a_job_is_kept_as_it_was_last_written(backend: Backend):
+    store = backend.store
+    assert store.job("abstracts.1") is None
+    store.keep_job(Job("abstracts.1", 1.5))
+    store.keep_job(Job("abstracts.1", 1.5, 9.25, accepted=3, rejected=1))
+    assert store.job("abstracts.1") == Job("abstracts.1", 1.5, 9.25, accepted=3, rejected=1)
+
+
+def test_the_oldest_change_that_an_index_has_not_seen_has_a_moment(backend: Backend):
+    store, before = backend.store, time.time()
+    assert store.oldest(INDEX) is None
+    store.put([document("a")])
+    between = time.time()
+    store.put([document("b")])
+    assert before - 0.001 <= store.oldest(INDEX) <= between + 0.001
+    store.settle(INDEX, [settled("a", 1)])
+    assert between - 0.001 <= store.oldest(INDEX) <= time.time() + 0.001
+    store.settle(INDEX, [settled("b", 1)])
+    assert store.oldest(INDEX) is None
+
+
+def test_what_is_pending_can_be_asked_for_some_documents_alone(backend: Backend):
+    store = backend.store
+    store.put([document(name) for name in "abcd"])
+    store.delete(["b"])
+    store.settle(INDEX, [settled("c", 1)])
+    assert store.pending(INDEX, 9, ["b", "c", "a", "unknown"]) == [("a", 1), ("b", 2)]
+    assert store.pending(INDEX, 1, {"a", "b", "d"}) == [("a", 1)]
+    assert store.pending(INDEX, 9, []) == []

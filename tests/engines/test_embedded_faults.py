@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,14 @@ from encoders.hashing import HashingEncoder
 from mappings.collection import load
 from mappings.documents import Access, Document, Passage, Section
 from mappings.errors import Conflict, InvalidInput, NotFound, Unavailable
+from search.engines import codec
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import exclusive, is_full, write_atomic
 from search.engines.embedded.sidecar import SlotReader, SlotWriter
 from search.engines.embedded.store import EmbeddedStore
 from search.engines.names import split_index
 from search.protocols import IndexEntry, LegsRequest, LexicalQuery
+from search.storage import Accepted, StoredDocument
 from workers.ingest import ingest, verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))
@@ -390,3 +393,38 @@ def test_ids_that_a_kill_left_without_ends_are_no_part_of_the_next_id(tmp_path):
     second.sync()
     second.close()
     assert SlotReader(tmp_path, fields, 4).passage_ids([0, 1, 2, 3]) == ["a@1#0", "a@1#1", "b@1#0", "b@1#1"]
+
+
+DOCUMENT = Document("a", "A title", (Section("", "Heart failure."),), frozenset({"public"}))
+
+
+def test_a_store_of_the_first_form_is_brought_up_with_everything_in_it(tmp_path):
+    path = tmp_path / "store.sqlite"
+    content = codec.dump(DOCUMENT)
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(
+            """
+            CREATE TABLE versions(id TEXT NOT NULL, version INTEGER NOT NULL, raw BLOB, PRIMARY KEY(id, version));
+            CREATE TABLE latest(id TEXT PRIMARY KEY, version INTEGER NOT NULL, turn INTEGER NOT NULL, hash BLOB) WITHOUT ROWID;
+            CREATE UNIQUE INDEX latest_turn ON latest(turn);
+            CREATE TABLE states(place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
+                passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
+            PRAGMA user_version = 1;
+            """
+        )
+        old.execute("INSERT INTO versions VALUES (?, 3, ?)", (DOCUMENT.id, codec.pack(content)))
+        old.execute("INSERT INTO latest VALUES (?, 3, 7, ?)", (DOCUMENT.id, codec.digest(content)))
+        old.commit()
+    store = EmbeddedStore(tmp_path)
+    assert store.latest([DOCUMENT.id]) == {DOCUMENT.id: StoredDocument(DOCUMENT.id, 3, DOCUMENT)}
+    assert list(store.put([DOCUMENT], "job")) == [Accepted(DOCUMENT.id, 3, False)]
+    assert store.pending("x-1", 9) == [(DOCUMENT.id, 3)]
+    assert EmbeddedStore(tmp_path).oldest("x-1") == 7 / 1_000_000
+
+
+def test_a_store_of_a_later_form_is_refused(tmp_path):
+    EmbeddedStore(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as later:
+        later.execute("PRAGMA user_version = 99")
+    with pytest.raises(Conflict, match="has form 99, this version reads 2"):
+        EmbeddedStore(tmp_path)

@@ -48,6 +48,7 @@ def test_deletions_and_documents_are_carried_out_in_order(tmp_path):
     assert {name: value for name, value in report.items() if name != "rejections"} == {
         "accepted": 4,
         "unchanged": 1,
+        "stale": 0,
         "deleted": 2,
         "rejected": 1,
     }

@@ -16,6 +16,7 @@ from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from web.commands.common import json_option, open_medley, progress, show, table
 from web.commands.filling import fill
+from workers.delivery import Delivery
 
 BATCH = 500
 SHOWN = 20
@@ -69,41 +70,22 @@ def ensure(medley: Medley, collection: str, kind: str | None) -> Any:
 
 def accept(medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None) -> dict[str, Any]:
     """Carry out the records in the store, batch by batch; what was rejected is counted, the first few are named."""
-    store, counts = medley.store(collection), {"accepted": 0, "unchanged": 0, "deleted": 0, "rejected": 0}
+    delivery = Delivery(medley.store(collection), collection)
     named: list[dict[str, str | None]] = []
     with progress("accepting") as advance, _lines(file) as write:
         for batch in _batches(iter(records)):
             rejected = [item for item in batch if isinstance(item, Rejection)]
-            for put, gone in _steps(batch):
-                done = store.put(put)
-                counts["accepted"] += len(done)
-                counts["unchanged"] += sum(not item.changed for item in done)
-                counts["deleted"] += sum(item.changed for item in store.delete(item.id for item in gone))
-            counts["rejected"] += len(rejected)
+            delivery.take([item for item in batch if not isinstance(item, Rejection)])
+            delivery.reject(len(rejected))
             named += [item.as_json() for item in rejected[: SHOWN - len(named)]]
             write(rejected)
             advance(len(batch))
-    return counts | {"rejections": named}
+    return delivery.counts | {"rejections": named}
 
 
 def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
     while batch := list(islice(records, BATCH)):
         yield batch
-
-
-def _steps(batch: Iterable[Record]) -> Iterator[tuple[list[Document], list[Deletion]]]:
-    """What to put and then to delete, cut where the order of the two matters: a document after its own deletion."""
-    put: list[Document] = []
-    gone: list[Deletion] = []
-    for item in batch:
-        if isinstance(item, Deletion):
-            gone.append(item)
-        elif isinstance(item, Document):
-            if any(item.id == other.id for other in gone):
-                yield put, gone
-                put, gone = [], []
-            put.append(item)
-    yield put, gone
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -22,23 +23,42 @@ from mappings.documents import Document
 from mappings.errors import Conflict, MedleyError, Unavailable
 from search.engines import codec
 from search.engines.embedded.layout import is_full
-from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import (
+    Accepted,
+    Change,
+    Job,
+    State,
+    StateRecord,
+    StoreCounts,
+    StoredDocument,
+    is_stale,
+    next_source,
+)
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS versions(
     id TEXT NOT NULL, version INTEGER NOT NULL, raw BLOB, PRIMARY KEY(id, version));
 CREATE TABLE IF NOT EXISTS latest(
-    id TEXT PRIMARY KEY, version INTEGER NOT NULL, turn INTEGER NOT NULL, hash BLOB) WITHOUT ROWID;
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, turn INTEGER NOT NULL, hash BLOB, source INTEGER,
+    job TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS latest_turn ON latest(turn);
 CREATE TABLE IF NOT EXISTS states(
     place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
     passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
 """
-# `turn` is the order of acceptance; a tombstone is a version without raw bytes, and has no hash.
+# `turn` is the order of acceptance, by microseconds since 1970; a tombstone is a version without raw bytes, and has no
+# hash. `source` is how new the source says the document is, `job` the delivery that the newest version came with.
 
-FORM: Final = 1
-"""The version of the tables; another one is refused."""
+FORM: Final = 2
+"""The version of the tables; a higher one is refused, a lower one brought to this."""
+
+_FROM_FORM_1: Final = """
+ALTER TABLE latest ADD COLUMN source INTEGER;
+ALTER TABLE latest ADD COLUMN job TEXT NOT NULL DEFAULT '';
+CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID
+"""
 
 _BUSY_SECONDS: Final = 60.0
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
@@ -54,32 +74,30 @@ class EmbeddedStore:
         with _translated(self.path):
             folder.mkdir(parents=True, exist_ok=True)
         with self._read() as database:
-            form = database.execute("PRAGMA user_version").fetchone()[0]
-        if form == 0:
-            with self._write() as database:
-                for statement in (*_SCHEMA.split(";"), f"PRAGMA user_version = {FORM}"):
-                    database.execute(statement)
-        elif form != FORM:
+            form = _form(database)
+        if form > FORM:
             raise Conflict(f"{self.path.name} has form {form}, this version reads {FORM}", field=self.path.name)
+        if form < FORM:
+            with self._write() as database:
+                _bring_up(database)
 
-    def put(self, documents: Iterable[Document]) -> Sequence[Accepted]:
-        """Give each document its next version, a few hundred in one transaction; the same content changes nothing.
+    def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
+        """Give each document its next version, a few hundred in one transaction; see `DocumentStore.put`.
 
         An error in the middle leaves every earlier transaction accepted; putting all again is harmless.
         """
+        return self._put(codec.packed(changes), job)
+
+    def _put(self, changes: Iterable[codec.Packed], job: str) -> list[Accepted]:
         accepted: list[Accepted] = []
-        for chunk in codec.chunks((document.id, codec.dump(document)) for document in documents):
+        for chunk in codec.chunks(changes):
             with self._write() as database:
-                accepted.extend(_accept(database, identifier, content) for identifier, content in chunk)
+                accepted.extend(_accept(database, change, job) for change in chunk)
         return accepted
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
-        accepted: list[Accepted] = []
-        for chunk in _batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
-            with self._write() as database:
-                accepted.extend(_bury(database, identifier) for identifier in chunk)
-        return accepted
+        return self._put((codec.Packed(codec.encodable(identifier)) for identifier in ids), "")
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
         """The newest version of each id that is known, tombstones included."""
@@ -136,18 +154,35 @@ class EmbeddedStore:
             statement = "UPDATE states SET state = 'received' WHERE place = ? AND state = 'failed'"
             return database.execute(statement, (index,)).rowcount
 
-    def counts(self, index: str) -> StoreCounts:
+    def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """How many documents stand where; tombstones are counted apart, wherever they stand."""
+        condition, values = ("", (index,)) if job is None else ("WHERE l.job = ?", (index, job))
         with self._read() as database:
             rows = database.execute(
                 f"SELECT l.hash IS NULL, CASE WHEN {_UNSETTLED} THEN 'received' ELSE s.state END, COUNT(*) "
-                f"FROM {_JOINED} GROUP BY 1, 2",
-                (index,),
+                f"FROM {_JOINED} {condition} GROUP BY 1, 2",
+                values,
             ).fetchall()
         states = {State(state): count for deleted, state, count in rows if not deleted}
-        return StoreCounts(
-            documents=sum(states.values()), deleted=sum(count for deleted, _, count in rows if deleted), states=states
-        )
+        buried = {State(state): count for deleted, state, count in rows if deleted}
+        return StoreCounts(sum(states.values()), sum(buried.values()), states, buried.get(State.RECEIVED, 0))
+
+    def oldest(self, index: str) -> float | None:
+        """When the oldest change that `index` has not seen was accepted; None: it has seen all."""
+        with self._read() as database:
+            row = database.execute(f"SELECT MIN(l.turn) FROM {_JOINED} WHERE {_UNSETTLED}", (index,)).fetchone()
+        return None if row[0] is None else row[0] / 1_000_000
+
+    def keep_job(self, job: Job) -> None:
+        """Write down a job, in the place of what was written of it before."""
+        with self._write() as database:
+            database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
+
+    def job(self, identifier: str) -> Job | None:
+        """A job as it was last written down."""
+        with self._read() as database:
+            row = database.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
+        return Job(**json.loads(row[0])) if row else None
 
     def recorded(self, index: str) -> tuple[int, int]:
         """(documents, passages) that `index` holds by its records, also of versions superseded since."""
@@ -235,39 +270,37 @@ def _translated(path: Path) -> Iterator[None]:
         raise Unavailable(message, field=path.name) from error
 
 
-def _accept(database: sqlite3.Connection, identifier: str, content: bytes) -> Accepted:
-    fingerprint = codec.digest(content)
-    known = _newest(database, identifier)
-    if known and known[1] == fingerprint:
-        return Accepted(identifier, known[0], changed=False)
-    version = known[0] + 1 if known else 1
-    _append(database, identifier, version, codec.pack(content), fingerprint)
-    return Accepted(identifier, version, changed=True)
+def _form(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _bury(database: sqlite3.Connection, identifier: str) -> Accepted:
-    known = _newest(database, identifier)
-    if known is None or known[1] is None:
-        return Accepted(identifier, known[0] if known else 0, changed=False)
-    _append(database, identifier, known[0] + 1, None, None)
-    return Accepted(identifier, known[0] + 1, changed=True)
+def _bring_up(database: sqlite3.Connection) -> None:
+    """Make the tables, or bring those of an earlier form to this one; nothing where another process was first."""
+    form = _form(database)
+    for statement in {0: _SCHEMA, 1: _FROM_FORM_1}.get(form, "").split(";"):
+        database.execute(statement)
+    database.execute(f"PRAGMA user_version = {FORM}")
 
 
-def _newest(database: sqlite3.Connection, identifier: str) -> tuple[int, bytes | None] | None:
-    row: tuple[int, bytes | None] | None = database.execute(
-        "SELECT version, hash FROM latest WHERE id = ?", (identifier,)
-    ).fetchone()
-    return row
-
-
-def _append(
-    database: sqlite3.Connection, identifier: str, version: int, raw: bytes | None, hashed: bytes | None
-) -> None:
-    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (identifier, version, raw))
+def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
+    row = database.execute("SELECT version, hash, source FROM latest WHERE id = ?", (change.id,)).fetchone()
+    version, known, source = row or (0, None, None)
+    if is_stale(source, change.source):
+        return Accepted(change.id, version, changed=False, stale=True)
+    newest = next_source(source, change.source)
+    fingerprint = None if change.content is None else codec.digest(change.content)
+    # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
+    if known == fingerprint and (row or newest is None):
+        if newest != source:
+            database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
+        return Accepted(change.id, version, changed=False)
+    packed = None if change.content is None else codec.pack(change.content)
+    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version + 1, packed))
     database.execute(
-        "INSERT OR REPLACE INTO latest VALUES (?, ?, (SELECT IFNULL(MAX(turn), 0) + 1 FROM latest), ?)",
-        (identifier, version, hashed),
+        "INSERT OR REPLACE INTO latest VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
+        (change.id, version + 1, time.time_ns() // 1_000, fingerprint, newest, job),
     )
+    return Accepted(change.id, version + 1, changed=True)
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:

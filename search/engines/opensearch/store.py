@@ -11,7 +11,7 @@ import base64
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from mappings.documents import Document
@@ -19,7 +19,17 @@ from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.records import safe_id
 from search.engines.opensearch.tables import Row, Table
-from search.storage import Accepted, State, StateRecord, StoreCounts, StoredDocument
+from search.storage import (
+    Accepted,
+    Change,
+    Job,
+    State,
+    StateRecord,
+    StoreCounts,
+    StoredDocument,
+    is_stale,
+    next_source,
+)
 
 _PAGE: Final = 5_000
 _MARKS: Final = 8
@@ -31,6 +41,7 @@ _HEAD: Final[dict[str, Any]] = {
     "deleted": {"type": "boolean"},
     "settled": {"type": "keyword"},
     "failed": {"type": "keyword"},
+    "job": {"type": "keyword"},
 }
 _STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"type": "integer"}}
 
@@ -45,6 +56,8 @@ class Head:
     hash: str | None = None
     settled: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    source_version: int | None = None
+    job: str = ""
 
     @property
     def deleted(self) -> bool:
@@ -58,7 +71,7 @@ class Head:
 
     def source(self) -> dict[str, Any]:
         """The head as it is kept."""
-        return {name: getattr(self, name) for name in ("id", "version", "turn", "hash", "settled", "failed", "deleted")}
+        return asdict(self) | {"deleted": self.deleted}
 
     def settle(self, index: str, failed: bool) -> Head:
         """The head with this version carried out in `index`, or failed there."""
@@ -82,7 +95,8 @@ def head_of(row: Row, identifier: str) -> Head:
     if row.source is None:
         return Head(identifier)
     kept = row.source
-    return Head(kept["id"], kept["version"], kept["turn"], kept["hash"], tuple(kept["settled"]), tuple(kept["failed"]))
+    marks = {name: tuple(kept[name]) for name in ("settled", "failed")}
+    return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
 
 
 class OpenSearchStore:
@@ -95,25 +109,21 @@ class OpenSearchStore:
         self._heads = table("documents", _HEAD)
         self._raws = table("versions", {})
         self._states = table("states", _STATE)
+        self._jobs = table("jobs", {})
         self._turn = 0
         self._lock = threading.Lock()
 
-    def put(self, documents: Iterable[Document]) -> Sequence[Accepted]:
-        """Give each document its next version, a few hundred at a time; the same content changes nothing.
+    def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
+        """Give each document its next version, a few hundred at a time; see `DocumentStore.put`.
 
         An error in the middle leaves every earlier part accepted; putting all again is harmless.
         """
-        accepted: list[Accepted] = []
-        for chunk in codec.chunks((document.id, codec.dump(document)) for document in documents):
-            accepted += self._change(chunk)
-        return accepted
+        return [item for chunk in codec.chunks(codec.packed(changes)) for item in self._change(chunk, job)]
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
-        accepted: list[Accepted] = []
-        for chunk in _batches([(codec.encodable(identifier), None) for identifier in ids], codec.CHUNK_DOCUMENTS):
-            accepted += self._change(chunk)
-        return accepted
+        changes = (codec.Packed(codec.encodable(identifier)) for identifier in ids)
+        return [item for chunk in codec.chunks(changes) for item in self._change(chunk, "")]
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
         """The newest version of each id that is known, tombstones included."""
@@ -163,7 +173,7 @@ class OpenSearchStore:
             self._alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
         return len(heads)
 
-    def counts(self, index: str) -> StoreCounts:
+    def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """How many documents stand where; tombstones are counted apart, wherever they stand."""
         deleted, settled, failed = (
             {"term": {"deleted": True}},
@@ -172,14 +182,34 @@ class OpenSearchStore:
         )
         groups: dict[str, dict[str, Any]] = {
             "deleted": {"filter": [deleted]},
+            "unburied": {"filter": [deleted], "must_not": [settled]},
             State.RECEIVED.value: {"must_not": [deleted, settled]},
             State.FAILED.value: {"filter": [settled, failed], "must_not": [deleted]},
             State.INDEXED.value: {"filter": [settled], "must_not": [deleted, failed]},
         }
         body = {"size": 0, "aggs": {name: {"filter": {"bool": clauses}} for name, clauses in groups.items()}}
-        found = self._heads.search(body)["aggregations"]
-        states = {state: found[state.value]["doc_count"] for state in State if found[state.value]["doc_count"]}
-        return StoreCounts(documents=sum(states.values()), deleted=found["deleted"]["doc_count"], states=states)
+        if job is not None:
+            body["query"] = {"term": {"job": job}}
+        answer = self._heads.search(body)["aggregations"]
+        found = {name: answer[name]["doc_count"] for name in groups}
+        states = {state: found[state.value] for state in State if found[state.value]}
+        return StoreCounts(sum(states.values()), found["deleted"], states, found["unburied"])
+
+    def oldest(self, index: str) -> float | None:
+        """When the oldest change that `index` has not seen was accepted; None: it has seen all."""
+        waiting = {"bool": {"must_not": [{"term": {"settled": index}}]}}
+        found = self._heads.search({"size": 0, "query": waiting, "aggs": {"turn": {"min": {"field": "turn"}}}})
+        turn = found["aggregations"]["turn"]["value"]
+        return None if turn is None else turn / 1_000_000
+
+    def keep_job(self, job: Job) -> None:
+        """Write down a job, in the place of what was written of it before."""
+        self._jobs.put({job.id: asdict(job)})
+
+    def job(self, identifier: str) -> Job | None:
+        """A job as it was last written down."""
+        kept = self._jobs.read([identifier])[identifier].source
+        return Job(**kept) if kept else None
 
     def recorded(self, index: str) -> tuple[int, int]:
         """(documents, passages) that `index` holds by its records, also of versions superseded since."""
@@ -199,36 +229,42 @@ class OpenSearchStore:
 
     # Steps
 
-    def _change(self, chunk: Sequence[tuple[str, bytes]] | Sequence[tuple[str, None]]) -> list[Accepted]:
-        """Accept contents (None: a deletion) in order; what somebody else changed meanwhile is read and tried again."""
+    def _change(self, chunk: Sequence[codec.Packed], job: str) -> list[Accepted]:
+        """Accept changes in order; what somebody else changed meanwhile is read and tried again."""
         done: dict[int, Accepted] = {}
         waiting = list(enumerate(chunk))
         while waiting:
-            read = self._read([identifier for _, (identifier, _) in waiting])
+            read = self._read([change.id for _, change in waiting])
             heads = {identifier: head for identifier, (head, _) in read.items()}
             raws: dict[str, dict[str, Any]] = {}
             outcomes: dict[int, Accepted] = {}
-            for number, (identifier, content) in waiting:
-                head = heads[identifier]
-                made = self._next(head, content)
-                outcomes[number] = Accepted(identifier, made.version, made is not head)
-                if made is not head and content is not None:
-                    packed = base64.b64encode(codec.pack(content)).decode()
-                    raws[made.raw] = {"id": identifier, "version": made.version, "raw": packed}
-                heads[identifier] = made
+            for number, change in waiting:
+                head = heads[change.id]
+                made = self._next(head, change, job)
+                stale = is_stale(head.source_version, change.source)
+                outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
+                if made.version != head.version and change.content is not None:
+                    packed = base64.b64encode(codec.pack(change.content)).decode()
+                    raws[made.raw] = {"id": change.id, "version": made.version, "raw": packed}
+                heads[change.id] = made
             self._raws.put(raws)
             lost = self._write(
                 {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
             )
             done |= {number: item for number, item in outcomes.items() if item.id not in lost}
-            waiting = [(number, item) for number, item in waiting if item[0] in lost]
+            waiting = [(number, item) for number, item in waiting if item.id in lost]
         return [done[number] for number in range(len(chunk))]
 
-    def _next(self, head: Head, content: bytes | None) -> Head:
-        hashed = codec.digest(content).hex() if content is not None else None
-        if head.hash == hashed:
+    def _next(self, head: Head, change: codec.Packed, job: str) -> Head:
+        """The head after a change; the same object where nothing changes."""
+        if is_stale(head.source_version, change.source):
             return head
-        return Head(head.id, head.version + 1, self._next_turn(), hashed)
+        source = next_source(head.source_version, change.source)
+        hashed = None if change.content is None else codec.digest(change.content).hex()
+        # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
+        if head.hash == hashed and (head.version or source is None):
+            return head if source == head.source_version else replace(head, source_version=source)
+        return Head(head.id, head.version + 1, self._next_turn(), hashed, source_version=source, job=job)
 
     def _next_turn(self) -> int:
         with self._lock:

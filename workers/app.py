@@ -1,0 +1,52 @@
+"""The Celery application: what its queues carry, and how nothing that they carry is lost by a worker that dies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from celery import Celery
+
+PREFIX: Final = "medley:"
+ENCODE: Final = f"{PREFIX}encode"
+PARSE: Final = f"{PREFIX}parse"
+QUEUES: Final = {"encode": ENCODE, "parse": PARSE}
+
+INDEX_TASK: Final = "medley.index"
+PARSE_TASK: Final = "medley.parse"
+SWEEP_TASK: Final = "medley.sweep"
+
+LIMIT_SECONDS: Final = 1_800
+"""The longest that a task may take; its worker's process is killed then."""
+
+SWEEP_SECONDS: Final = 15.0
+
+
+def make_app(url: str) -> Celery:
+    """The application over a Redis. Messages are JSON and carry ids; a message is acknowledged when its work is done."""
+    app = Celery("medley", broker=url, set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,  # a message that waits behind a long one could go to another worker
+        task_time_limit=LIMIT_SECONDS + 60,
+        task_soft_time_limit=LIMIT_SECONDS,
+        broker_transport_options={
+            "visibility_timeout": 2 * LIMIT_SECONDS,
+            "socket_timeout": 30,
+            "socket_connect_timeout": 5,
+            "retry_policy": {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2},
+        },
+        task_publish_retry=False,  # a sender does not wait for Redis: the sweeper finds what was not announced
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        task_default_queue=ENCODE,
+        task_routes={PARSE_TASK: {"queue": PARSE}, SWEEP_TASK: {"queue": PARSE}},
+        beat_schedule={"sweep": {"task": SWEEP_TASK, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}},
+        worker_hijack_root_logger=False,
+        worker_proc_alive_timeout=120.0,
+    )
+    return app

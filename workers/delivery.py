@@ -1,0 +1,57 @@
+"""Changes on their way into the store: counted, written down as a job, and announced to the queue once they are safe."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mappings.documents import Document
+from search.storage import Accepted, Change, DocumentStore, Job
+from workers.queue import Queue
+
+
+class Delivery:
+    """One delivery to one collection. What `take` returned is safe, whatever happens afterwards."""
+
+    def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None) -> None:
+        self._store, self._collection, self._queue = store, collection, queue
+        # The collection stands in a job's name, as whoever asks for the job knows nothing else of it.
+        self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
+        store.keep_job(self.job)
+
+    def take(self, changes: Sequence[Change]) -> Sequence[Accepted]:
+        """Accept changes, in order; one answer for each. Raises what `DocumentStore.put` raises."""
+        done = self._store.put(changes, self.job.id)
+        documents = [isinstance(change, Document) for change in changes]
+        kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
+        self._count(
+            accepted=len(kept),
+            unchanged=sum(not item.changed for item in kept),
+            stale=sum(item.stale for item in done),
+            deleted=sum(item.changed for item, is_document in zip(done, documents, strict=True) if not is_document),
+        )
+        if self._queue is not None:
+            self._queue.announce(self._collection, [item.id for item in done if item.changed])
+        return done
+
+    def reject(self, count: int) -> None:
+        """Count records that were not taken."""
+        self._count(rejected=count)
+
+    def finish(self) -> Job:
+        """Write down that nothing more comes."""
+        self.job = replace(self.job, finished=time.time())
+        self._store.keep_job(self.job)
+        return self.job
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of the records so far."""
+        names = ("accepted", "unchanged", "stale", "deleted", "rejected")
+        return {name: getattr(self.job, name) for name in names}
+
+    def _count(self, **more: int) -> None:
+        self.job = replace(self.job, **{name: getattr(self.job, name) + count for name, count in more.items()})
+        self._store.keep_job(self.job)

@@ -1,0 +1,215 @@
+"""The queue of documents to be indexed: their ids on their way through Redis, and who is at work on which.
+
+The truth is in the store, never here: Redis may be emptied at any moment. Beside Celery's own lists stand, for each
+target (a collection, or an index that is being built): `queued`, the ids that a message is under way for, and `taken`,
+those that a worker is at, renewed while it lives. What is pending in the store and in neither is lost: the sweeper
+announces it again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import orjson
+import redis
+
+from mappings.errors import Unavailable
+from workers.app import ENCODE, INDEX_TASK, PREFIX, make_app
+
+SLICE: Final = 512
+"""Ids in one message: a few batches of an encoder, and few enough to be done again when a worker dies."""
+
+TAKEN_SECONDS: Final = 30.0
+"""How long a worker that is silent counts as being at work."""
+
+SLACK_SECONDS: Final = 60.0
+"""How long a message may take from the note that it is under way to the queue's list."""
+
+_AT_ONCE: Final = 5_000
+_SECONDS: Final = 5.0
+T = TypeVar("T")
+
+# KEYS: queued, taken. ARGV: now, ids. Gives those that no message was under way for.
+_NOTE: Final = """
+local fresh = {}
+for i = 2, #ARGV do
+  if redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[i]) == 1 then fresh[#fresh + 1] = ARGV[i] end
+end
+return fresh
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How many ids wait in the queue for a target, how many are being worked on, and since when the oldest waits."""
+
+    queued: int
+    taken: int
+    since: float | None
+
+
+class Queue:
+    """The sender's and the worker's side of the queue; threads may share it. Raises `Unavailable` when Redis is down."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._redis: Any = redis.Redis.from_url(
+            url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, decode_responses=True
+        )
+        self._app = make_app(url)
+        self._note = self._redis.register_script(_NOTE)
+
+    def announce(self, target: str, ids: Sequence[str]) -> bool:
+        """Ask for these documents to be indexed, as far as they are not asked for yet; false when Redis is not there.
+
+        Nothing is lost then: they wait in the store, and the sweeper finds them.
+        """
+        with suppress(Unavailable):
+            for start in range(0, len(ids), SLICE):
+                self._announce(target, list(dict.fromkeys(ids[start : start + SLICE])))
+            return True
+        return False
+
+    def _announce(self, target: str, ids: Sequence[str]) -> None:
+        fresh = self._call(lambda: self._note(keys=[_queued(target)], args=[time.time(), *ids]))
+        if fresh:
+            self.send(target, fresh)
+
+    def send(self, target: str, ids: Sequence[str]) -> None:
+        """A message for these ids."""
+        self._call(
+            lambda: self._app.send_task(INDEX_TASK, (target, list(ids)), queue=ENCODE, headers={"sent": time.time()})
+        )
+
+    def order(self, task: str, *arguments: Any, queue: str) -> None:
+        """A message for another task."""
+        self._call(lambda: self._app.send_task(task, arguments, queue=queue))
+
+    def take(self, target: str, ids: Sequence[str]) -> None:
+        """A worker begins with these ids: from now on a change of one of them is announced anew."""
+        with self._pipeline() as pipe:
+            pipe.zrem(_queued(target), *ids)
+            pipe.zadd(_taken(target), dict.fromkeys(ids, time.time()))
+            self._call(pipe.execute)
+
+    def renew(self, target: str, ids: Sequence[str]) -> None:
+        """The worker is still there."""
+        self._call(lambda: self._redis.zadd(_taken(target), dict.fromkeys(ids, time.time()), xx=True))
+
+    def let_go(self, target: str, ids: Sequence[str]) -> None:
+        """The worker is done with them, one way or the other."""
+        self._call(lambda: self._redis.zrem(_taken(target), *ids))
+
+    def lost(self, target: str, ids: Collection[str]) -> list[str]:
+        """Those that neither a message is under way for nor a living worker is at."""
+        self._forget_dead(target)
+        names = list(ids)
+        found: list[str] = []
+        for start in range(0, len(names), _AT_ONCE):
+            part = names[start : start + _AT_ONCE]
+            with self._pipeline() as pipe:
+                pipe.zmscore(_queued(target), part)
+                pipe.zmscore(_taken(target), part)
+                queued, taken = self._call(pipe.execute)
+            found += [
+                name for name, one, other in zip(part, queued, taken, strict=True) if one is None and other is None
+            ]
+        return found
+
+    def depth(self, target: str) -> Depth:
+        """How much stands in the queue."""
+        with self._pipeline() as pipe:
+            pipe.zcard(_queued(target))
+            pipe.zcount(_taken(target), time.time() - TAKEN_SECONDS, "+inf")
+            pipe.zrange(_queued(target), 0, 0, withscores=True)
+            queued, taken, first = self._call(pipe.execute)
+        return Depth(queued, taken, first[0][1] if first else None)
+
+    def starts(self, task: str) -> int:
+        """Count that a task begins; more than 1: it began before and did not end, as its worker died."""
+        key = f"{PREFIX}starts:{task}"
+        with self._pipeline() as pipe:
+            pipe.incr(key)
+            pipe.expire(key, 86_400)
+            return int(self._call(pipe.execute)[0])
+
+    def ended(self, task: str) -> None:
+        """The task ended by itself."""
+        self._call(lambda: self._redis.delete(f"{PREFIX}starts:{task}"))
+
+    def report(self, worker: str, figures: dict[str, float]) -> None:
+        """Keep a worker's figures for a few minutes, so that the gateway can show them."""
+        self._call(lambda: self._redis.set(f"{PREFIX}worker:{worker}", orjson.dumps(figures).decode(), ex=300))
+
+    def reports(self) -> dict[str, dict[str, float]]:
+        """Worker -> its figures."""
+        keys = self._call(lambda: sorted(self._redis.scan_iter(f"{PREFIX}worker:*")))
+        values = self._call(lambda: self._redis.mget(keys)) if keys else []
+        return {key.rpartition(":")[2]: orjson.loads(value) for key, value in zip(keys, values, strict=True) if value}
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._redis.close()
+        self._app.close()
+
+    def _forget_dead(self, target: str) -> None:
+        """Drop the notes of workers that are silent, and of messages that are nowhere.
+
+        Messages leave their list in the order in which they came, so a note that is older than the oldest message
+        left belongs to one that is gone: taken by a worker, which removes the note, or lost.
+        """
+        now = time.time()
+        oldest = self._call(lambda: self._redis.lindex(ENCODE, -1))
+        before = min(now, _sent(oldest) if oldest else now) - SLACK_SECONDS
+        with self._pipeline() as pipe:
+            pipe.zremrangebyscore(_taken(target), "-inf", now - TAKEN_SECONDS)
+            pipe.zremrangebyscore(_queued(target), "-inf", before)
+            self._call(pipe.execute)
+
+    def _pipeline(self) -> Any:
+        return self._redis.pipeline(transaction=True)
+
+    def _call(self, step: Callable[[], T]) -> T:
+        try:
+            return step()
+        except (redis.RedisError, OSError) as error:
+            raise Unavailable(f"Redis at {_place(self._url)} does not answer: {error}") from error
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] in ("kombu", "celery", "amqp"):
+                raise Unavailable(f"Redis at {_place(self._url)} does not answer: {error}") from error
+            raise
+
+
+def _queued(target: str) -> str:
+    return f"{PREFIX}queued:{target}"
+
+
+def _taken(target: str) -> str:
+    return f"{PREFIX}taken:{target}"
+
+
+def _sent(message: str) -> float:
+    """When a message in the list was sent; one that can't be read counts as the oldest of all."""
+    try:
+        return float(orjson.loads(message)["headers"]["sent"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return 0.0
+
+
+def _place(url: str) -> str:
+    return url.rpartition("@")[2].removeprefix("redis://").removeprefix("rediss://")
+
+
+def open_queue(url: str) -> Queue | None:
+    """The queue of the settings; None where there is none."""
+    return Queue(url) if url else None
+
+
+def slices(ids: Iterable[str], size: int) -> list[list[str]]:
+    """Ids in lists of at most `size`."""
+    names = list(ids)
+    return [names[start : start + size] for start in range(0, len(names), size)]
