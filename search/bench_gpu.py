@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import onnxruntime as ort
 
-from encoders.artifact import Artifact
+from encoders.artifact import HALF, Artifact
 from encoders.devices import CUDA
 from encoders.runtime import CrossEncoder
 from mappings.errors import Unavailable
-from search.bench_models import QUERIES, interleaved, passages, spearman
+from search.bench_models import interleaved, spearman
 from search.bench_search import machine
 from search.settings import Settings
 
@@ -30,7 +30,6 @@ Report = dict[str, Any]
 YARDSTICK: Final = "encoders.training.yardstick"
 INNER: Final = 4
 """How many times as wide as the model its feed-forward layers are."""
-GATE_PAIRS: Final = 16
 INSTALL: Final = "pip install -e '.[gpu,train]' 'onnxruntime-gpu[cuda,cudnn]', without onnxruntime beside it"
 
 
@@ -60,9 +59,10 @@ def bench_gpu(settings: Settings, sizes: Sizes = BERT_BASE, device: str = "cuda"
     """
     yardstick = _yardstick(device)
     with tempfile.TemporaryDirectory() as folder:
-        artifact = _model(yardstick, sizes, Path(folder) / "model")
-        form = settings.form or ("" if device == "cuda" else "fp32")
-        ours, theirs = CrossEncoder(artifact, None, form or None, device), yardstick.Torch(artifact, device)
+        size = (sizes.layers, sizes.width, sizes.tokens, sizes.vocabulary)
+        artifact: Artifact = yardstick.cross_encoder(*size, Path(folder) / "model")
+        form = settings.form or (HALF if device == "cuda" else "fp32")
+        ours, theirs = CrossEncoder(artifact, None, form, device), yardstick.Torch(artifact, device)
         make = partial(yardstick.random_tokens, vocabulary=sizes.vocabulary)
         even, mixed = make([sizes.tokens] * sizes.passages), make(mixed_lengths(sizes))
         figures = _compared(ours, theirs, even, sizes)
@@ -107,7 +107,7 @@ def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: Siz
     runs = {"ours": partial(ours.logits, tokens), "torch": partial(theirs.logits, tokens, budget)}
     seconds, answers = interleaved(runs, sizes.rounds)
     lengths = [len(item) for item in tokens]
-    done = work(lengths, sizes.layers, sizes.width, first_only=ours.form == "fp16")
+    done = work(lengths, sizes.layers, sizes.width, first_only=ours.form == HALF)
     return {
         "seconds": seconds["ours"],
         "tflops": done / seconds["ours"] / 1e12,
@@ -128,15 +128,6 @@ def _by_budget(ours: CrossEncoder, tokens: Sequence[Any], sizes: Sizes) -> dict[
         seconds, _ = interleaved({"ours": partial(ours.logits, tokens)}, sizes.rounds)
         figures[f"seconds_batch_{budget}"] = seconds["ours"]
     return figures
-
-
-def _model(yardstick: Any, sizes: Sizes, out: Path) -> Artifact:
-    texts = passages(GATE_PAIRS, seed=0)
-    pairs = [(QUERIES[number % len(QUERIES)], text) for number, text in enumerate(texts)]
-    artifact: Artifact = yardstick.cross_encoder(
-        sizes.layers, sizes.width, sizes.tokens, sizes.vocabulary, pairs, out
-    )  # fmt: skip
-    return artifact
 
 
 def _yardstick(device: str) -> Any:

@@ -21,25 +21,25 @@ from encoders.training.restore import restore
 
 HEAD = 64
 """Width of an attention head, as in every BERT."""
-SPREAD = 2.3
-"""Weights of this spread over the root of the width: at BERT's own all scores would be alike, and nothing to compare."""
+SPREAD = 0.55
+"""Weights have this spread over the root of the width, as BERT's: with more, twelve random layers turn every rounding into noise."""
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 CARD = {"name": "random", "base": "random weights", "licence": "Apache-2.0"}
+WORDS = 1000
+PAIRS = 24
 PRODUCTS = 10
 
 
-def cross_encoder(
-    layers: int, width: int, tokens: int, vocabulary: int, pairs: Sequence[tuple[str, str]], out: Path
-) -> Artifact:
-    """A BERT of these sizes with random weights, through the project's own export; `pairs` are for its gate."""
+def cross_encoder(layers: int, width: int, tokens: int, vocabulary: int, out: Path) -> Artifact:
+    """A BERT of these sizes with random weights, through the project's own export and its gate."""
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=max(1, width // HEAD),
         intermediate_size=4 * width, max_position_embeddings=tokens, num_labels=1, attn_implementation="eager",
         initializer_range=SPREAD / width**0.5,
     )  # fmt: skip
-    ready = Checkpoint(BertForSequenceClassification(config).eval(), _tokenizer(pairs, vocabulary))
-    return export(ready, "cross-encoder", out, CARD, pairs, Reading("none", False, min(64, tokens), tokens))
+    ready = Checkpoint(BertForSequenceClassification(config).eval(), _tokenizer(vocabulary))
+    return export(ready, "cross-encoder", out, CARD, _pairs(), Reading("none", False, min(64, tokens), tokens))
 
 
 def random_tokens(lengths: Sequence[int], vocabulary: int) -> list[Tokens]:
@@ -112,9 +112,16 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _tokenizer(pairs: Sequence[tuple[str, str]], vocabulary: int) -> PreTrainedTokenizerFast:
-    """A token for each word of the pairs, as far as the vocabulary reaches."""
-    words = sorted({word for pair in pairs for text in pair for word in text.split()})[: vocabulary - len(SPECIALS)]
+def _pairs() -> list[tuple[str, str]]:
+    """Random words in unlike numbers, so that random weights score them unlike."""
+    draw = np.random.default_rng(1)
+    texts = [" ".join(f"w{number}" for number in draw.integers(0, WORDS, 4 + place)) for place in range(2 * PAIRS)]
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
+def _tokenizer(vocabulary: int) -> PreTrainedTokenizerFast:
+    """A token a word of `_pairs`, as far as the vocabulary reaches."""
+    words = [f"w{number}" for number in range(min(WORDS, vocabulary - len(SPECIALS)))]
     known = {word: number for number, word in enumerate([*SPECIALS, *words])}
     tokenizer = Tokenizer(models.WordLevel(known, SPECIALS[-1]))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
