@@ -22,7 +22,7 @@ import onnxruntime as ort
 from encoders import devices, forms
 from encoders.artifact import HALF, Artifact, Kind
 from encoders.pooling import Floats, pool, unit
-from encoders.text import Batch, Reader, Tokens, batches, pad
+from encoders.text import MASK_INDEX, Batch, Reader, Tokens, batches, mask_index, pad
 from mappings.errors import ModelError
 
 BATCH_TOKENS = 1024
@@ -91,6 +91,7 @@ class Model:
     """A verified artifact in one form, ready to run.
 
     `budget` is the tokens, padding included, of one run; `threads` is how many runs at once use the device fully.
+    `starts` chooses the kernel of attention for a graph that lets the runtime choose: see decision 0031.
     """
 
     def __init__(self, artifact: Artifact, kind: Kind, threads: int | None, form: str | None, device: str = "") -> None:
@@ -103,8 +104,11 @@ class Model:
         self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
         self.form, self.device, self._session = _opened(artifact, form, device, asked, self.threads)
         self._inputs = {item.name for item in self._session.get_inputs()}
+        self.starts = True
+        self._kept: ThreadPoolExecutor | None = None
         if self.device == "cuda":
             self.threads, self.budget = GPU_RUNS, GPU_BATCH_TOKENS
+            self._kept = ThreadPoolExecutor(GPU_RUNS)  # kept, as CUDA's libraries keep what they planned by thread
         else:
             self.budget = 1 if self.form == "int8" else BATCH_TOKENS
 
@@ -131,11 +135,16 @@ class Model:
             for group in groups:
                 work(group)
             return
+        if self._kept:
+            list(self._kept.map(work, groups))
+            return
         with ThreadPoolExecutor(min(self.threads, len(groups))) as pool_of_threads:
             list(pool_of_threads.map(work, groups))
 
     def _run(self, batch: Batch) -> Floats:
-        arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
+        arrays: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
+        if MASK_INDEX in self._inputs:
+            arrays[MASK_INDEX] = mask_index(batch.mask, self.starts)
         given = {name: arrays[name] for name in self._inputs}
         output: Any = self._bound(given) if self.device == "cuda" else self._session.run(None, given)
         return np.asarray(output[0], dtype=np.float32)

@@ -67,7 +67,7 @@ def bench_gpu(settings: Settings, sizes: Sizes = BERT_BASE, device: str = "cuda"
         even, mixed = make([sizes.tokens] * sizes.passages), make(mixed_lengths(sizes))
         figures = _compared(ours, theirs, even, sizes)
         figures |= {f"mixed_{name}": value for name, value in _compared(ours, theirs, mixed, sizes).items()}
-        figures |= _by_budget(ours, even, sizes)
+        figures |= _otherwise(ours, even, sizes)
     plain = products(sizes.matrix, sizes.matrix, sizes.matrix) / yardstick.matmul_seconds(
         device, sizes.matrix, sizes.rounds
     )
@@ -120,13 +120,15 @@ def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: Siz
     }
 
 
-def _by_budget(ours: CrossEncoder, tokens: Sequence[Any], sizes: Sizes) -> dict[str, float]:
-    """Seconds with other sizes of batch: whether the runtime's own is the right one for this GPU."""
+def _otherwise(ours: CrossEncoder, tokens: Sequence[Any], sizes: Sizes) -> dict[str, float]:
+    """Seconds with the other mask and with other sizes of batch: whether the runtime's own are right for this GPU."""
+    model, own = ours.model, ours.model.budget
+    ways = {"lengths": (False, own)} | {f"batch_{budget}": (True, budget) for budget in sizes.budgets}
     figures = {}
-    for budget in sizes.budgets:
-        ours.model.budget = budget
-        seconds, _ = interleaved({"ours": partial(ours.logits, tokens)}, sizes.rounds)
-        figures[f"seconds_batch_{budget}"] = seconds["ours"]
+    for name, (starts, budget) in ways.items():
+        model.starts, model.budget = starts, budget
+        figures[f"seconds_{name}"] = interleaved({name: partial(ours.logits, tokens)}, sizes.rounds)[0][name]
+    model.starts, model.budget = True, own
     return figures
 
 

@@ -17,7 +17,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from encoders.artifact import HALF, WEIGHTS
 from encoders.training.graphs import set_nodes
-from encoders.training.half import half_name, halve, unpack
+from encoders.training.half import axes, half_name, halve, unpack
 from encoders.training.smoothing import inverses
 
 SMALL = 4096
@@ -100,7 +100,7 @@ def _half(model: onnx.ModelProto, fused: onnx.ModelProto, quantised: dict) -> on
     used = {name: entry for name, entry in quantised.items() if any(name in node.input for node in fused.graph.node)}
     copy = _base(halve(fused), used, half_name)
     stored = {item.name: item for item in model.graph.initializer}
-    copy.graph.initializer.extend(stored[undo[name]] for name in used if name in undo)
+    copy.graph.initializer.extend([axes(), *(stored[undo[name]] for name in used if name in undo)])
     nodes = [node for name, (_, _, axis) in used.items() for node in unpack(name, axis, undo.get(name))]
     set_nodes(copy, [*nodes, *copy.graph.node])
     return copy
@@ -144,13 +144,16 @@ def _attention(node: NodeProto) -> list[NodeProto]:
 
 
 def _store(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:
-    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes."""
+    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes.
+
+    What only the fp16 graph has stays in it: the weights, and with them the model's fingerprint, are the same without it.
+    """
     places: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as file:
-        for graph in graphs.values():
+        for form, graph in graphs.items():
             for item in graph.graph.initializer:
                 raw = numpy_helper.to_array(item).tobytes()
-                if len(raw) >= 1024:
+                if len(raw) >= 1024 and (form != HALF or item.name in places):
                     if item.name not in places:
                         file.write(b"\0" * (-file.tell() % 64))
                         places[item.name] = (file.tell(), len(raw))

@@ -1,7 +1,7 @@
 """The fp16 form, made for a GPU: the operators that are fast there, over the weights that the other forms read.
 
-- Attention gets its mask as lengths and starts, (3n + 2,): the one form that ONNX Runtime's CUDA provider runs through
-  its memory-efficient kernel. With a mask of any other form it writes out every (t, t) matrix of probabilities.
+- Attention takes its mask as an index of lengths that the runtime makes (`encoders.text.mask_index`): its form decides
+  which kernel of ONNX Runtime's CUDA provider runs, and with a mask of ones and zeros none of the fast ones does.
 - SkipLayerNormalization stays fused: the operator that is slow on processors saves two passes over memory on a GPU.
 - After the last attention only what is read goes on: a score is made from the first token alone.
 """
@@ -15,11 +15,12 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from encoders.text import MASK_INDEX
 from encoders.training.graphs import set_nodes
 
 PER_TOKEN = ("Add", "BiasGelu", "FastGelu", "Gelu", "LayerNormalization", "MatMul", "SkipLayerNormalization")
 """Operators that make a token's output of that token's inputs alone."""
-MASK = "mask.index"
+AXES = "half.axes"
 
 
 def halve(fused: onnx.ModelProto) -> onnx.ModelProto:
@@ -42,10 +43,15 @@ def unpack(name: str, axis: int, inverse: str | None) -> list[NodeProto]:
     values, plain, wide = f"{name}.unpacked", f"{name}.plain", f"{name}.inverse"
     nodes = [helper.make_node("DequantizeLinear", [f"{name}.int8", f"{name}.scale"], [values], axis=axis)]
     if inverse:
-        nodes.append(helper.make_node("Unsqueeze", [inverse, "half.last"], [wide]))
+        nodes.append(helper.make_node("Unsqueeze", [inverse, AXES], [wide]))
         nodes.append(helper.make_node("Mul", [values, wide], [plain]))
     source = plain if inverse else values
     return [*nodes, helper.make_node("Cast", [source], [half_name(name)], to=TensorProto.FLOAT16)]
+
+
+def axes() -> TensorProto:
+    """The constant that `unpack`'s nodes share."""
+    return numpy_helper.from_array(np.array([1]), AXES)
 
 
 def half_name(name: str) -> str:
@@ -54,32 +60,13 @@ def half_name(name: str) -> str:
 
 
 def index_mask(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Give every Attention its mask as [length of each text, start of each, end, start of each, end], in place."""
-    attentions = [node for node in model.graph.node if node.op_type == "Attention"]
+    """Give every Attention its mask by the graph's new input, in place."""
+    attentions = [node for node in model.graph.node if node.op_type == "Attention" and len(node.input) > 3]
     for node in attentions:
-        if len(node.input) > 3:
-            node.input[3] = MASK
+        node.input[3] = MASK_INDEX
     if attentions:
-        model.graph.initializer.extend(_numbers())
-        set_nodes(model, [*_index(), *model.graph.node])
+        model.graph.input.append(helper.make_tensor_value_info(MASK_INDEX, TensorProto.INT32, ["index"]))
     return _alive(model)
-
-
-def _index() -> list[NodeProto]:
-    """Texts lie one after the other, each as long as the longest; their padding is on the right."""
-    make = helper.make_node
-    return [
-        make("Cast", ["attention_mask"], ["mask.whole"], to=TensorProto.INT32),
-        make("ReduceSum", ["mask.whole", "half.last"], ["mask.lengths"], keepdims=0),
-        make("Shape", ["attention_mask"], ["mask.shape"]),
-        make("Gather", ["mask.shape", "half.zero"], ["mask.texts"]),
-        make("Gather", ["mask.shape", "half.one"], ["mask.tokens"]),
-        make("Add", ["mask.texts", "half.one"], ["mask.ends"]),
-        make("Mul", ["mask.ends", "mask.tokens"], ["mask.limit"]),
-        make("Range", ["half.zero", "mask.limit", "mask.tokens"], ["mask.places"]),
-        make("Cast", ["mask.places"], ["mask.starts"], to=TensorProto.INT32),
-        make("Concat", ["mask.lengths", "mask.starts", "mask.starts"], [MASK], axis=0),
-    ]
 
 
 def first_token(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -175,8 +162,3 @@ def _constant(model: onnx.ModelProto, name: str) -> int | None:
     tensors |= {node.output[0]: node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"}
     values = numpy_helper.to_array(tensors[name]) if name in tensors else None
     return int(values) if values is not None and values.ndim == 0 else None
-
-
-def _numbers() -> list[TensorProto]:
-    values = {"half.zero": np.array(0), "half.one": np.array(1), "half.last": np.array([1])}
-    return [numpy_helper.from_array(value, name) for name, value in values.items()]

@@ -16,6 +16,7 @@ from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
 from encoders.artifact import HALF, WEIGHTS, Artifact, Reading  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
+from encoders.text import MASK_INDEX, mask_index  # noqa: E402
 from encoders.training import compact, gate, graphs, half  # noqa: E402
 from encoders.training.export import export  # noqa: E402
 
@@ -28,11 +29,12 @@ IDS = np.array([[1, 30, 31, 32, 33, 34, 2], [1, 40, 41, 2, 0, 0, 0], [1, 2, 0, 0
 INPUTS = {"input_ids": IDS, "attention_mask": np.sign(IDS), "token_type_ids": (IDS > 32).astype(np.int64)}
 
 
-def outputs(model: Any) -> np.ndarray:
+def outputs(model: Any, starts: bool = True) -> np.ndarray:
     """Of texts of 7, 4 and 2 tokens in one batch."""
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     wanted = {item.name for item in session.get_inputs()}
-    return np.asarray(session.run(None, {name: array for name, array in INPUTS.items() if name in wanted})[0])
+    given = INPUTS | {MASK_INDEX: mask_index(INPUTS["attention_mask"], starts)}
+    return np.asarray(session.run(None, {name: array for name, array in given.items() if name in wanted})[0])
 
 
 def copied(model: Any) -> Any:
@@ -46,11 +48,12 @@ def fused(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return graphs.build(checkpoint(request.param, True, 5).model, "cross-encoder", tmp_path)
 
 
-def test_a_mask_of_lengths_and_starts_says_the_same(fused: Any) -> None:
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_mask_of_lengths_says_the_same_with_starts_and_without(fused: Any, starts: bool) -> None:
     changed = half.index_mask(copied(fused))
     attentions = [node for node in changed.graph.node if node.op_type == "Attention"]
-    assert [node.input[3] for node in attentions] == [half.MASK] * 2
-    assert np.abs(outputs(changed) - outputs(fused)).max() < 1e-5
+    assert [node.input[3] for node in attentions] == [MASK_INDEX] * 2
+    assert np.abs(outputs(changed, starts) - outputs(fused)).max() < 1e-5
 
 
 def test_the_first_token_alone_gives_the_same_score(fused: Any) -> None:
@@ -88,6 +91,20 @@ def test_all_forms_read_the_same_weights(
     assert set(artifact.manifest["gate"]["forms"]) == {"fp32", "int8", HALF}
     assert np.abs(scores(artifact, HALF) - scores(artifact, "fp32")).max() < 0.02
     assert stored(artifact, HALF) == stored(artifact, "fp32")
+
+
+def test_the_stored_weights_are_the_same_without_it(
+    fused: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "SMALL", 256)
+    for name in ("with", "without"):
+        (tmp_path / name).mkdir()
+    plain = graphs.plain_norms(fused)
+    compact.write(plain, fused, tmp_path / "with")
+    quantised = compact._quantised(plain)
+    two = {"fp32": compact._unpacking(plain, quantised), "int8": compact._integer(plain, quantised)}
+    compact._store(two, tmp_path / "without")
+    assert (tmp_path / "with" / WEIGHTS).read_bytes() == (tmp_path / "without" / WEIGHTS).read_bytes()
 
 
 def scores(artifact: Artifact, form: str) -> np.ndarray:
