@@ -36,6 +36,7 @@ DEV = [
     "mypy>=1.14,<3",
     "playwright>=1.49,<2",
     "pytest>=8.3,<10",
+    "pytest-xdist>=3.6,<4",
     "pyyaml>=6,<7",
     "ruff>=0.9,<1",
     "schemathesis>=4,<5",

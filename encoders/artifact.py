@@ -22,6 +22,8 @@ FORMAT: Final = 1
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
+HALF: Final = "fp16"
+"""The form for a GPU: a processor has no kernels for it and would convert at every step."""
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
@@ -93,6 +95,11 @@ class Artifact:
                 field=str(folder / MANIFEST),
             )
         return artifact
+
+    @property
+    def processor_forms(self) -> list[str]:
+        """The forms to choose from where there is no GPU, by name."""
+        return sorted(form for form in self.forms if form != HALF)
 
     def form_path(self, form: str) -> Path:
         """The graph file of a form. Raises `ModelError` for one this model does not have."""

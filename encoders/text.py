@@ -17,6 +17,9 @@ from mappings.errors import ModelError
 CHARACTERS_PER_TOKEN = 100
 """Text beyond this many characters a token is cut before tokenising: it keeps 5 MB of text from costing seconds."""
 
+MASK_INDEX = "mask_index"
+"""The input of a graph that takes its mask as `mask_index` makes it."""
+
 Ints = NDArray[np.int64]
 
 
@@ -131,6 +134,18 @@ def pad(tokens: Sequence[Tokens], rows: Sequence[int]) -> Batch:
         types[place, :length] = tokens[row].types
         mask[place, :length] = 1
     return Batch(tuple(rows), ids, mask, types)
+
+
+def mask_index(mask: Ints, starts: bool) -> NDArray[np.int32]:
+    """A mask (n, t), padded on the right, as ONNX Runtime's attention takes it: the length of each text, (n,).
+
+    With `starts`, (3n + 2,): then come the start of each text and the end of the last, for queries and again for keys,
+    as if all texts lay one after the other, each t tokens long.
+    """
+    texts, tokens = mask.shape
+    places = np.arange(texts + 1) * tokens
+    parts = [mask.sum(axis=1), places, places] if starts else [mask.sum(axis=1)]
+    return np.concatenate(parts).astype(np.int32)
 
 
 def _tokens(encoding: Encoding) -> Tokens:

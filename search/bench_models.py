@@ -73,7 +73,7 @@ def bench_rerank(settings: Settings) -> Report:
     share = TEXTS // len(QUERIES)
     work = [(query, passages(share, seed)) for seed, query in enumerate(QUERIES)]
     pairs = [(query, text) for query, texts in work for text in texts]
-    models = {form: CrossEncoder(artifact, settings.threads or None, form) for form in artifact.forms}
+    models = {form: CrossEncoder(artifact, settings.threads or None, form) for form in artifact.processor_forms}
 
     def ours(model: CrossEncoder) -> Any:
         return np.concatenate([model.score(query, texts) for query, texts in work])
@@ -91,7 +91,7 @@ def bench_encode(settings: Settings) -> Report:
     """Passages per second of the bi-encoder, `speed_ratio`, agreement of similarities, and a short query's time."""
     artifact = _artifact(settings, settings.encoder or ENCODER, "bi-encoder")
     texts = [f"{QUERIES[0]} {text}" for text in passages(TEXTS, seed=0)]
-    models = {form: BiEncoder(artifact, settings.threads or None, form) for form in artifact.forms}
+    models = {form: BiEncoder(artifact, settings.threads or None, form) for form in artifact.processor_forms}
     with _reference(artifact) as theirs:
         runs: dict[str, Callable[[], Any]] = {
             form: partial(model.encode_passages, texts) for form, model in models.items()

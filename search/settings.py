@@ -49,7 +49,9 @@ class Settings:
         "", "cross-encoder used in the place of the collection's own; 'none' switches reranking off"
     )
     threads: int = _setting(0, "threads of a model in this process; 0: one per core")
-    form: str = _setting("", "numeric form of the models (fp32, int8); empty: the fastest, measured once")
+    form: str = _setting(
+        "", "numeric form of the models (fp32, int8, fp16); empty: the fastest, measured once; on a GPU fp16"
+    )
     device: str = _setting("", "where models run: cpu or cuda; empty: cuda where ONNX Runtime has it")
     inference: str = _setting(
         "", "addresses of model servers, as http://host:8081, comma-separated; empty: models run in this process"

@@ -37,6 +37,13 @@ def _missing(item: pytest.Item) -> str:
     return ""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave a module that needs torch throughout unread where torch is left out: its import alone takes seconds."""
+    if collection_path.suffix != ".py" or "not torch" not in config.option.markexpr:
+        return None
+    return True if 'importorskip("torch"' in collection_path.read_text(encoding="utf-8") else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:

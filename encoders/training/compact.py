@@ -1,29 +1,37 @@
-"""Compact storage: every weight once, as int8 per output channel, read by two graphs.
+"""Compact storage: every weight once, as int8 per output channel, read by three graphs.
 
 The fp32 graph unpacks the weights at load and computes in fp32; the int8 graph multiplies the int8 weights themselves
-with activations that it quantises as they come (scales per output channel, Jacob et al. 2018, section 2).
+with activations that it quantises as they come (scales per output channel, Jacob et al. 2018, section 2); the fp16
+graph, for a GPU, unpacks them at load to fp16, without the smoothing that only int8 needs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from encoders.artifact import WEIGHTS
+from encoders.artifact import HALF, WEIGHTS
 from encoders.training.graphs import set_nodes
+from encoders.training.half import axes, half_name, halve, unpack
+from encoders.training.smoothing import inverses
 
 SMALL = 4096
 """Weights with fewer values stay fp32: there is nothing to save in them."""
 
 
-def write(model: onnx.ModelProto, folder: Path) -> dict[str, str]:
-    """Write `weights.bin` and one graph a form into `folder`; returns form -> file."""
+def write(model: onnx.ModelProto, fused: onnx.ModelProto, folder: Path) -> dict[str, str]:
+    """Write `weights.bin` and one graph a form into `folder`; returns form -> file.
+
+    `model` is the smoothed graph, `fused` the same model as it was before, with the norms fused.
+    """
     quantised = _quantised(model)
     graphs = {"fp32": _unpacking(model, quantised), "int8": _integer(model, quantised)}
+    graphs[HALF] = _half(model, fused, quantised)
     _store(graphs, folder)
     for form, graph in graphs.items():
         (folder / f"{form}.onnx").write_bytes(graph.SerializeToString())
@@ -61,10 +69,12 @@ def _axis(user: NodeProto) -> int:
     return 0
 
 
-def _base(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+def _base(model: onnx.ModelProto, quantised: dict, named: Callable[[str], str] = str) -> onnx.ModelProto:
+    """A copy whose quantised weights, which it calls `named`, are replaced by their values and scales."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    kept = [item for item in copy.graph.initializer if item.name not in quantised]
+    replaced = {named(name) for name in quantised}
+    kept = [item for item in copy.graph.initializer if item.name not in replaced]
     del copy.graph.initializer[:]
     copy.graph.initializer.extend(kept)
     for name, (values, scales, _) in quantised.items():
@@ -80,6 +90,18 @@ def _unpack(name: str, axis: int) -> NodeProto:
 def _unpacking(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
     copy = _base(model, quantised)
     nodes = [_unpack(name, axis) for name, (_, _, axis) in quantised.items()]
+    set_nodes(copy, [*nodes, *copy.graph.node])
+    return copy
+
+
+def _half(model: onnx.ModelProto, fused: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    """The fp16 graph, its weights unpacked from the same int8 values."""
+    undo = inverses(model)
+    used = {name: entry for name, entry in quantised.items() if any(name in node.input for node in fused.graph.node)}
+    copy = _base(halve(fused), used, half_name)
+    stored = {item.name: item for item in model.graph.initializer}
+    copy.graph.initializer.extend([axes(), *(stored[undo[name]] for name in used if name in undo)])
+    nodes = [node for name, (_, _, axis) in used.items() for node in unpack(name, axis, undo.get(name))]
     set_nodes(copy, [*nodes, *copy.graph.node])
     return copy
 
@@ -122,13 +144,16 @@ def _attention(node: NodeProto) -> list[NodeProto]:
 
 
 def _store(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:
-    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes."""
+    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes.
+
+    What only the fp16 graph has stays in it: the weights, and with them the model's fingerprint, are the same without it.
+    """
     places: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as file:
-        for graph in graphs.values():
+        for form, graph in graphs.items():
             for item in graph.graph.initializer:
                 raw = numpy_helper.to_array(item).tobytes()
-                if len(raw) >= 1024:
+                if len(raw) >= 1024 and (form != HALF or item.name in places):
                     if item.name not in places:
                         file.write(b"\0" * (-file.tell() % 64))
                         places[item.name] = (file.tell(), len(raw))

@@ -44,12 +44,13 @@ def export(
         work.mkdir()
         final.mkdir()
         _tokenizer(ready.tokenizer, final / TOKENIZER)
-        graph = graphs.build(ready.model, kind, work)
+        fused = graphs.build(ready.model, kind, work)
+        graph = graphs.plain_norms(fused)
         plain = work / "plain.onnx"
         onnx.save(graph, plain)
         (final / PLAN).write_text(json.dumps(plan(ready, graph)) + "\n", encoding="utf-8")
         inputs = Reader(final / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
-        forms = compact.write(smoothing.smooth(graph, inputs), final)
+        forms = compact.write(smoothing.smooth(graph, inputs), fused, final)
         dimension = int(ready.model.config.hidden_size) if kind == "bi-encoder" else 1
         manifest = describe(kind, dimension, reading, forms, card)
         artifact = seal(final, manifest)

@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from encoders.artifact import TOKENIZER, Artifact
 from encoders.training.checkpoint import Checkpoint
 from encoders.training.graphs import inputs_of
+from encoders.training.smoothing import inverses
 from mappings.errors import ModelError
 
 PLAN = "torch.json"
@@ -91,15 +92,12 @@ def _take(tensors: Mapping[str, np.ndarray], name: str, transposed: bool, part: 
 def _tensors(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
     """Every weight of an fp32 graph by name: unpacked, and with the smoothing taken out again."""
     stored = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
-    made = {node.output[0]: node for node in graph.graph.node}
     tensors = dict(stored)
     for node in graph.graph.node:
         if node.op_type == "DequantizeLinear":
             axis = next(item.i for item in node.attribute if item.name == "axis")
             scale = np.expand_dims(stored[node.input[1]], 1 - axis)
             tensors[node.output[0]] = stored[node.input[0]].astype(np.float32) * scale
-    for node in graph.graph.node:
-        before = made.get(node.input[0]) if node.input else None
-        if before is not None and before.op_type == "Mul" and before.input[1].endswith(".smoothing"):
-            tensors[node.input[1]] = tensors[node.input[1]] * stored[before.input[1]][:, None]
+    for weight, inverse in inverses(graph).items():
+        tensors[weight] = tensors[weight] * stored[inverse][:, None]
     return tensors

@@ -18,6 +18,7 @@ from encoders.training.graphs import set_nodes
 
 STRENGTH = 0.8
 """The paper's alpha: .5 leaves MiniLM's outliers in place (.991), .7 to .9 are alike (.998 to .9986)."""
+SMOOTHING = ".smoothing"
 PRODUCTS = ("MatMul", "Attention")
 ATTENTIONS = ("Attention", "MultiHeadAttention")
 
@@ -34,13 +35,24 @@ def smooth(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> onnx.ModelProto:
             weight = numpy_helper.to_array(weights[node.input[1]])
             scale = scales(largest[node.input[0]], weight)
             weights[node.input[1]].CopyFrom(numpy_helper.from_array(weight * scale[:, None], node.input[1]))
-            inverse, even = f"{node.output[0]}.smoothing", f"{node.output[0]}.even"
+            inverse, even = f"{node.output[0]}{SMOOTHING}", f"{node.output[0]}.even"
             copy.graph.initializer.append(numpy_helper.from_array(1 / scale, inverse))
             nodes.append(helper.make_node("Mul", [node.input[0], inverse], [even], f"{node.output[0]}.smooth"))
             node.input[0] = even
         nodes.append(node)
     set_nodes(copy, nodes)
     return copy
+
+
+def inverses(model: onnx.ModelProto) -> dict[str, str]:
+    """Weight -> the tensor by which a smoothed graph multiplies the inputs of its product."""
+    made = {name: node for node in model.graph.node for name in node.output}
+    found = {}
+    for node in model.graph.node:
+        before = made.get(node.input[0]) if node.input else None
+        if before is not None and before.op_type == "Mul" and before.input[1].endswith(SMOOTHING):
+            found[node.input[1]] = before.input[1]
+    return found
 
 
 def scales(largest: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ def test_what_waits_runs_together(machine: Machine, start: Callable[[Plan], Batc
 
 
 def test_lingering_lets_a_second_request_join(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=40, linger=1.0))
+    batcher = start(Plan(budget=40, linger=0.3))
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda item: batcher.submit([item], FOREVER).tolist(), [20, 19]))
     assert answers == [[40.0], [38.0]]

@@ -1,11 +1,16 @@
 import logging
+import shutil
+from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
 import onnxruntime as ort
 import pytest
+from tiny import sentences, write_artifact
 
-from encoders.artifact import Artifact
+from encoders.artifact import Artifact, seal
 from encoders.devices import CPU, CUDA, providers, settled
-from encoders.runtime import BiEncoder
+from encoders.runtime import GPU_BATCH_TOKENS, GPU_RUNS, BiEncoder
 from mappings.errors import ModelError
 
 BOTH = ["TensorrtExecutionProvider", CUDA, CPU]
@@ -41,3 +46,55 @@ def test_a_model_refuses_a_gpu_that_is_not_there(bi: Artifact):
     with pytest.raises(ModelError, match="the device 'cuda' is asked for"):
         BiEncoder(bi, device="cuda")
     assert BiEncoder(bi, device="cpu").model.device == "cpu"
+
+
+@pytest.fixture
+def with_half(tmp_path: Path) -> Artifact:
+    """A model with an fp16 form, which here is fp32's graph once more."""
+    bi = write_artifact(tmp_path / "half")
+    forms = dict(bi.forms) | {"fp16": "fp16.onnx"}
+    shutil.copy(bi.folder / "fp32.onnx", bi.folder / "fp16.onnx")
+    return seal(bi.folder, dict(bi.manifest) | {"forms": forms})
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider")
+def test_a_model_that_falls_back_takes_a_form_for_the_processor(with_half: Artifact, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA, CPU])
+    model = BiEncoder(with_half).model
+    assert (model.device, model.budget >= 1) == ("cpu", True)
+    assert model.form in ("fp32", "int8")
+    assert BiEncoder(with_half, form="fp16").form == "fp16"
+    with pytest.raises(ModelError, match="fell back to"):
+        BiEncoder(with_half, device="cuda")
+
+
+def test_on_a_processor_half_precision_is_not_raced(with_half: Artifact):
+    assert with_half.processor_forms == ["fp32", "int8"]
+    assert BiEncoder(with_half).form in ("fp32", "int8")
+
+
+class OnGpu(ort.InferenceSession):
+    """A session that says it runs on a GPU."""
+
+    opened: ClassVar[list] = []
+
+    def __init__(self, path, options, providers, disabled_optimizers):
+        self.opened.append((path, providers, disabled_optimizers))
+        super().__init__(path, options, providers=[CPU])
+
+    def get_providers(self):
+        return [CUDA, CPU]
+
+
+def test_on_a_gpu_the_fp16_form_runs_with_fused_norms(with_half: Artifact, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA, CPU])
+    monkeypatch.setattr(ort, "InferenceSession", OnGpu)
+    encoder = BiEncoder(with_half)
+    model = encoder.model
+    assert (model.form, model.device, model.threads, model.budget) == ("fp16", "cuda", GPU_RUNS, GPU_BATCH_TOKENS)
+    assert OnGpu.opened == [(str(with_half.folder / "fp16.onnx"), [CUDA, CPU], [])]
+    texts = sentences(40)
+    model.budget = 60  # more than one batch, so that two run at once
+    assert np.array_equal(
+        BiEncoder(with_half, form="fp32", device="cpu").encode_passages(texts), encoder.encode_passages(texts)
+    )

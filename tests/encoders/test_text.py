@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import VOCABULARY, word_pieces
 
 from encoders.artifact import Reading
-from encoders.text import Reader, Tokens, batches, fill, pad
+from encoders.text import Reader, Tokens, batches, fill, mask_index, pad
 from mappings.errors import ModelError
 
 CLS, SEP = 1, 2
@@ -135,3 +135,10 @@ def _reader() -> Reader:
             word_pieces().save(str(file))
             _READERS.append(Reader(file, READING))
     return _READERS[0]
+
+
+def test_a_mask_as_lengths_and_starts() -> None:
+    mask = np.array([[1, 1, 1, 1], [1, 1, 0, 0]])
+    assert mask_index(mask, starts=False).tolist() == [4, 2]
+    assert mask_index(mask, starts=True).tolist() == [4, 2, 0, 4, 8, 0, 4, 8]
+    assert mask_index(mask, starts=True).dtype == np.int32

@@ -118,8 +118,8 @@ def test_reranking_decides_and_says_so(medley):
 
 def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
     medley = many(60)
-    parts = with_reranker(medley, Longest(0.1), candidates=20)
-    results = search(query("aspirin", access=EVERYTHING, deadline_ms=1500), parts)
+    parts = with_reranker(medley, Longest(0.05), candidates=20)
+    results = search(query("aspirin", access=EVERYTHING, deadline_ms=800), parts)
     assert 0 < results.reranked.scored < results.reranked.candidates == 20
     assert results.degraded == (f"the reranker passed its deadline: {results.reranked.scored} of 20 reranked",)
     assert len(results.hits) == 10

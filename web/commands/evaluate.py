@@ -110,11 +110,13 @@ def _tuned(report: dict[str, Any]) -> str:
 
 
 BENCHES = ("search", "deadline", "rerank", "encode", "inference")
+ON_GPU = ("gpu",)
 ON_CLUSTER = ("agreement", "fusion", "bulk", "swap")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search import bench_cluster, bench_search, bench_swap
+    from search.bench_gpu import bench_gpu
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
 
@@ -128,14 +130,15 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "rerank": bench_rerank,
         "encode": bench_encode,
         "inference": bench_inference,
+        "gpu": bench_gpu,
     }
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*BENCHES, *ON_CLUSTER, "all"]))
+@click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *ON_CLUSTER, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
-    """Measure speed and memory, or all of it; agreement, fusion and bulk need a cluster (MEDLEY_OPENSEARCH)."""
+    """Measure speed and memory, or all of it but gpu, which needs one; agreement, fusion, bulk and swap need a cluster (MEDLEY_OPENSEARCH)."""
     benches, settings = _benches(), read()
     for chosen in _chosen(name, settings):
         report = benches[chosen](settings)
