@@ -3,6 +3,7 @@
 from setuptools import find_packages, setup
 
 SERVING = [
+    "celery>=5.6,<6",
     "click>=8.1,<9",
     "flask>=3.1,<4",
     "gunicorn>=23,<27",
@@ -15,6 +16,7 @@ SERVING = [
     "pyahocorasick>=2.1,<3",
     "pydantic>=2.10,<3",
     "PyStemmer>=2.2,<3",
+    "redis>=5.2,<8",
     "rich>=13.9,<16",
     "rispy>=0.9,<1",
     "tantivy>=0.27,<0.28",

@@ -42,6 +42,14 @@ class Settings:
         None, "certificate of the authority that signed the cluster's own; empty: those that the system trusts"
     )
     opensearch_prefix: str = _setting("medley", "beginning of the name of every index on the cluster")
+    redis: str = _setting(
+        "",
+        "address of the Redis that carries the queue, as redis://host:6379/0; empty: no queue, `medley ingest` indexes",
+    )
+    redis_password_file: Path | None = _setting(None, "file that holds the password of that Redis")
+    backlog: int = _setting(
+        100_000, "changes that may wait to be indexed before the gateway takes no more of them for a while"
+    )
     encoder: str = _setting(
         "", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model"
     )

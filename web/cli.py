@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "search": ("search", "Search a collection."),
     "serve": ("serve", "Serve the search page and the HTTP API."),
     "inference": ("inference", "Serve models over HTTP, for every other process."),
+    "worker": ("worker", "Work on the queue: index, read files, sweep up what was lost."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
     "models": ("models", "List the models and what they are."),

@@ -50,3 +50,12 @@ def make_app(url: str) -> Celery:
         worker_proc_alive_timeout=120.0,
     )
     return app
+
+
+def app_of(url: str) -> Celery:
+    """The application of a worker: with its tasks."""
+    app = make_app(url)
+    app.conf.include = ["workers.tasks"]
+    app.set_current()
+    app.set_default()
+    return app

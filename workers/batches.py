@@ -52,11 +52,12 @@ Writers = Callable[[], AbstractContextManager[IndexWriter]]
 
 @dataclass(slots=True)
 class Work:
-    """What was done so far, for the figures of a worker; `encoding` in seconds."""
+    """What was done so far, for the figures of a worker; `encoding` in seconds; `tokens`, of encoders that count them."""
 
     documents: int = 0
     failed: int = 0
     texts: int = 0
+    tokens: int = 0
     encoding: float = 0.0
 
 

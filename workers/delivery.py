@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mappings.documents import Document
@@ -15,8 +15,8 @@ from workers.queue import Queue
 class Delivery:
     """One delivery to one collection. What `take` returned is safe, whatever happens afterwards."""
 
-    def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None) -> None:
-        self._store, self._collection, self._queue = store, collection, queue
+    def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None, request: str = "") -> None:
+        self._store, self._collection, self._queue, self._request = store, collection, queue, request
         # The collection stands in a job's name, as whoever asks for the job knows nothing else of it.
         self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
         store.keep_job(self.job)
@@ -27,18 +27,20 @@ class Delivery:
         documents = [isinstance(change, Document) for change in changes]
         kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
         self._count(
-            accepted=len(kept),
-            unchanged=sum(not item.changed for item in kept),
-            stale=sum(item.stale for item in done),
-            deleted=sum(item.changed for item, is_document in zip(done, documents, strict=True) if not is_document),
+            {
+                "accepted": len(kept),
+                "unchanged": sum(not item.changed for item in kept),
+                "stale": sum(item.stale for item in done),
+                "deleted": sum(item.changed for item, put in zip(done, documents, strict=True) if not put),
+            }
         )
         if self._queue is not None:
-            self._queue.announce(self._collection, [item.id for item in done if item.changed])
+            self._queue.announce(self._collection, [item.id for item in done if item.changed], self._request)
         return done
 
     def reject(self, count: int) -> None:
         """Count records that were not taken."""
-        self._count(rejected=count)
+        self._count({"rejected": count})
 
     def finish(self) -> Job:
         """Write down that nothing more comes."""
@@ -52,6 +54,6 @@ class Delivery:
         names = ("accepted", "unchanged", "stale", "deleted", "rejected")
         return {name: getattr(self.job, name) for name in names}
 
-    def _count(self, **more: int) -> None:
+    def _count(self, more: Mapping[str, int]) -> None:
         self.job = replace(self.job, **{name: getattr(self.job, name) + count for name, count in more.items()})
         self._store.keep_job(self.job)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -17,12 +18,25 @@ from mappings.documents import Passage
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.protocols import Encoder, Engine, IndexMeta, Vectors
 from search.storage import DocumentStore, State
-from workers.batches import Known, Outcome, Progress, Target, drain
+from workers.batches import Known, Outcome, Progress, Target, Work, drain
 
-__all__ = ["Engine", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
+__all__ = ["Engine", "Options", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
 
 Find = Callable[[str], Encoder | None]
 """Fingerprint -> the encoder that has it, if there is one here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to ingest: who is told, how many seconds to wait for the writer, what finds an index's own encoders."""
+
+    progress: Progress | None = None
+    wait: float = 0.0
+    find: Find | None = None
+    work: Work | None = None
+
+
+DEFAULT: Final = Options()
 
 _ROUNDS: Final = 10
 _HANDOVER_SECONDS: Final = 60.0
@@ -37,28 +51,28 @@ def ingest(
     encoders: Mapping[str, Encoder],
     collection: Collection,
     ids: Iterable[str] | None = None,
-    progress: Progress | None = None,
-    wait: float = 0.0,
-    find: Find | None = None,
+    options: Options = DEFAULT,
 ) -> Iterator[Outcome]:
     """Index everything pending in the published index, or only `ids`; the first index is made and published.
 
-    A new index is filled by `encoders`. One that was built by others goes on with its own, when `find` knows them: so
-    documents keep arriving while a rebuild moves the collection to another model, and after it.
+    A new index is filled by `encoders`. One that was built by others goes on with its own, when `options.find` knows
+    them: so documents keep arriving while a rebuild moves the collection to another model, and after it.
 
-    Raises `Conflict` when another process still writes after `wait` seconds, `ModelError` when the index was built
+    Raises `Conflict` when another process still writes after `options.wait` seconds, `ModelError` when the index was built
     by other encoders or another analysis, `Unavailable` when the disk is full; nothing accepted is lost then.
     """
     wanted = None if ids is None else frozenset(ids)
     meta: IndexMeta | None = None
+    wait = options.wait
     while meta is None or engine.published(collection.name) != meta.index:
         # A rebuild may publish another index while this one is filled: what came in meanwhile is due there too.
         wait = wait if meta is None else max(wait, _HANDOVER_SECONDS)
         meta = _published(engine, encoders, collection)
-        encoders = _own(meta, encoders, find)
+        encoders = _own(meta, encoders, options.find)
         check_index(meta, encoders)
         writers = partial(engine.writer, meta.index, wait)
-        yield from drain(Target(store, writers, meta.index, encoders, collection, meta.windows), wanted, progress)
+        target = Target(store, writers, meta.index, encoders, collection, meta.windows, work=options.work or Work())
+        yield from drain(target, wanted, options.progress)
     if wanted is None and engine.dead(meta.index) > max(_COMPACT_ABOVE, engine.meta(meta.index).rows):
         # Most of what a vector search reads was replaced or deleted since; no encoder is needed to leave it out.
         for _ in rebuild(store, engine, encoders, collection):

@@ -13,11 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import orjson
 import redis
 
-from mappings.errors import Unavailable
+from mappings.errors import InvalidInput, Unavailable
+from search.engines.opened import secret
+from search.settings import Settings
 from workers.app import ENCODE, INDEX_TASK, PREFIX, make_app
 
 SLICE: Final = 512
@@ -63,27 +66,26 @@ class Queue:
         self._app = make_app(url)
         self._note = self._redis.register_script(_NOTE)
 
-    def announce(self, target: str, ids: Sequence[str]) -> bool:
+    def announce(self, target: str, ids: Sequence[str], request: str = "") -> bool:
         """Ask for these documents to be indexed, as far as they are not asked for yet; false when Redis is not there.
 
-        Nothing is lost then: they wait in the store, and the sweeper finds them.
+        Nothing is lost then: they wait in the store, and the sweeper finds them. `request` names who asked, in the log.
         """
         with suppress(Unavailable):
             for start in range(0, len(ids), SLICE):
-                self._announce(target, list(dict.fromkeys(ids[start : start + SLICE])))
+                self._announce(target, list(dict.fromkeys(ids[start : start + SLICE])), request)
             return True
         return False
 
-    def _announce(self, target: str, ids: Sequence[str]) -> None:
+    def _announce(self, target: str, ids: Sequence[str], request: str) -> None:
         fresh = self._call(lambda: self._note(keys=[_queued(target)], args=[time.time(), *ids]))
         if fresh:
-            self.send(target, fresh)
+            self.send(target, fresh, request)
 
-    def send(self, target: str, ids: Sequence[str]) -> None:
+    def send(self, target: str, ids: Sequence[str], request: str = "") -> None:
         """A message for these ids."""
-        self._call(
-            lambda: self._app.send_task(INDEX_TASK, (target, list(ids)), queue=ENCODE, headers={"sent": time.time()})
-        )
+        headers = {"sent": time.time(), "asked": request}
+        self._call(lambda: self._app.send_task(INDEX_TASK, (target, list(ids)), queue=ENCODE, headers=headers))
 
     def order(self, task: str, *arguments: Any, queue: str) -> None:
         """A message for another task."""
@@ -204,9 +206,32 @@ def _place(url: str) -> str:
     return url.rpartition("@")[2].removeprefix("redis://").removeprefix("rediss://")
 
 
-def open_queue(url: str) -> Queue | None:
-    """The queue of the settings; None where there is none."""
-    return Queue(url) if url else None
+def open_queue(settings: Settings) -> Queue | None:
+    """The queue of the settings; None where there is none. Raises `InvalidInput` for an address that is none of Redis."""
+    return Queue(address(settings)) if settings.redis else None
+
+
+def require_queue(settings: Settings) -> Queue:
+    """The queue of the settings. Raises `InvalidInput` where there is none."""
+    return Queue(address(settings))
+
+
+def address(settings: Settings) -> str:
+    """Where Redis is, with its password. Raises `InvalidInput`."""
+    url = settings.redis
+    if not url:
+        raise InvalidInput(
+            "there is no queue: name a Redis in MEDLEY_REDIS, as redis://127.0.0.1:6379/0", field="MEDLEY_REDIS"
+        )
+    if not url.startswith(("redis://", "rediss://")):
+        raise InvalidInput(
+            f"MEDLEY_REDIS takes an address as redis://127.0.0.1:6379/0, not {_place(url)!r}", field="MEDLEY_REDIS"
+        )
+    password = secret(settings.redis_password_file, "MEDLEY_REDIS_PASSWORD_FILE")
+    if not password:
+        return url
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://:{quote(password, safe='')}@{rest.rpartition('@')[2]}"
 
 
 def slices(ids: Iterable[str], size: int) -> list[list[str]]:

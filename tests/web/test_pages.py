@@ -7,7 +7,7 @@ import pytest
 from portal_home import settings_of
 
 from search.explain import explain
-from search.fusion import Fused, Part
+from search.fusion import Fused, Given
 from search.rerank import Ranked
 from search.settings import Settings
 from web import create_app, tokens
@@ -369,7 +369,17 @@ def test_a_login_leads_nowhere_else(client, app, address):
 
 
 def test_an_explanation_is_a_sum():
-    fused = Fused("d@1#0", "d", 0.75, {"bm25": Part(2, 10.0, 0.5, 0.5), "dense": Part(1, 0.9, 1.0, 0.5)})
+    fused = Fused(
+        "d@1#0",
+        "d",
+        0.75,
+        Given(
+            {
+                "bm25": (("a@1#0", "d@1#0"), (20.0, 10.0), (1.0, 0.5), 0.5),
+                "dense": (("d@1#0",), (0.9,), (1.0,), 0.5),
+            }
+        ),
+    )
     shown = table(explain(Ranked(fused, 0.84, cross=2.5, normalised=0.9, weight=0.6), ["fever"]))
     assert list(shown.rows) == [
         Row("Words (BM25)", "2", "10.000", "0.500", "0.500", "0.250"),
@@ -382,7 +392,7 @@ def test_an_explanation_is_a_sum():
 
 
 def test_below_what_was_reranked_is_said():
-    fused = Fused("d@1#0", "d", 0.5, {"bm25": Part(1, 3.0, 1.0, 0.5)})
+    fused = Fused("d@1#0", "d", 0.5, Given({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)}))
     rows = table(explain(Ranked(fused, -0.5), [])).rows
     assert [(row.name, row.share) for row in rows[1:]] == [
         ("Fused", "0.500"),

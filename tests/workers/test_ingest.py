@@ -15,7 +15,7 @@ from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
 from workers import batches
 from workers import ingest as module
-from workers.ingest import Outcome, ingest, rebuild, verify
+from workers.ingest import Options, Outcome, ingest, rebuild, verify
 
 
 def test_documents_are_indexed_and_found(world):
@@ -146,7 +146,7 @@ def test_progress_is_told(world, monkeypatch):
     monkeypatch.setattr(batches, "BATCH", 2)
     world.put(*(note(f"n{number}") for number in range(5)))
     told: list[tuple[int, int]] = []
-    world.ingest(progress=lambda done, total: told.append((done, total)))
+    world.ingest(options=Options(progress=lambda done, total: told.append((done, total))))
     assert told == [(2, 5), (4, 5), (5, 5)]
 
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
     """Index all that waits in a collection; its first index is made when there is none."""
-    from workers.ingest import ingest
+    from workers.ingest import Options, ingest
 
     collection = medley.collection(name)
     encoders = medley.encoders(collection)
-    return ingest(medley.store(name), medley.engine, encoders, collection, wait=wait, find=medley.encoder_of)
+    options = Options(wait=wait, find=medley.encoder_of)
+    return ingest(medley.store(name), medley.engine, encoders, collection, options=options)
 
 
 def fill_quietly(medley: Medley, name: str) -> None:

@@ -1,0 +1,165 @@
+"""What a worker does: index documents that were announced, read files, and sweep up what was lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from mappings.documents import Deletion, Document, Rejection
+from mappings.errors import MedleyError, NotFound
+from search import settings
+from search.bootstrap import Medley
+from search.storage import State, StateRecord
+from workers.batches import Work
+from workers.delivery import Delivery
+from workers.ingest import Options, ingest
+from workers.queue import TAKEN_SECONDS, Queue, require_queue, slices
+
+PARTS: Final = 8
+"""In how many parts the ids of a task go on after their worker died over them: three deaths lead to one document of 512."""
+
+DEATHS: Final = 2
+"""A document that was alone in a task when its worker died so often is a failure of its own."""
+
+SWEPT: Final = 20_000
+_RENEW_SECONDS: Final = TAKEN_SECONDS / 4
+_LOCK_SECONDS: Final = 60.0
+_READ: Final = 500
+
+_log = logging.getLogger("medley.worker")
+
+
+class Duty:
+    """A worker's work over one open Medley and the queue."""
+
+    def __init__(self, medley: Medley, queue: Queue, name: str = "worker") -> None:
+        self.medley, self.queue, self.name = medley, queue, name
+        self.work = Work()
+        self._since = time.monotonic()
+
+    def index(self, target: str, ids: Sequence[str], task: str) -> None:
+        """Index `ids` of a collection in its published index. Raises `Unavailable` when a part of the house is down.
+
+        A task that begins for a second time is one whose worker died: its ids go on apart, until the one that kills
+        workers stands alone, and is recorded as failed.
+        """
+        starts = self.queue.starts(task)
+        if starts > 1 and len(ids) > 1:
+            _log.warning("task %s: its worker died; its %d documents go on in %d parts", task, len(ids), PARTS)
+            for part in slices(ids, -(-len(ids) // PARTS)):
+                self.queue.send(target, part)
+        elif starts > DEATHS:
+            self._give_up(target, ids[0], starts - 1)
+        else:
+            with self._at(target, ids):
+                self._index(target, ids)
+        self.queue.ended(task)
+
+    def _index(self, target: str, ids: Sequence[str]) -> None:
+        medley, collection = self.medley, self.medley.collection(target)
+        started, failed = time.perf_counter(), 0
+        encoders = medley.encoders(collection)
+        options = Options(wait=_LOCK_SECONDS, find=medley.encoder_of, work=self.work)
+        outcomes = ingest(medley.store(target), medley.engine, encoders, collection, ids, options)
+        count = 0
+        for outcome in outcomes:
+            count += 1
+            failed += bool(outcome.cause)
+            if outcome.cause:
+                _log.warning("%s: %s version %d failed: %s", target, outcome.id, outcome.version, outcome.cause)
+        seconds = time.perf_counter() - started
+        _log.info("%s: %d of %d documents settled in %.2f s, %d failed", target, count, len(ids), seconds, failed)
+        self._report()
+
+    def _give_up(self, target: str, identifier: str, deaths: int) -> None:
+        """Record a document that kills workers as failed; it goes back to the queue by `medley retry`, or when it changes."""
+        store, index = self.medley.store(target), self.medley.engine.resolve(target).index
+        pending = store.pending(index, 1, [identifier])
+        cause = f"a worker died {deaths} times while it was at this document alone"
+        store.settle(index, [StateRecord(name, version, State.FAILED, cause=cause) for name, version in pending])
+        self.queue.let_go(target, [identifier])
+        _log.error("%s: %s failed: %s", target, identifier, cause)
+
+    @contextmanager
+    def _at(self, target: str, ids: Sequence[str]) -> Iterator[None]:
+        """Note that we are at these documents, as long as we live."""
+        self.queue.take(target, ids)
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(_RENEW_SECONDS):
+                with suppress(MedleyError):
+                    self.queue.renew(target, ids)
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            with suppress(MedleyError):  # then the notes run out by themselves
+                self.queue.let_go(target, ids)
+
+    def parse(self, collection: str, path: str, format_name: str) -> None:
+        """Read a file or folder into the store. Raises `InvalidInput` for one that can't be read."""
+        from mappings.formats.registry import read
+
+        delivery = Delivery(self.medley.store(collection), collection, self.queue)
+        records = read(Path(path), format_name, self.medley.collection(collection))
+        while batch := list(islice(records, _READ)):
+            delivery.take([item for item in batch if isinstance(item, Document | Deletion)])
+            rejected = [item for item in batch if isinstance(item, Rejection)]
+            delivery.reject(len(rejected))
+            for item in rejected:
+                _log.warning("%s: rejected %s, %s: %s", collection, item.source, item.position, item.reason)
+        job = delivery.finish()
+        _log.info("%s: job %s: %s", collection, job.id, delivery.counts)
+
+    def sweep(self) -> int:
+        """Announce every document that waits, and that neither a message nor a living worker is at; how many."""
+        return sum(self._sweep(name) for name in self.medley.names())
+
+    def _sweep(self, collection: str) -> int:
+        store = self.medley.store(collection)
+        try:
+            index = self.medley.engine.resolve(collection).index
+        except NotFound:
+            index = ""  # nothing was indexed yet: all is waiting
+        waiting = [name for name, _ in store.pending(index, SWEPT)]
+        lost = self.queue.lost(collection, waiting) if waiting else []
+        if lost:
+            _log.info("%s: %d documents wait and are in nobody's hands: announced again", collection, len(lost))
+            self.queue.announce(collection, lost)
+        return len(lost)
+
+    def _report(self) -> None:
+        """Show what this process did; the figures are those since it began."""
+        with suppress(MedleyError):
+            self.queue.report(
+                self.name,
+                {
+                    "documents": self.work.documents,
+                    "failed": self.work.failed,
+                    "texts": self.work.texts,
+                    "tokens": self.work.tokens,
+                    "encoding_seconds": self.work.encoding,
+                    "seconds": time.monotonic() - self._since,
+                },
+            )
+
+
+@cache
+def at_work() -> Duty:
+    """This process's duty; made when its first task comes, so after the fork, and with it the models."""
+    read = settings.read()
+    return Duty(Medley.open(read, patient=True), require_queue(read), f"{socket.gethostname()}-{os.getpid()}")
