@@ -242,12 +242,18 @@ def _entry(stored: StoredDocument, document: Document, collection: Collection) -
 
 def _encoded(batch: Batch, target: Target) -> Batch:
     """The batch with vectors, encoded together: a large batch sorts by length and wastes little."""
-    started = time.perf_counter()
+    started, before = time.perf_counter(), _tokens(target)
     try:
         done = _apart(batch.entries, lambda entries: Batch(entries=_with_vectors(target, entries)))
     finally:
         target.work.encoding += time.perf_counter() - started
+        target.work.tokens += _tokens(target) - before
     return Batch(buried=batch.buried, failed=batch.failed) + done
+
+
+def _tokens(target: Target) -> int:
+    """What those encoders that count their tokens have read so far."""
+    return sum(int(getattr(encoder, "tokens_run", 0)) for encoder in target.encoders.values())
 
 
 def _with_vectors(target: Target, entries: Sequence[IndexEntry]) -> tuple[IndexEntry, ...]:
