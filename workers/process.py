@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from celery.signals import worker_process_init
 from celery.utils.nodenames import default_nodename
+from kombu.exceptions import OperationalError
 
 from mappings.errors import InvalidInput
 from search.settings import Settings
@@ -22,6 +23,7 @@ from workers.queue import address
 REQUEST: Final[ContextVar[str]] = ContextVar("request", default="-")
 """The id of the request that a task's documents came with."""
 
+_PING_SECONDS: Final = 5.0
 _SWITCH_SECONDS: Final = 0.0005
 _FORM: Final = "%(asctime)s %(levelname)s %(process)d request %(request)s: %(message)s"
 
@@ -50,6 +52,15 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
         )
         worker.start()
         return int(worker.exitcode or 0)
+
+
+def answers(settings: Settings) -> bool:
+    """Whether the worker of this machine answers. Raises `InvalidInput` where no queue is set."""
+    app = app_of(address(settings))
+    try:
+        return bool(app.control.ping([default_nodename(None)], timeout=_PING_SECONDS))
+    except (OSError, OperationalError):
+        return False
 
 
 def log_to_stderr() -> None:
