@@ -109,7 +109,7 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "encode", "inference", "words")
+BENCHES = ("search", "deadline", "rerank", "encode", "inference", "words", "intake")
 ON_GPU = ("gpu",)
 ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
@@ -120,6 +120,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
     from workers.bench_ingest import bench_ingest, bench_words
+    from workers.bench_intake import bench_intake
 
     return {
         "search": lambda settings: bench_search.search(settings, fill_quietly),
@@ -132,6 +133,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "encode": bench_encode,
         "inference": bench_inference,
         "words": bench_words,
+        "intake": bench_intake,
         "ingest": bench_ingest,
         "gpu": bench_gpu,
     }
