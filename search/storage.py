@@ -73,7 +73,8 @@ class StoreCounts:
 class Job:
     """One delivery of changes and what became of its records; moments in seconds since 1970.
 
-    `finished` is 0 while records still come, and for ever where the sender broke off: what was accepted stays.
+    `finished` is 0 while records still come, and for ever where whoever took them was killed: what was accepted stays.
+    `broken`: it ended before the sender said all, such as by a connection that was cut.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Job:
     stale: int = 0
     deleted: int = 0
     rejected: int = 0
+    broken: bool = False
 
 
 class DocumentStore(Protocol):
@@ -117,8 +119,8 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
-        """The records in one state, such as the dead-letter list."""
+    def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
+        """The records in one state, such as the dead-letter list; those whose newest version came with `job` alone."""
         ...
 
     def retry(self, index: str) -> int:
