@@ -139,9 +139,9 @@ def test_another_address_without_tokens_is_refused(medley):
 
 @pytest.mark.slow
 def test_tokens_are_made_listed_and_revoked(medley):
-    text = medley("tokens", "add", "alice", "--label", "clinical").stdout.strip()
+    text = medley("tokens", "add", "alice", "--label", "clinical", "--write", "notes").stdout.strip()
     (known,) = json.loads(medley("tokens", "list", "--json").stdout)["tokens"]
-    assert (known["user"], known["labels"]) == ("alice", ["clinical"])
+    assert (known["user"], known["labels"], known["writes"]) == ("alice", ["clinical"], ["notes"])
     assert text.split("_")[1] == known["id"]
     assert medley("tokens", "revoke", known["id"]).returncode == 0
     assert json.loads(medley("tokens", "list", "--json").stdout) == {"tokens": []}
