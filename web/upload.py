@@ -91,7 +91,7 @@ def unpacked(body: Iterator[bytes], declared: bool) -> Iterator[bytes]:
     """The body, unpacked when it was `declared` to be gzip or begins as one. Raises `BrokenOff` for a damaged one."""
     first = next(body, b"")
     whole = chain([first], body)
-    return _unzipped(whole) if declared or first.startswith(_GZIP) else whole
+    yield from _unzipped(whole) if declared or first.startswith(_GZIP) else whole
 
 
 def _unzipped(body: Iterable[bytes]) -> Iterator[bytes]:

@@ -67,9 +67,7 @@ def test_only_the_most_frequent_causes_are_named(client, app):
 
     names = [f"d{number:02}" for number in range(30)]
     store.put([abstract(name, "A title", "public", 2020, "Heart", "Text.") for name in names])
-    store.settle(
-        index, [StateRecord(name, 1, State.FAILED, cause=f"cause {min(int(name[1:]), 15)}") for name in names]
-    )
+    store.settle(index, [StateRecord(name, 1, State.FAILED, cause=f"cause {min(int(name[1:]), 15)}") for name in names])
     found = shown(client, "medley_failed_documents{")
     assert len(found) == gauges.CAUSES
     assert max(found, key=found.get) == 'medley_failed_documents{cause="cause 15",collection="abstracts"}'
