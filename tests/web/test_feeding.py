@@ -13,7 +13,7 @@ from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.settings import Settings
 from search.storage import State, StateRecord
-from web import create_app, upload
+from web import create_app, upload, wire_feeding
 from web.commands.filling import fill_quietly
 
 NDJSON = "application/x-ndjson"
@@ -38,6 +38,9 @@ def outcomes(answer):
     assert (answer.status_code, answer.mimetype) == (200, NDJSON)
     assert answer.content_length == len(answer.data)
     *records, total = [json.loads(line) for line in answer.data.splitlines()]
+    for record in records:
+        wire_feeding.Outcome.model_validate(record)
+    wire_feeding.FeedAnswer.model_validate(total)
     return records, {name: value for name, value in total.items() if name != "job"}
 
 
@@ -337,6 +340,7 @@ def test_what_can_not_be_written_down_is_not_taken(client, home, store):
 def test_a_document_is_deleted_by_its_id(client, store, logged):
     answer = client.delete("/v1/documents/pm/1?collection=abstracts")
     job = answer.json["job"]
+    wire_feeding.DeletionAnswer.model_validate(answer.json)
     assert answer.json == {"id": "pm/1", "status": "deleted", "version": 2, "job": job, "queued": False}
     assert job.startswith("abstracts.")
     assert store.latest(["pm/1"])["pm/1"].document is None
@@ -403,6 +407,7 @@ def test_a_job_says_how_far_its_documents_are(client, app, store):
     index = medley.engine.resolve("abstracts").index
     store.settle(index, [StateRecord("b", 1, State.FAILED, cause="no words")])
     shown = client.get(f"/v1/jobs/{job}").json
+    wire_feeding.JobAnswer.model_validate(shown)
     moments = {name: shown.pop(name) for name in ("started", "finished")}
     assert [datetime.fromisoformat(moment).tzinfo for moment in moments.values()] == [UTC, UTC]
     assert shown == {

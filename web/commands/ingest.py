@@ -143,9 +143,11 @@ def delete(ids: tuple[str, ...], collection: str, as_json: bool) -> None:
 @click.option("--collection", "-c", required=True)
 @json_option
 def retry(collection: str, as_json: bool) -> None:
-    """Index again what failed."""
+    """Index again what failed, and what waits."""
+    from web.backlog import published
+
     medley = open_medley(patient=True)
-    again = medley.store(collection).retry(medley.engine.resolve(collection).index)
+    again = medley.store(collection).retry(published(medley, collection))
     report = {"collection": collection, "retried": again, **index_all(medley, collection)}
     show(report, as_json, lambda: f"{again} tried again, {report['indexed']} indexed, {report['failed']} failed")
     if report["failed"]:
