@@ -53,3 +53,9 @@ def logged(home):
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     return read
+
+
+@pytest.fixture
+def store(app):
+    """The store of the abstracts."""
+    return app.extensions["medley"].medley.store("abstracts")
