@@ -13,7 +13,7 @@ from mappings.errors import InvalidInput, NotFound
 
 FieldType = Literal["keyword", "number", "date"]
 Granularity = Literal["document", "section", "passage"]
-RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels", "source_version"])
+RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels", "source_version", "deleted"])
 """Keys of a record that no field may be called."""
 
 _FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")

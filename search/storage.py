@@ -73,8 +73,8 @@ class StoreCounts:
 class Job:
     """One delivery of changes and what became of its records, or one rebuild; moments in seconds since 1970.
 
-    `finished` is 0 while records still come, and for ever where the sender broke off: what was accepted stays. `cause` is
-    why a rebuild was given up.
+    `finished` is 0 while records still come, and for ever where whoever took them was killed: what was accepted stays.
+    `broken`: it ended before the sender said all, such as by a connection that was cut. `cause` is why a rebuild was given up.
     """
 
     id: str
@@ -85,6 +85,7 @@ class Job:
     stale: int = 0
     deleted: int = 0
     rejected: int = 0
+    broken: bool = False
     cause: str = ""
 
 
@@ -119,8 +120,8 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
-        """The records in one state, such as the dead-letter list."""
+    def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
+        """The records in one state, such as the dead-letter list; those whose newest version came with `job` alone."""
         ...
 
     def retry(self, index: str) -> int:

@@ -9,9 +9,11 @@ from flask.wrappers import Response
 
 from search.bootstrap import Medley
 from search.settings import Settings, read
-from web import api, auth, errors, operations, pages
+from web import api, auth, errors, feeding, operations, pages
 from web.access_log import FILE, AccessLog
+from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
+from workers.queue import open_queue
 
 MAX_BODY_BYTES: Final = 2_000_000
 """Enough for a batch of 50 searches of the longest text in any script."""
@@ -45,13 +47,15 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's own provider has it, its base class doesn't
     app.url_map.merge_slashes = False  # a document's id may hold two slashes in a row
-    app.extensions[EXTENSION] = Portal(medley, AccessLog(medley.settings.home / FILE))
+    log = AccessLog(medley.settings.home / FILE)
+    app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings))
     auth.set_up_sessions(app, medley.settings.home)
     app.jinja_env.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     errors.register(app)
     operations.register(app)
     app.register_blueprint(api.blueprint)
+    app.register_blueprint(feeding.blueprint)
     app.register_blueprint(pages.blueprint)
     app.after_request(finish)
     return app

@@ -18,7 +18,7 @@ from flask.sessions import SecureCookieSessionInterface
 from mappings.documents import EVERY_LABEL, Access
 from mappings.errors import Forbidden, InvalidInput, Unauthorized
 from web import tokens
-from web.context import portal
+from web.context import caller, portal
 from web.private import kept_secret
 
 LOCAL: Final = Access("local", frozenset({EVERY_LABEL}))
@@ -35,10 +35,15 @@ class ExpiredForm(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and the id of the token they showed; `None` is this machine's own user."""
+    """Who asks, the id of the token they showed (`None` is this machine's own user), and where they may write."""
 
     access: Access
     token: str | None
+    writes: frozenset[str] = frozenset()
+
+    def may_write(self, collection: str) -> bool:
+        """Whether they may put documents into a collection and delete them there, whatever their labels are."""
+        return not self.writes.isdisjoint({collection, tokens.EVERY_COLLECTION})
 
 
 class SecureWhenHttps(SecureCookieSessionInterface):
@@ -99,7 +104,7 @@ def require_caller() -> None:
         g.caller = _by_session(tokens.listed(home))
     else:
         _check_local()
-        g.caller = Caller(LOCAL, None)
+        g.caller = Caller(LOCAL, None, frozenset({tokens.EVERY_COLLECTION}))
 
 
 def require_program(home: Path) -> None:
@@ -112,12 +117,22 @@ def require_program(home: Path) -> None:
         _check_local()
 
 
+def check_writer(collection: str) -> None:
+    """Raise `Forbidden` unless the caller may write into `collection`, whether there is one of this name or not."""
+    if not caller().may_write(collection):
+        raise Forbidden(
+            f"this token may not write into {collection[:80]!r}: a token that may is made with "
+            "`medley tokens add USER --label LABEL --write COLLECTION`",
+            field="collection",
+        )
+
+
 def _by_header(known: Sequence[tokens.Token]) -> Caller:
     scheme, _, text = request.headers["Authorization"].partition(" ")
     token = tokens.verified(known, text) if scheme.lower() == "bearer" else None
     if token is None:
         raise Unauthorized("the token is not valid: send 'Authorization: Bearer' and a token of `medley tokens add`")
-    return Caller(token.access, token.id)
+    return Caller(token.access, token.id, token.writes)
 
 
 def _by_session(known: Sequence[tokens.Token]) -> Caller:
@@ -126,7 +141,7 @@ def _by_session(known: Sequence[tokens.Token]) -> Caller:
         raise Unauthorized("a token is needed: send 'Authorization: Bearer' and a token of `medley tokens add`")
     if request.method not in SAFE_METHODS and request.path.startswith("/v1/"):
         raise Unauthorized("a session may only read here: send the token as 'Authorization: Bearer'")
-    return Caller(token.access, token.id)
+    return Caller(token.access, token.id, token.writes)
 
 
 def _check_local() -> None:
@@ -151,7 +166,7 @@ def caller_of(text: str) -> Caller:
     token = tokens.verified(tokens.listed(portal().home), text)
     if token is None:
         raise Unauthorized("this token is not valid", field="token")
-    return Caller(token.access, token.id)
+    return Caller(token.access, token.id, token.writes)
 
 
 def open_session(caller: Caller) -> None:

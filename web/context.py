@@ -16,6 +16,8 @@ from web.access_log import AccessLog
 if TYPE_CHECKING:
     from search.bootstrap import Medley
     from web.auth import Caller
+    from web.backlog import Backlog
+    from workers.queue import Queue
 
 EXTENSION = "medley"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
@@ -27,6 +29,8 @@ class Portal:
 
     medley: Medley
     log: AccessLog
+    backlog: Backlog
+    queue: Queue | None
 
     @property
     def home(self) -> Path:

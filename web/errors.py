@@ -10,6 +10,7 @@ from flask.wrappers import Response
 from werkzeug.exceptions import HTTPException
 
 from mappings.errors import MedleyError, Unauthorized
+from web.backlog import Overloaded
 from web.context import request_id
 
 CODES: Final = {
@@ -22,6 +23,7 @@ CODES: Final = {
     413: "too_large",
     414: "too_large",
     415: "unsupported_media_type",
+    429: "overloaded",
     500: "internal",
     503: "unavailable",
 }
@@ -60,6 +62,8 @@ def known(error: MedleyError) -> Response:
     response = answer(error.status, error.code, error.message, error.field)
     if error.status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = 'Bearer realm="medley"'
+    if isinstance(error, Overloaded):
+        response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 

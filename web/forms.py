@@ -80,6 +80,27 @@ class DocumentForm(BaseModel):
     format: Literal["json", "ris", "bibtex", "csv"] = "json"
 
 
+class FeedForm(BaseModel):
+    """Which collection documents are put into."""
+
+    model_config = ConfigDict(extra="forbid", title="FeedParameters")
+
+    collection: str
+
+
+class DeletionForm(BaseModel):
+    """Which collection a document is deleted in, and how new its source says that this is."""
+
+    model_config = ConfigDict(extra="forbid", title="DeletionParameters")
+
+    collection: str
+    source_version: str | None = Field(
+        None,
+        max_length=64,
+        description="a whole number, or a time stamp with its zone; a document of a newer one stays",
+    )
+
+
 _LISTS: Final = {"with": "having", "without": "lacking", "facets": "facets"}
 PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.model_fields.items() if name != "filters")
 
@@ -146,6 +167,16 @@ def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
     value = {name: _single(name, texts) for name, texts in parameters.lists()}
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
+
+
+def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
+    """The parameters of documents that come in. Raises `InvalidInput`."""
+    return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+
+
+def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
+    """The parameters of a deletion. Raises `InvalidInput`."""
+    return validated(DeletionForm, {name: _single(name, texts) for name, texts in parameters.lists()})
 
 
 def check_format(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from web import forms, wire
+from web import forms, openapi_feeding, wire
 from web.errors import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
@@ -19,17 +19,21 @@ _ANSWERED: Final = (
     wire.DocumentAnswer,
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
+    *openapi_feeding.ANSWERED,
 )
 _MEANINGS: Final = {
     400: "what was sent is wrong; `field` names where",
     401: "no token, or one that is not valid",
     403: "the caller is known and may not do this, as with another caller's cursor",
     404: "there is no such thing that the caller may see",
+    409: "the state is not the one that is needed, as with a deletion older than the document",
     413: "the body is too large",
-    415: "the body is not JSON",
+    415: "the body is of a type that this address does not read",
+    429: "so much waits to be indexed that no more is taken; `Retry-After` says when to come again",
     500: "a fault of the server; its log has the details under the request's id",
     503: "a part that the answer needs is down, or the access log can't be written",
 }
+_ALWAYS: Final = frozenset({400, 401, 403, 404, 500, 503})
 _FILTERS: Final = (
     "Filters are parameters of their own, `filter.<field>`: a value, repeated for several, or for numbers and dates a "
     "range such as `2015..2020`, `2015..` or `..2020`. Lists take commas or are repeated."
@@ -81,6 +85,7 @@ def _paths() -> dict[str, Any]:
         "/v1/search/batch": {
             "post": _operation("search_batch", "Several searches at once", wire.BatchAnswer, body=forms.BatchForm)
         },
+        "/v1/documents": {"post": openapi_feeding.feed()},
         "/v1/documents/{id}": {
             "get": _operation(
                 "document",
@@ -88,8 +93,10 @@ def _paths() -> dict[str, Any]:
                 wire.DocumentAnswer,
                 parameters=_document_parameters(),
                 cited=True,
-            )
+            ),
+            "delete": openapi_feeding.delete(),
         },
+        "/v1/jobs/{identifier}": {"get": openapi_feeding.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models loaded", (200, 503))},
@@ -105,7 +112,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
     cited: bool = False,
 ) -> dict[str, Any]:
-    statuses = [status for status in _MEANINGS if body or status not in (413, 415)]
+    statuses = [status for status in _MEANINGS if status in _ALWAYS or (body and status in (413, 415))]
     content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}}
     content |= {kind: {"schema": {"type": "string"}} for kind in _CITATION_TYPES if cited}
     operation: dict[str, Any] = {

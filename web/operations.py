@@ -14,7 +14,8 @@ from werkzeug.routing import BaseConverter
 
 from mappings.errors import Forbidden, MedleyError, Unauthorized
 from web import auth, openapi
-from web.context import portal
+from web.context import EXTENSION, portal
+from web.gauges import Gauges
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -31,6 +32,7 @@ class Meter:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.gauges = CollectorRegistry()
         labels = ("endpoint", "status")
         self.requests = Counter("medley_requests_total", "Requests answered", labels, registry=self.registry)
         self.seconds = Histogram(
@@ -49,13 +51,13 @@ class Meter:
         return response
 
     def page(self) -> Response:
-        """The figures of this process or, with `PROMETHEUS_MULTIPROC_DIR` set, of all workers together."""
+        """The figures of this process or, with `PROMETHEUS_MULTIPROC_DIR` set, of all; and the gauges, asked for now."""
         auth.require_caller()
         registry = self.registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        response = make_response(generate_latest(registry))
+        response = make_response(generate_latest(registry) + generate_latest(self.gauges))
         response.headers["Content-Type"] = CONTENT_TYPE_LATEST
         return response
 
@@ -63,6 +65,8 @@ class Meter:
 def register(app: Flask) -> None:
     """Add the operators' addresses to `app`, and `anything` to what its addresses may hold."""
     meter = Meter()
+    served = app.extensions[EXTENSION]
+    meter.gauges.register(Gauges(served.medley, served.queue))
     app.url_map.converters["anything"] = Anything
     app.before_request(meter.start)
     app.after_request(meter.finish)

@@ -1,12 +1,13 @@
-"""API tokens: who may ask, and the labels of the documents they may see. Only hashes of the secrets are kept."""
+"""API tokens: who may ask, which documents they see, and where they may write. Only hashes of the secrets are kept."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,17 +19,23 @@ from web.private import locked, replace_file
 
 FILE = "tokens.json"
 PREFIX = "medley"
+EVERY_COLLECTION = "*"
+_COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it is kept: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough."""
+    """A token as it is kept: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough.
+
+    `writes` names the collections that the holder may write into; a token of an earlier version has none.
+    """
 
     id: str
     user: str
     labels: frozenset[str]
     created: str
     digest: str
+    writes: frozenset[str] = frozenset()
 
     @property
     def access(self) -> Access:
@@ -37,17 +44,25 @@ class Token:
 
     def as_json(self) -> dict[str, Any]:
         """The token for a listing: all but the digest."""
-        return {"id": self.id, "user": self.user, "labels": sorted(self.labels), "created": self.created}
+        return {
+            "id": self.id,
+            "user": self.user,
+            "labels": sorted(self.labels),
+            "writes": sorted(self.writes),
+            "created": self.created,
+        }
 
 
-def add(home: Path, user: str, labels: Iterable[str]) -> str:
+def add(home: Path, user: str, labels: Iterable[str], writes: Iterable[str] = ()) -> str:
     """Make a token for `user` with `labels` (`*`: every label) and return its text, which is shown this once.
 
-    Raises `InvalidInput` for an unusable user name or label, and for no label at all.
+    It may write into the collections that `writes` names (`*`: all of them).
+    Raises `InvalidInput` for an unusable name of a user, a label or a collection, and for no label at all.
     """
-    name, allowed = _checked_user(user), _checked_labels(labels)
+    name, allowed, writable = _checked_user(user), _checked_labels(labels), _checked_collections(writes)
     identifier, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    token = Token(identifier, name, allowed, datetime.now(UTC).isoformat(timespec="seconds"), _digest(secret))
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    token = Token(identifier, name, allowed, created, _digest(secret), writable)
     with locked(home / f"{FILE}.lock"):
         _write(home, (*listed(home), token))
     return f"{PREFIX}_{identifier}_{secret}"
@@ -57,14 +72,16 @@ def listed(home: Path) -> tuple[Token, ...]:
     """Every token, oldest first. Raises `Unavailable` when the file is damaged: then nobody is let in."""
     path = home / FILE
     try:
-        return tuple(
-            Token(item["id"], item["user"], frozenset(item["labels"]), item["created"], item["digest"])
-            for item in json.loads(path.read_bytes())["tokens"]
-        )
+        return tuple(_token(item) for item in json.loads(path.read_bytes())["tokens"])
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Unavailable(f"{path} can't be read as a list of tokens: {error!r}", field=FILE) from error
+
+
+def _token(item: Mapping[str, Any]) -> Token:
+    labels, writes = frozenset(item["labels"]), frozenset(item.get("writes", ()))
+    return Token(item["id"], item["user"], labels, item["created"], item["digest"], writes)
 
 
 def revoke(home: Path, identifier: str) -> Token:
@@ -117,3 +134,10 @@ def _checked_labels(labels: Iterable[str]) -> frozenset[str]:
     if bad := sorted(label for label in allowed if not label or label != label.strip() or not label.isprintable()):
         raise InvalidInput(f"{bad[0]!r} is no label: a label is a name in printable characters", field="labels")
     return allowed
+
+
+def _checked_collections(names: Iterable[str]) -> frozenset[str]:
+    chosen = frozenset(names)
+    if bad := sorted(name for name in chosen if name != EVERY_COLLECTION and not _COLLECTION.fullmatch(name)):
+        raise InvalidInput(f"{bad[0][:80]!r} is no collection's name, nor '*' for all of them", field="writes")
+    return chosen

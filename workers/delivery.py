@@ -17,6 +17,7 @@ class Delivery:
 
     def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None, request: str = "") -> None:
         self._store, self._collection, self._queue, self._request = store, collection, queue, request
+        self._announced = queue is not None
         # The collection stands in a job's name, as whoever asks for the job knows nothing else of it.
         self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
         store.keep_job(self.job)
@@ -34,19 +35,25 @@ class Delivery:
                 "deleted": sum(item.changed for item, put in zip(done, documents, strict=True) if not put),
             }
         )
-        if self._queue is not None:
-            self._queue.announce(self._collection, [item.id for item in done if item.changed], self._request)
+        if self._queue is not None and self._announced:
+            changed = [item.id for item in done if item.changed]
+            self._announced = self._queue.announce(self._collection, changed, self._request)
         return done
 
     def reject(self, count: int) -> None:
         """Count records that were not taken."""
         self._count({"rejected": count})
 
-    def finish(self) -> Job:
-        """Write down that nothing more comes."""
-        self.job = replace(self.job, finished=time.time())
+    def finish(self, broken: bool = False) -> Job:
+        """Write down that nothing more comes; `broken`: though more should have come."""
+        self.job = replace(self.job, finished=time.time(), broken=broken)
         self._store.keep_job(self.job)
         return self.job
+
+    @property
+    def queued(self) -> bool:
+        """Whether all that was taken is in the queue. After one failure the rest is left to the sweeper: no batch waits."""
+        return self._announced
 
     @property
     def counts(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -72,10 +72,15 @@ def files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 def lines(path: Path, limit: int = MAX_LINE_BYTES) -> Iterator[Line | Rejection]:
     """The lines of a file. One longer than `limit` bytes, and the place where a gzip ends early, are rejections."""
-    source, number = str(path), 0
+    return split_lines(str(path), chunks(path), limit)
+
+
+def split_lines(source: str, pieces: Iterable[bytes | Rejection], limit: int) -> Iterator[Line | Rejection]:
+    """The lines of a content that comes in pieces; a rejection among them ends it, with the line that it cuts."""
+    number = 0
     pending: list[bytes] = []
     size = 0
-    for chunk in chunks(path):
+    for chunk in pieces:
         if isinstance(chunk, Rejection):
             yield Rejection(source, f"line {number + 1}", chunk.reason)
             return

@@ -7,30 +7,32 @@ from typing import Any
 
 from mappings.analysis.sections import split_abstract, split_note
 from mappings.collection import Collection
-from mappings.documents import Document, Section
+from mappings.documents import Deletion, Document, Section
 from mappings.errors import InvalidInput
 from mappings.formats.fields import fields_of, id_of, kind, labels_of, objects_of, text_of
 from mappings.formats.moments import source_moment
 from mappings.formats.records import json_lines
 
 
-def parse_record(record: object, collection: Collection) -> Document:
-    """The document that a record of our schema describes; raises `InvalidInput` that names the field.
+def parse_record(record: object, collection: Collection) -> Document | Deletion:
+    """The document that a record of our schema describes, or its deletion; raises `InvalidInput` that names the field.
 
     `id` and one of `title`, `text` and `sections` are needed. A `text` is split into sections as the collection's kind
     says. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
-    `source_version` is a whole number or a time stamp with its zone. Keys that are neither of the schema nor fields of
+    `source_version` is a whole number or a time stamp with its zone. With `deleted` nothing else is looked at. Keys that are neither of the schema nor fields of
     the collection are ignored.
     """
     if not isinstance(record, dict):
         raise InvalidInput(f"a document is a JSON object, not {kind(record)}", field="document")
+    if _is_deleted(record):
+        return Deletion(id_of(record), source_version_of(record))
     return Document(
         id=id_of(record),
         title=text_of(record, "title").strip(),
         sections=_sections(record, collection),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
-        source_version=_source_version(record),
+        source_version=source_version_of(record),
     )
 
 
@@ -59,7 +61,15 @@ def _section(part: Mapping[str, Any], index: int) -> Section:
         raise InvalidInput(f"sections[{index}].{error.message}", field=f"sections[{index}].{error.field}") from error
 
 
-def _source_version(record: Mapping[str, Any]) -> int | None:
+def _is_deleted(record: Mapping[str, Any]) -> bool:
+    value = record.get("deleted")
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise InvalidInput(f"deleted must be true or false, not {kind(value)}", field="deleted")
+
+
+def source_version_of(record: Mapping[str, Any]) -> int | None:
+    """How new a record says it is. Raises `InvalidInput`."""
     value = record.get("source_version")
     if isinstance(value, str):
         return source_moment(value, "source_version")

@@ -10,12 +10,12 @@ from typing import Any, Final
 import orjson
 
 from mappings.collection import Collection
-from mappings.documents import Document, Rejection
+from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import InvalidInput
 from mappings.formats.files import Line, Placed, lines, placed
 
-Parse = Callable[[Mapping[str, Any], Collection], Document]
-"""A record of one schema to a document; raises `InvalidInput` that names the field."""
+Parse = Callable[[Mapping[str, Any], Collection], Document | Deletion]
+"""A record of one schema to a document, or to the deletion of one; raises `InvalidInput` that names the field."""
 
 Record = tuple[Line, Mapping[str, Any]]
 """A line and the object on it."""
@@ -52,10 +52,11 @@ def _records(path: Path) -> Iterator[Record | Rejection]:
         if isinstance(item, Rejection):
             yield item
         elif item.content.strip():
-            yield _record(item)
+            yield record_of(item)
 
 
-def _record(line: Line) -> Record | Rejection:
+def record_of(line: Line) -> Record | Rejection:
+    """The object on a line."""
     try:
         record = orjson.loads(line.content.decode())
     except UnicodeDecodeError as error:

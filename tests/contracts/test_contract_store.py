@@ -256,6 +256,10 @@ def test_a_job_counts_what_came_with_it(backend: Backend):
     assert store.counts(INDEX, "second") == StoreCounts(1, 1, {State.INDEXED: 1}, unburied=1)
     assert store.counts(INDEX).waiting == 1
     assert store.counts(INDEX, "unknown") == StoreCounts(0, 0, {})
+    assert [record.id for record in store.states(INDEX, State.FAILED, job="first")] == ["c"]
+    assert store.states(INDEX, State.FAILED, job="second") == []
+    assert [record.id for record in store.states(INDEX, State.INDEXED, job="second")] == ["b"]
+    assert [record.id for record in store.states(INDEX, State.RECEIVED, job="second")] == ["a"]
 
 
 def test_a_job_is_kept_as_it_was_last_written(backend: Backend):
@@ -264,6 +268,8 @@ def test_a_job_is_kept_as_it_was_last_written(backend: Backend):
     store.keep_job(Job("abstracts.1", 1.5))
     store.keep_job(Job("abstracts.1", 1.5, 9.25, accepted=3, rejected=1))
     assert store.job("abstracts.1") == Job("abstracts.1", 1.5, 9.25, accepted=3, rejected=1)
+    store.keep_job(Job("abstracts.1", 1.5, 9.25, broken=True))
+    assert store.job("abstracts.1") == Job("abstracts.1", 1.5, 9.25, broken=True)
 
 
 def test_the_oldest_change_that_an_index_has_not_seen_has_a_moment(backend: Backend):

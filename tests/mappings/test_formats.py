@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mappings.collection import load
-from mappings.documents import Document, Rejection, Section
+from mappings.documents import Deletion, Document, Rejection, Section
 from mappings.errors import InvalidInput
 from mappings.formats import files
 from mappings.formats.jsonl import parse_record
@@ -91,6 +91,23 @@ def test_versions_of_a_record_all_come_and_without_one_the_first(tmp_path: Path)
     assert outcome(written(tmp_path, *versions)) == ["a", "a", ("line 3", "id")]
 
 
+@pytest.mark.parametrize("deleted", [None, False])
+def test_what_is_not_deleted_is_a_document(deleted: bool | None) -> None:
+    assert parse_record(good("a") | {"deleted": deleted}, ABSTRACTS) == parse_record(good("a"), ABSTRACTS)
+
+
+def test_a_deletion_needs_nothing_but_its_id(tmp_path: Path) -> None:
+    assert parse_record({"id": 17, "deleted": True}, ABSTRACTS) == Deletion("17")
+    taken_back = {"id": "a/b", "deleted": True, "source_version": "1970-01-01T00:00:01Z", "text": 3}
+    assert parse_record(taken_back, ABSTRACTS) == Deletion("a/b", 1_000_000)
+    path = written(tmp_path, good("a"), {"id": "a", "deleted": True}, good("a"))
+    assert list(read(path, "jsonl", ABSTRACTS)) == [
+        parse_record(good("a"), ABSTRACTS),
+        Deletion("a"),
+        parse_record(good("a"), ABSTRACTS),
+    ]
+
+
 def test_labels_default_and_empty() -> None:
     assert parse_record(good("a"), ABSTRACTS).labels == PUBLIC
     assert parse_record(good("a") | {"labels": []}, ABSTRACTS).labels == frozenset()
@@ -124,6 +141,10 @@ def test_labels_default_and_empty() -> None:
         ({"source_version": "soon"}, "source_version", "such as 2021-02-28T10:00:00Z"),
         ({"source_version": "2021-02-28"}, "source_version", "time zone"),
         ({"source_version": "2999-02-28T10:00:00Z"}, "source_version", "future"),
+        ({"deleted": "yes"}, "deleted", "true or false, not a text"),
+        ({"deleted": 1}, "deleted", "true or false, not a number"),
+        ({"deleted": True, "id": ""}, "id", "missing"),
+        ({"deleted": True, "source_version": 1.5}, "source_version", "a whole number or a time stamp"),
         ({"year": "2021"}, "year", "must be a number, not a text"),
         ({"year": True}, "year", "true or false"),
         ({"published": "2021-02-30"}, "published", "no day 2021-02-30"),

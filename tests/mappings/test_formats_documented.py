@@ -19,7 +19,7 @@ KINDS = dict.fromkeys(("mtsamples", "fhir", "noteevents"), "notes") | {
     "openi": "reports",
 }
 FOUND = {"noteevents": ["17", "18"], "medline": ["900001", "900000"]}
-DELETED = {"18", "900000"}
+DELETED = {"18", "900000", "10.1000/abc"}
 
 
 def sections() -> dict[str, str]:

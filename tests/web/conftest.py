@@ -36,10 +36,10 @@ def client(app):
 
 @pytest.fixture
 def token(home):
-    """Makes tokens: `token("ada", "ward-7")` gives the headers that show one."""
+    """Makes tokens: `token("ada", "ward-7")` gives the headers that show one, `writes` names where it may write."""
 
-    def make(user, *labels):
-        return {"Authorization": f"Bearer {tokens.add(home, user, labels)}"}
+    def make(user, *labels, writes=()):
+        return {"Authorization": f"Bearer {tokens.add(home, user, labels, writes)}"}
 
     return make
 
@@ -53,3 +53,9 @@ def logged(home):
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     return read
+
+
+@pytest.fixture
+def store(app):
+    """The store of the abstracts."""
+    return app.extensions["medley"].medley.store("abstracts")

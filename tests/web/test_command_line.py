@@ -124,6 +124,16 @@ def test_an_error_is_one_json_line_on_stderr(medley, arguments, code, field, mes
 
 
 @pytest.mark.slow
+def test_retry_indexes_what_waits_also_where_nothing_was_indexed(medley, tmp_path):
+    file = lines(tmp_path / "in.jsonl", GOOD)
+    assert medley("ingest", str(file), "--collection", "abstracts", "--store-only").returncode == 0
+    done = medley("retry", "--collection", "abstracts", "--json")
+    assert json.loads(done.stdout) == {
+        "collection": "abstracts", "retried": 0, "indexed": 1, "failed": 0, "failures": [],
+    }  # fmt: skip
+
+
+@pytest.mark.slow
 def test_wrong_usage_says_what_is_right(medley):
     done = medley("search", "aspirin")
     assert done.returncode == 2
@@ -139,9 +149,9 @@ def test_another_address_without_tokens_is_refused(medley):
 
 @pytest.mark.slow
 def test_tokens_are_made_listed_and_revoked(medley):
-    text = medley("tokens", "add", "alice", "--label", "clinical").stdout.strip()
+    text = medley("tokens", "add", "alice", "--label", "clinical", "--write", "notes").stdout.strip()
     (known,) = json.loads(medley("tokens", "list", "--json").stdout)["tokens"]
-    assert (known["user"], known["labels"]) == ("alice", ["clinical"])
+    assert (known["user"], known["labels"], known["writes"]) == ("alice", ["clinical"], ["notes"])
     assert text.split("_")[1] == known["id"]
     assert medley("tokens", "revoke", known["id"]).returncode == 0
     assert json.loads(medley("tokens", "list", "--json").stdout) == {"tokens": []}

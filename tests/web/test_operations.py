@@ -78,7 +78,9 @@ def test_the_description_is_whole(client):
     assert list(described["paths"]) == [
         "/v1/search",
         "/v1/search/batch",
+        "/v1/documents",
         "/v1/documents/{id}",
+        "/v1/jobs/{identifier}",
         "/v1/collections",
         "/healthz",
         "/readyz",
@@ -116,8 +118,17 @@ def test_the_description_is_of_what_validates():
 
 
 def test_every_api_address_is_described(app):
-    described = {path.replace("{id}", "<anything:identifier>") for path in openapi.description()["paths"]}
-    served = {rule.rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/v1")}
+    described = {
+        (path.replace("{id}", "<anything:identifier>").replace("{identifier}", "<identifier>"), method.upper())
+        for path, methods in openapi.description()["paths"].items()
+        for method in methods
+    }
+    served = {
+        (rule.rule, method)
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+        if rule.rule.startswith("/v1")
+    }
     assert served <= described
 
 

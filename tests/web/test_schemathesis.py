@@ -11,6 +11,8 @@ from web import create_app, openapi
 
 pytestmark = pytest.mark.slow
 
+schemathesis.serializer.alias(["application/x-ndjson", "application/jsonl"], "text/plain")
+
 PATHS = openapi.description()["paths"]
 RIGHT = [(path, method, GenerationMode.POSITIVE) for path, methods in PATHS.items() for method in methods]
 # What takes nothing can't be asked wrongly.

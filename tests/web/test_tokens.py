@@ -27,6 +27,7 @@ def test_a_token_is_verified_and_its_secret_is_not_kept(tmp_path):
         "id": identifier,
         "user": "ada",
         "labels": ["clinical", "public"],
+        "writes": [],
         "created": found.created,
     }
 
@@ -100,7 +101,33 @@ def test_a_damaged_file_lets_nobody_in(tmp_path, content):
 def test_the_file_is_a_list_of_tokens_without_secrets(tmp_path):
     tokens.add(tmp_path, "ada", ["a"])
     (item,) = json.loads((tmp_path / "tokens.json").read_text())["tokens"]
-    assert sorted(item) == ["created", "digest", "id", "labels", "user"]
+    assert sorted(item) == ["created", "digest", "id", "labels", "user", "writes"]
+
+
+def test_a_token_may_write_where_it_says(tmp_path):
+    tokens.add(tmp_path, "feeder", ["none"], ["notes", "abstracts", "notes"])
+    tokens.add(tmp_path, "ada", ["a"])
+    feeder, ada = tokens.listed(tmp_path)
+    assert (feeder.writes, ada.writes) == ({"notes", "abstracts"}, frozenset())
+    assert feeder.as_json()["writes"] == ["abstracts", "notes"]
+
+
+def test_a_token_of_an_earlier_version_only_reads(tmp_path):
+    tokens.add(tmp_path, "ada", ["a"], ["*"])
+    file = tmp_path / "tokens.json"
+    kept = json.loads(file.read_text())
+    del kept["tokens"][0]["writes"]
+    file.write_text(json.dumps(kept))
+    (token,) = tokens.listed(tmp_path)
+    assert token.writes == frozenset()
+
+
+@pytest.mark.parametrize("name", ["", "Notes", "a b", "a" * 64, "notes,abstracts"])
+def test_what_names_no_collection_gives_no_right(tmp_path, name):
+    with pytest.raises(InvalidInput) as caught:
+        tokens.add(tmp_path, "ada", ["a"], [name])
+    assert caught.value.field == "writes"
+    assert tokens.listed(tmp_path) == ()
 
 
 def test_one_secret_for_all_processes(tmp_path):

@@ -156,9 +156,11 @@ def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) ->
 @queue_option
 @json_option
 def retry(collection: str, queue: bool, as_json: bool) -> None:
-    """Index again what failed."""
+    """Index again what failed, and what waits."""
+    from web.backlog import published
+
     medley, line = open_medley(patient=True), open_line(queue)
-    store, index = medley.store(collection), medley.engine.resolve(collection).index
+    store, index = medley.store(collection), published(medley, collection)
     failed = [record.id for record in store.states(index, State.FAILED, EVERYTHING)] if line else []
     report: dict[str, Any] = {"collection": collection, "retried": store.retry(index)}
     if line is None:

@@ -24,11 +24,19 @@ def tokens() -> None:
     required=True,
     help=f"An access label, or '{EVERY_LABEL}' for all; may be repeated.",
 )
+@click.option(
+    "--write",
+    "writes",
+    multiple=True,
+    metavar="COLLECTION",
+    help="A collection to write into, or '*' for all; may be repeated. Without it the token only reads.",
+)
 @json_option
-def add(user: str, labels: tuple[str, ...], as_json: bool) -> None:
+def add(user: str, labels: tuple[str, ...], writes: tuple[str, ...], as_json: bool) -> None:
     """Make a token for USER. It is shown this once; only its hash is kept."""
-    text = kept.add(read().home, user, labels)
-    show({"token": text, "user": user, "labels": sorted(labels)}, as_json, lambda: text)
+    text = kept.add(read().home, user, labels, writes)
+    made = {"token": text, "user": user, "labels": sorted(set(labels)), "writes": sorted(set(writes))}
+    show(made, as_json, lambda: text)
 
 
 @tokens.command("list")
@@ -36,8 +44,9 @@ def add(user: str, labels: tuple[str, ...], as_json: bool) -> None:
 def list_(as_json: bool) -> None:
     """List the tokens, without their secrets."""
     known = [token.as_json() for token in kept.listed(read().home)]
-    rows = [[item["id"], item["user"], ", ".join(item["labels"]), item["created"]] for item in known]
-    show({"tokens": known}, as_json, lambda: table(["id", "user", "labels", "created"], rows))
+    head = ["id", "user", "labels", "writes", "created"]
+    rows = [[", ".join(item[name]) if isinstance(item[name], list) else item[name] for name in head] for item in known]
+    show({"tokens": known}, as_json, lambda: table(head, rows))
 
 
 @tokens.command()

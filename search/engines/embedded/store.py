@@ -134,15 +134,17 @@ class EmbeddedStore:
         with self._write() as database:
             return [_settle(database, index, record) for record in records]
 
-    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
+    def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
         """The records of newest versions in one state, by id; documents without a record are `received`."""
         condition = _UNSETTLED if state is State.RECEIVED else "s.state = ? AND s.version = l.version"
-        values = (index, limit) if state is State.RECEIVED else (index, state.value, limit)
+        values: list[str | int] = [index] if state is State.RECEIVED else [index, state.value]
+        if job is not None:
+            condition, values = f"{condition} AND l.job = ?", [*values, job]
         with self._read() as database:
             rows = database.execute(
                 "SELECT l.id, l.version, IFNULL(s.passages, 0), IFNULL(s.attempts, 0), IFNULL(s.cause, '') "
                 f"FROM {_JOINED} WHERE {condition} ORDER BY l.id LIMIT ?",
-                values,
+                (*values, limit),
             ).fetchall()
         return [
             StateRecord(key, version, state, passages, tries, cause) for key, version, passages, tries, cause in rows

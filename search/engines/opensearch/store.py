@@ -153,15 +153,17 @@ class OpenSearchStore:
             taken += self._settle(index, chunk)
         return taken
 
-    def states(self, index: str, state: State, limit: int = 1000) -> Sequence[StateRecord]:
+    def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
         """The records of newest versions in one state, by id; documents without a record are `received`."""
         settled, failed = {"term": {"settled": index}}, {"term": {"failed": index}}
-        query = {
-            State.RECEIVED: {"bool": {"must_not": [settled]}},
-            State.FAILED: {"bool": {"filter": [settled, failed]}},
-            State.INDEXED: {"bool": {"filter": [settled], "must_not": [failed]}},
+        clauses: dict[str, list[dict[str, Any]]] = {
+            State.RECEIVED: {"filter": [], "must_not": [settled]},
+            State.FAILED: {"filter": [settled, failed]},
+            State.INDEXED: {"filter": [settled], "must_not": [failed]},
         }[state]
-        heads = self._search(query, "id", limit)
+        if job is not None:
+            clauses["filter"].append({"term": {"job": job}})
+        heads = self._search({"bool": clauses}, "id", limit)
         kept = self._states.read([_state_id(index, head.id) for head in heads])
         return [_record(head, state, kept[_state_id(index, head.id)]) for head in heads]
 

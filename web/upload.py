@@ -1,0 +1,159 @@
+"""A body of records as it comes: read piece by piece, unpacked, cut into lines, parsed, gathered into batches.
+
+Memory is bounded by a batch and a line, however long the body is.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import IO, Any, Final
+
+from werkzeug.exceptions import ClientDisconnected
+from werkzeug.wsgi import get_input_stream
+
+from mappings.collection import Collection
+from mappings.documents import Deletion, Document, Rejection
+from mappings.errors import MedleyError
+from mappings.formats.files import Line, placed, split_lines
+from mappings.formats.jsonl import parse_record
+from mappings.formats.records import record_of
+
+MAX_LINE_BYTES: Final = 16 << 20
+BATCH_DOCUMENTS: Final = 500
+BATCH_BYTES: Final = 4_000_000
+STALL_SECONDS: Final = 60.0
+"""A sender who says nothing for so long is gone; the thread that waits for it is needed by others."""
+
+MAX_SHOWN_ID: Final = 512
+_DISCARDED_BYTES: Final = 32 << 20
+_PIECE: Final = 1 << 16
+_UNPACKED: Final = 1 << 18
+_GZIP: Final = b"\x1f\x8b"
+
+
+class BrokenOff(MedleyError):
+    """The body ended before it was whole, or can't be unpacked; the records before that place came whole."""
+
+    code = "broken_off"
+    status = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A record as it was sent: its line, counted from 1, the id that it says it has, its bytes, and what it is."""
+
+    line: int
+    id: str | None
+    size: int
+    item: Document | Deletion | Rejection
+
+
+def body_of(environ: dict[str, Any], expected: int | None) -> Iterator[bytes]:
+    """The body of a request in pieces, `expected` bytes where that was said. Raises `BrokenOff` where it ends early, or stalls."""
+    if connection := environ.get("gunicorn.socket"):
+        connection.settimeout(STALL_SECONDS)
+    return pieces(get_input_stream(environ), expected)
+
+
+def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
+    """What comes from `stream`, of which `expected` bytes were announced. Raises `BrokenOff`."""
+    received = 0
+    while piece := _read(stream, received):
+        received += len(piece)
+        yield piece
+    # A server may take a connection that was cut for the end of the body.
+    if expected is not None and received < expected:
+        raise BrokenOff(f"the request broke off after {received:,} of {expected:,} bytes")
+
+
+def _read(stream: IO[bytes], received: int) -> bytes:
+    try:
+        return stream.read(_PIECE)
+    except (OSError, ValueError, ClientDisconnected) as error:
+        raise BrokenOff(f"the request broke off after {received:,} bytes") from error
+
+
+def discard(body: Iterator[bytes]) -> None:
+    """Read what a refused sender still says, up to a bound: many read no answer before they have said all."""
+    left = _DISCARDED_BYTES
+    try:
+        while left > 0:
+            left -= len(next(body))
+    except (StopIteration, BrokenOff):
+        return
+
+
+def unpacked(body: Iterator[bytes], declared: bool) -> Iterator[bytes]:
+    """The body, unpacked when it was `declared` to be gzip or begins as one. Raises `BrokenOff` for a damaged one."""
+    first = next(body, b"")
+    whole = chain([first], body)
+    yield from _unzipped(whole) if declared or first.startswith(_GZIP) else whole
+
+
+def _unzipped(body: Iterable[bytes]) -> Iterator[bytes]:
+    decoder = _decoder()
+    try:
+        for piece in body:
+            rest = piece
+            while rest:
+                if decoder.eof:  # a gzip may have several parts
+                    decoder = _decoder()
+                yield decoder.decompress(rest, _UNPACKED)
+                rest = decoder.unconsumed_tail or decoder.unused_data
+        yield decoder.flush()
+    except zlib.error as error:
+        raise BrokenOff(f"the gzip is damaged ({error})") from error
+    if not decoder.eof:
+        raise BrokenOff("the gzip ends early")
+
+
+def _decoder() -> Any:
+    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+
+def records(body: Iterator[bytes], collection: Collection) -> Iterator[Sent]:
+    """The records of a body, in order; a bad one is a rejection, and an empty line none. Raises `BrokenOff`."""
+    for number, line in enumerate(split_lines("", body, MAX_LINE_BYTES), start=1):
+        if isinstance(line, Rejection):
+            yield Sent(number, None, 0, line)
+        elif line.content.strip():
+            yield _sent(number, line, collection)
+
+
+def _sent(number: int, line: Line, collection: Collection) -> Sent:
+    record = record_of(line)
+    if isinstance(record, Rejection):
+        return Sent(number, None, 0, record)
+    content = record[1]
+    item = placed("", line.position, partial(parse_record, content, collection)).item
+    return Sent(number, _named(content.get("id")), len(line.content), item)
+
+
+def _named(identifier: object) -> str | None:
+    """The id as it is told back; of one that is no id, its beginning."""
+    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
+        return None
+    return str(identifier)[:MAX_SHOWN_ID]
+
+
+def batches(sent: Iterable[Sent]) -> Iterator[list[Sent]]:
+    """Records in lists of bounded size. Where the body breaks off, what came whole comes first."""
+    batch: list[Sent] = []
+    size = 0
+    try:
+        for record in sent:
+            batch.append(record)
+            size += record.size
+            if len(batch) == BATCH_DOCUMENTS or size >= BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+    except BrokenOff:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
