@@ -7,22 +7,17 @@ when a call returns, what it wrote survives a kill and a power cut.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import threading
 import time
-import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from mappings.documents import Document
-from mappings.errors import Conflict, MedleyError, Unavailable
 from search.engines import codec
-from search.engines.embedded.layout import is_full
+from search.engines.embedded.database import Database
 from search.storage import (
     Accepted,
     Change,
@@ -35,32 +30,6 @@ from search.storage import (
     next_source,
 )
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS versions(
-    id TEXT NOT NULL, version INTEGER NOT NULL, raw BLOB, PRIMARY KEY(id, version));
-CREATE TABLE IF NOT EXISTS latest(
-    id TEXT PRIMARY KEY, version INTEGER NOT NULL, turn INTEGER NOT NULL, hash BLOB, source INTEGER,
-    job TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS latest_turn ON latest(turn);
-CREATE TABLE IF NOT EXISTS states(
-    place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
-    passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
-"""
-# `turn` is the order of acceptance, by microseconds since 1970; a tombstone is a version without raw bytes, and has no
-# hash. `source` is how new the source says the document is, `job` the delivery that the newest version came with.
-
-FORM: Final = 2
-"""The version of the tables; a higher one is refused, a lower one brought to this."""
-
-_FROM_FORM_1: Final = """
-ALTER TABLE latest ADD COLUMN source INTEGER;
-ALTER TABLE latest ADD COLUMN job TEXT NOT NULL DEFAULT '';
-CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID
-"""
-
-_BUSY_SECONDS: Final = 60.0
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
 _JOINED: Final = "latest l LEFT JOIN states s ON s.place = ? AND s.id = l.id"
 
@@ -70,16 +39,7 @@ class EmbeddedStore:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "store.sqlite"
-        self._local = threading.local()
-        with _translated(self.path):
-            folder.mkdir(parents=True, exist_ok=True)
-        with self._read() as database:
-            form = _form(database)
-        if form > FORM:
-            raise Conflict(f"{self.path.name} has form {form}, this version reads {FORM}", field=self.path.name)
-        if form < FORM:
-            with self._write() as database:
-                _bring_up(database)
+        self._database = Database(self.path)
 
     def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
         """Give each document its next version, a few hundred in one transaction; see `DocumentStore.put`.
@@ -91,7 +51,7 @@ class EmbeddedStore:
     def _put(self, changes: Iterable[codec.Packed], job: str) -> list[Accepted]:
         accepted: list[Accepted] = []
         for chunk in codec.chunks(changes):
-            with self._write() as database:
+            with self._database.write() as database:
                 accepted.extend(_accept(database, change, job) for change in chunk)
         return accepted
 
@@ -102,7 +62,7 @@ class EmbeddedStore:
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
         """The newest version of each id that is known, tombstones included."""
         found: dict[str, StoredDocument] = {}
-        with self._read() as database:
+        with self._database.read() as database:
             for chunk in _batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
                 marks = ",".join("?" * len(chunk))
                 rows = database.execute(
@@ -123,7 +83,7 @@ class EmbeddedStore:
             among = "AND l.id IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(list(map(codec.encodable, ids))))
         statement = f"SELECT l.id, l.version FROM {_JOINED} WHERE {_UNSETTLED} {among} ORDER BY l.turn LIMIT ?"
-        with self._read() as database:
+        with self._database.read() as database:
             return database.execute(statement, (*values, limit)).fetchall()
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
@@ -131,7 +91,7 @@ class EmbeddedStore:
 
         Attempts at a version are counted here; the number in the record is not read.
         """
-        with self._write() as database:
+        with self._database.write() as database:
             return [_settle(database, index, record) for record in records]
 
     def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
@@ -140,7 +100,7 @@ class EmbeddedStore:
         values: list[str | int] = [index] if state is State.RECEIVED else [index, state.value]
         if job is not None:
             condition, values = f"{condition} AND l.job = ?", [*values, job]
-        with self._read() as database:
+        with self._database.read() as database:
             rows = database.execute(
                 "SELECT l.id, l.version, IFNULL(s.passages, 0), IFNULL(s.attempts, 0), IFNULL(s.cause, '') "
                 f"FROM {_JOINED} WHERE {condition} ORDER BY l.id LIMIT ?",
@@ -152,14 +112,14 @@ class EmbeddedStore:
 
     def retry(self, index: str) -> int:
         """Put every failed document back to `received`; how many there were."""
-        with self._write() as database:
+        with self._database.write() as database:
             statement = "UPDATE states SET state = 'received' WHERE place = ? AND state = 'failed'"
             return database.execute(statement, (index,)).rowcount
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """How many documents stand where; tombstones are counted apart, wherever they stand."""
         condition, values = ("", (index,)) if job is None else ("WHERE l.job = ?", (index, job))
-        with self._read() as database:
+        with self._database.read() as database:
             rows = database.execute(
                 f"SELECT l.hash IS NULL, CASE WHEN {_UNSETTLED} THEN 'received' ELSE s.state END, COUNT(*) "
                 f"FROM {_JOINED} {condition} GROUP BY 1, 2",
@@ -171,117 +131,32 @@ class EmbeddedStore:
 
     def oldest(self, index: str) -> float | None:
         """When the oldest change that `index` has not seen was accepted; None: it has seen all."""
-        with self._read() as database:
+        with self._database.read() as database:
             row = database.execute(f"SELECT MIN(l.turn) FROM {_JOINED} WHERE {_UNSETTLED}", (index,)).fetchone()
         return None if row[0] is None else row[0] / 1_000_000
 
     def keep_job(self, job: Job) -> None:
         """Write down a job, in the place of what was written of it before."""
-        with self._write() as database:
+        with self._database.write() as database:
             database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
 
     def job(self, identifier: str) -> Job | None:
         """A job as it was last written down."""
-        with self._read() as database:
+        with self._database.read() as database:
             row = database.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
         return Job(**json.loads(row[0])) if row else None
 
     def recorded(self, index: str) -> tuple[int, int]:
         """(documents, passages) that `index` holds by its records, also of versions superseded since."""
-        with self._read() as database:
+        with self._database.read() as database:
             statement = "SELECT COUNT(*), IFNULL(SUM(passages), 0) FROM states WHERE place = ? AND passages > 0"
             row: tuple[int, int] = database.execute(statement, (index,)).fetchone()
         return row
 
     def forget(self, index: str) -> None:
         """Drop the states of an index that is gone for good."""
-        with self._write() as database:
+        with self._database.write() as database:
             database.execute("DELETE FROM states WHERE place = ?", (index,))
-
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        with _translated(self.path), _transaction(self._connection(), "BEGIN") as database:
-            yield database
-
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
-            yield database
-
-    def _connection(self) -> sqlite3.Connection:
-        handle: _Handle | None = getattr(self._local, "handle", None)
-        if handle is None or handle.process != os.getpid():
-            handle = self._local.handle = _Handle(self.path)
-        return handle.database
-
-
-class _Handle:
-    """A connection of one thread of one process; SQLite's own may not be carried across a fork."""
-
-    def __init__(self, path: Path) -> None:
-        self.process = os.getpid()
-        self.database = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
-        # Not __del__: in a cycle that is collected as one, the connection's own end may come first, which warns.
-        weakref.finalize(self, _close, self.database, self.process)
-        self._prepare(time.monotonic() + _BUSY_SECONDS)
-
-    def _prepare(self, until: float) -> None:
-        try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
-                self.database.execute(f"PRAGMA {pragma}")
-        except sqlite3.OperationalError as error:
-            # SQLite does not wait by itself when two processes turn a new file to write-ahead logging at once.
-            if "locked" not in str(error) or time.monotonic() >= until:
-                raise
-            time.sleep(0.01)
-            self._prepare(until)
-
-
-def _close(database: sqlite3.Connection, process: int) -> None:
-    if process == os.getpid():
-        database.close()
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[sqlite3.Connection]:
-    database.execute(begin)
-    try:
-        yield database
-        database.execute("COMMIT")
-    finally:
-        # SQLite itself rolls back when the disk is full, so there may be nothing left to roll back.
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except MedleyError:
-        raise
-    except (sqlite3.Error, OSError) as error:
-        if is_full(error):
-            message = f"{path.name}: the disk is full or takes no more; make room and send it again, nothing accepted before is lost"
-        elif "locked" in str(error):
-            message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
-        else:
-            message = f"{path.name}: {error}"
-        raise Unavailable(message, field=path.name) from error
-
-
-def _form(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _bring_up(database: sqlite3.Connection) -> None:
-    """Make the tables, or bring those of an earlier form to this one; nothing where another process was first."""
-    form = _form(database)
-    for statement in {0: _SCHEMA, 1: _FROM_FORM_1}.get(form, "").split(";"):
-        database.execute(statement)
-    database.execute(f"PRAGMA user_version = {FORM}")
 
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:

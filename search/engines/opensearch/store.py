@@ -11,12 +11,13 @@ import base64
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any, Final
 
 from mappings.documents import Document
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.heads import Head, head_of, next_head
 from search.engines.opensearch.records import safe_id
 from search.engines.opensearch.tables import Row, Table
 from search.storage import (
@@ -28,13 +29,9 @@ from search.storage import (
     StoreCounts,
     StoredDocument,
     is_stale,
-    next_source,
 )
 
 _PAGE: Final = 5_000
-_MARKS: Final = 8
-# A head remembers the newest indexes that its version is settled in; older ones are dropped long since.
-
 _HEAD: Final[dict[str, Any]] = {
     "id": {"type": "keyword"},
     "turn": {"type": "long"},
@@ -44,59 +41,6 @@ _HEAD: Final[dict[str, Any]] = {
     "job": {"type": "keyword"},
 }
 _STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"type": "integer"}}
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The newest version of a document. `turn` is the order of acceptance; a tombstone has no `hash`."""
-
-    id: str
-    version: int = 0
-    turn: int = 0
-    hash: str | None = None
-    settled: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    source_version: int | None = None
-    job: str = ""
-
-    @property
-    def deleted(self) -> bool:
-        """Whether it is a tombstone."""
-        return self.hash is None
-
-    @property
-    def raw(self) -> str:
-        """The id of its raw document: by its hash too, so that two that race for a version never share one."""
-        return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
-
-    def source(self) -> dict[str, Any]:
-        """The head as it is kept."""
-        return asdict(self) | {"deleted": self.deleted}
-
-    def settle(self, index: str, failed: bool) -> Head:
-        """The head with this version carried out in `index`, or failed there."""
-        others = tuple(name for name in self.settled if name != index)
-        failures = tuple(name for name in self.failed if name != index)
-        return replace(
-            self, settled=(*others, index)[-_MARKS:], failed=(*failures, index)[-_MARKS:] if failed else failures
-        )
-
-    def reopen(self, index: str) -> Head:
-        """The head with this version waiting again for `index`."""
-        return replace(
-            self,
-            settled=tuple(name for name in self.settled if name != index),
-            failed=tuple(name for name in self.failed if name != index),
-        )
-
-
-def head_of(row: Row, identifier: str) -> Head:
-    """The head in a row; version 0 of a document that was never there."""
-    if row.source is None:
-        return Head(identifier)
-    kept = row.source
-    marks = {name: tuple(kept[name]) for name in ("settled", "failed")}
-    return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
 
 
 class OpenSearchStore:
@@ -242,7 +186,7 @@ class OpenSearchStore:
             outcomes: dict[int, Accepted] = {}
             for number, change in waiting:
                 head = heads[change.id]
-                made = self._next(head, change, job)
+                made = next_head(head, change, job, self._next_turn)
                 stale = is_stale(head.source_version, change.source)
                 outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
                 if made.version != head.version and change.content is not None:
@@ -256,17 +200,6 @@ class OpenSearchStore:
             done |= {number: item for number, item in outcomes.items() if item.id not in lost}
             waiting = [(number, item) for number, item in waiting if item.id in lost]
         return [done[number] for number in range(len(chunk))]
-
-    def _next(self, head: Head, change: codec.Packed, job: str) -> Head:
-        """The head after a change; the same object where nothing changes."""
-        if is_stale(head.source_version, change.source):
-            return head
-        source = next_source(head.source_version, change.source)
-        hashed = None if change.content is None else codec.digest(change.content).hex()
-        # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
-        if head.hash == hashed and (head.version or source is None):
-            return head if source == head.source_version else replace(head, source_version=source)
-        return Head(head.id, head.version + 1, self._next_turn(), hashed, source_version=source, job=job)
 
     def _next_turn(self) -> int:
         with self._lock:

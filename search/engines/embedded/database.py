@@ -1,0 +1,155 @@
+"""A store's SQLite file: its tables and their forms, a connection for each thread, transactions, errors of ours.
+
+Write-ahead logging with full synchronisation: when a transaction has ended, what it wrote survives a kill and a power cut.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from mappings.errors import Conflict, MedleyError, Unavailable
+from search.engines.embedded.layout import is_full
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS versions(
+    id TEXT NOT NULL, version INTEGER NOT NULL, raw BLOB, PRIMARY KEY(id, version));
+CREATE TABLE IF NOT EXISTS latest(
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, turn INTEGER NOT NULL, hash BLOB, source INTEGER,
+    job TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS latest_turn ON latest(turn);
+CREATE INDEX IF NOT EXISTS latest_job ON latest(job);
+CREATE TABLE IF NOT EXISTS states(
+    place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
+    passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
+"""
+# `turn` is the order of acceptance, by microseconds since 1970; a tombstone is a version without raw bytes, and has no
+# hash. `source` is how new the source says the document is, `job` the delivery that the newest version came with.
+
+FORM: Final = 2
+"""The version of the tables; a higher one is refused, a lower one brought to this."""
+
+_FROM_FORM_1: Final = """
+ALTER TABLE latest ADD COLUMN source INTEGER;
+ALTER TABLE latest ADD COLUMN job TEXT NOT NULL DEFAULT '';
+CREATE INDEX IF NOT EXISTS latest_job ON latest(job);
+CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID
+"""
+
+_BUSY_SECONDS: Final = 60.0
+
+
+class Database:
+    """The file at `path`, made when it is missing, its tables in the form of today. Threads and processes share it.
+
+    Raises `Conflict` for a file of a later form.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        with _translated(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with self.read() as database:
+            form = _form(database)
+        if form > FORM:
+            raise Conflict(f"{path.name} has form {form}, this version reads {FORM}", field=path.name)
+        if form < FORM:
+            with self.write() as database:
+                _bring_up(database)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that sees the file as it is at its start."""
+        with _translated(self.path), _transaction(self._connection(), "BEGIN") as database:
+            yield database
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds off every other that writes, taken whole or not at all."""
+        with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
+            yield database
+
+    def _connection(self) -> sqlite3.Connection:
+        handle: _Handle | None = getattr(self._local, "handle", None)
+        if handle is None or handle.process != os.getpid():
+            handle = self._local.handle = _Handle(self.path)
+        return handle.database
+
+
+class _Handle:
+    """A connection of one thread of one process; SQLite's own may not be carried across a fork."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
+        self.database = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        # Not __del__: in a cycle that is collected as one, the connection's own end may come first, which warns.
+        weakref.finalize(self, _close, self.database, self.process)
+        self._prepare(time.monotonic() + _BUSY_SECONDS)
+
+    def _prepare(self, until: float) -> None:
+        try:
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
+                self.database.execute(f"PRAGMA {pragma}")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself when two processes turn a new file to write-ahead logging at once.
+            if "locked" not in str(error) or time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+            self._prepare(until)
+
+
+def _close(database: sqlite3.Connection, process: int) -> None:
+    if process == os.getpid():
+        database.close()
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[sqlite3.Connection]:
+    database.execute(begin)
+    try:
+        yield database
+        database.execute("COMMIT")
+    finally:
+        # SQLite itself rolls back when the disk is full, so there may be nothing left to roll back.
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except MedleyError:
+        raise
+    except (sqlite3.Error, OSError) as error:
+        if is_full(error):
+            message = f"{path.name}: the disk is full or takes no more; make room and send it again, nothing accepted before is lost"
+        elif "locked" in str(error):
+            message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
+        else:
+            message = f"{path.name}: {error}"
+        raise Unavailable(message, field=path.name) from error
+
+
+def _form(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _bring_up(database: sqlite3.Connection) -> None:
+    """Make the tables, or bring those of an earlier form to this one; nothing where another process was first."""
+    form = _form(database)
+    for statement in {0: _SCHEMA, 1: _FROM_FORM_1}.get(form, "").split(";"):
+        database.execute(statement)
+    database.execute(f"PRAGMA user_version = {FORM}")

@@ -1,0 +1,80 @@
+"""The newest version of a document on the cluster, and the indexes that it was carried out in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from search.engines import codec
+from search.engines.opensearch.records import safe_id
+from search.engines.opensearch.tables import Row
+from search.storage import is_stale, next_source
+
+_MARKS: Final = 8
+# A head remembers the newest indexes that its version is settled in; older ones are dropped long since.
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest version of a document. `turn` is the order of acceptance; a tombstone has no `hash`."""
+
+    id: str
+    version: int = 0
+    turn: int = 0
+    hash: str | None = None
+    settled: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    source_version: int | None = None
+    job: str = ""
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is a tombstone."""
+        return self.hash is None
+
+    @property
+    def raw(self) -> str:
+        """The id of its raw document: by its hash too, so that two that race for a version never share one."""
+        return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
+
+    def source(self) -> dict[str, Any]:
+        """The head as it is kept."""
+        return asdict(self) | {"deleted": self.deleted}
+
+    def settle(self, index: str, failed: bool) -> Head:
+        """The head with this version carried out in `index`, or failed there."""
+        others = tuple(name for name in self.settled if name != index)
+        failures = tuple(name for name in self.failed if name != index)
+        return replace(
+            self, settled=(*others, index)[-_MARKS:], failed=(*failures, index)[-_MARKS:] if failed else failures
+        )
+
+    def reopen(self, index: str) -> Head:
+        """The head with this version waiting again for `index`."""
+        return replace(
+            self,
+            settled=tuple(name for name in self.settled if name != index),
+            failed=tuple(name for name in self.failed if name != index),
+        )
+
+
+def head_of(row: Row, identifier: str) -> Head:
+    """The head in a row; version 0 of a document that was never there."""
+    if row.source is None:
+        return Head(identifier)
+    kept = row.source
+    marks = {name: tuple(kept[name]) for name in ("settled", "failed")}
+    return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
+
+
+def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int]) -> Head:
+    """The head after a change; the same object where nothing changes. `turn` gives the next place in the order."""
+    if is_stale(head.source_version, change.source):
+        return head
+    source = next_source(head.source_version, change.source)
+    hashed = None if change.content is None else codec.digest(change.content).hex()
+    # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
+    if head.hash == hashed and (head.version or source is None):
+        return head if source == head.source_version else replace(head, source_version=source)
+    return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job)
