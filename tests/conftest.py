@@ -14,6 +14,7 @@ settings.load_profile("medley")
 
 sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
 import opensearch_node  # noqa: E402
+import redis_server  # noqa: E402
 
 OF_THE_TESTS = ("MEDLEY_DATA", "MEDLEY_TEST_OPENSEARCH", "MEDLEY_TEST_SECURITY", "MEDLEY_WRITE_GOLDEN")
 for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
@@ -30,6 +31,8 @@ def _missing(item: pytest.Item) -> str:
         return "Chromium is not installed"
     if item.get_closest_marker("opensearch") and opensearch_node.missing():
         return f"no OpenSearch node: {opensearch_node.missing()}"
+    if item.get_closest_marker("redis") and redis_server.missing():
+        return redis_server.missing()
     if item.get_closest_marker("data") and not os.environ.get("MEDLEY_DATA"):
         return "MEDLEY_DATA is not set: no data sets to run on"
     if item.get_closest_marker("security") and not os.environ.get("MEDLEY_TEST_SECURITY"):
@@ -49,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"node", "own_node"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.opensearch)
+        if {"redis", "_redis"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.redis)
         reason = _missing(item)
         # Data sets are the user's own; every other part can be installed, so CI must have it.
         if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data") or reason == CHOSEN):
@@ -76,3 +81,17 @@ def own_node():
     """A node of one test, which may kill it."""
     with opensearch_node.running() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def _redis(tmp_path_factory):
+    server = redis_server.start_redis(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def redis(_redis):
+    """A real Redis, empty; a test may kill it and start it again."""
+    _redis.flush()
+    return _redis

@@ -1,0 +1,71 @@
+"""A real Redis on this machine, started in a moment: in memory only, on a free port, stopped with us."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import redis
+from opensearch_node import free_port
+
+READY_SECONDS = 20.0
+
+
+def missing() -> str:
+    """What this machine lacks to run a Redis, in plain words; empty when nothing."""
+    return "" if shutil.which("redis-server") else "redis-server is not installed"
+
+
+class Redis:
+    """A server of one's own on a port that stays its own; `kill` and `start` may follow each other as often as needed."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder, self.port = folder, port
+        self.url = f"redis://127.0.0.1:{port}/0"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, empty, and wait until it answers."""
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
+        with (self.folder / "redis.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--save", "", "--appendonly", "no"], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self._wait()
+
+    def _wait(self) -> None:
+        until = time.monotonic() + READY_SECONDS
+        while time.monotonic() < until:
+            try:
+                with self._client() as client:
+                    client.ping()
+                return
+            except redis.RedisError:
+                time.sleep(0.02)
+        raise RuntimeError(f"Redis did not start: {(self.folder / 'redis.log').read_text()[-2000:]}")
+
+    def kill(self) -> None:
+        """End it at once, as by a loss of power; what it held is gone."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def flush(self) -> None:
+        """Empty it; a server that was killed is started."""
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+        with self._client() as client:
+            client.flushall()
+
+    def _client(self) -> redis.Redis:
+        return redis.Redis.from_url(self.url, socket_timeout=5.0)
+
+
+def start_redis(folder: Path, port: int | None = None) -> Redis:
+    """A running server that keeps its log in `folder`."""
+    server = Redis(folder, port or free_port())
+    server.start()
+    return server
