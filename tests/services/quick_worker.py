@@ -10,9 +10,9 @@ import signal
 import sys
 import time
 
-import workers.app
 import workers.batches
 import workers.duty
+import workers.process
 import workers.queue
 from encoders.hashing import HashingEncoder
 from search.engines.opensearch import admin
@@ -24,7 +24,7 @@ SLOW_SECONDS = 1.5
 
 def hurry() -> None:
     """What is noticed after half a minute is noticed after seconds."""
-    workers.app.SWEEP_SECONDS = SWEEP_SECONDS
+    workers.process.SWEEP_SECONDS = SWEEP_SECONDS
     workers.queue.TAKEN_SECONDS = TAKEN_SECONDS
     workers.queue.SLACK_SECONDS = SLACK_SECONDS
     workers.duty._RENEW_SECONDS = TAKEN_SECONDS / 4

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from types import SimpleNamespace
 
 import orjson
 import pytest
-import redis as library
+from redis_server import sent
 
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
@@ -22,25 +21,6 @@ def clock(monkeypatch):
     clock = SimpleNamespace(now=1_000_000.0)
     monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock.now))
     return clock
-
-
-@pytest.fixture
-def client(redis):
-    with library.Redis.from_url(redis.url, decode_responses=True) as made:
-        yield made
-
-
-@pytest.fixture
-def queue(redis):
-    made = Queue(redis.url)
-    yield made
-    made.close()
-
-
-def sent(client, queue: str = ENCODE) -> list:
-    """The arguments of every message in a list, oldest first."""
-    messages = [orjson.loads(raw) for raw in reversed(client.lrange(queue, 0, -1))]
-    return [orjson.loads(base64.b64decode(message["body"]))[0] for message in messages]
 
 
 def test_what_is_announced_already_is_not_announced_again(queue, client):
