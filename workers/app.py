@@ -48,7 +48,6 @@ def make_app(url: str) -> Celery:
         broker_connection_max_retries=None,
         task_default_queue=ENCODE,
         task_routes={PARSE_TASK: {"queue": PARSE}, SWEEP_TASK: {"queue": PARSE}},
-        beat_schedule={"sweep": {"task": SWEEP_TASK, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}},
         worker_hijack_root_logger=False,
         worker_proc_alive_timeout=120.0,
     )
