@@ -148,6 +148,13 @@ def inference_token() -> Content:
     return {"inference-token": text.encode(), "inference-tokens.json": known}
 
 
+def redis(folder: Path) -> Content:
+    """Redis's settings: its password, and that nothing is kept on disk, as all it holds can be lost."""
+    secret = (folder / "redis-password").read_text(encoding="ascii").strip()
+    lines = [f"requirepass {secret}", 'save ""', "appendonly no", "maxmemory-policy noeviction", "dir /tmp"]
+    return {"redis.conf": "".join(f"{line}\n" for line in lines).encode()}
+
+
 def write(folder: Path, content: Content) -> None:
     """Write files that only the containers' user may read; each is there whole or not at all."""
     for name, value in content.items():
@@ -174,6 +181,8 @@ def make_secrets(folder: Path) -> None:
         (["opensearch-password"], lambda: password("opensearch-password")),
         (["internal_users.yml"], lambda: users(folder)),
         (["inference-token", "inference-tokens.json"], inference_token),
+        (["redis-password"], lambda: password("redis-password")),
+        (["redis.conf"], lambda: redis(folder)),
     ]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for names, make in units:

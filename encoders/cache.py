@@ -53,6 +53,11 @@ class CachedEncoder:
         form = getattr(encoder, "form", "only")
         self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{form}.sqlite", self.dimension)
 
+    @property
+    def tokens_run(self) -> int:
+        """How many tokens the encoder behind has read so far; 0 of one that does not count them."""
+        return int(getattr(self._encoder, "tokens_run", 0))
+
     def encode_queries(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
         return self._encoder.encode_queries(texts)

@@ -47,6 +47,7 @@ class BiEncoder:
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
+        self.tokens_run = 0
 
     def encode_queries(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
@@ -58,6 +59,7 @@ class BiEncoder:
 
     def vectors(self, tokens: Sequence[Tokens]) -> Floats:
         """Shape (n, d), in input order, as they leave the pooling: of any length."""
+        self.tokens_run += sum(map(len, tokens))
         return self.model.map(tokens, self._pooled, (self.dimension,))
 
     def _encode(self, tokens: Sequence[Tokens]) -> Floats:

@@ -69,7 +69,7 @@ COUNTS: Final = (2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 10, 11)
 
 def bench_rerank(settings: Settings) -> Report:
     """Pairs per second of the cross-encoder, `speed_ratio` to sentence-transformers, and the agreement of scores."""
-    artifact = _artifact(settings, settings.reranker or RERANKER, "cross-encoder")
+    artifact = artifact_of(settings, settings.reranker or RERANKER, "cross-encoder")
     share = TEXTS // len(QUERIES)
     work = [(query, passages(share, seed)) for seed, query in enumerate(QUERIES)]
     pairs = [(query, text) for query, texts in work for text in texts]
@@ -78,7 +78,7 @@ def bench_rerank(settings: Settings) -> Report:
     def ours(model: CrossEncoder) -> Any:
         return np.concatenate([model.score(query, texts) for query, texts in work])
 
-    with _reference(artifact) as theirs:
+    with reference(artifact) as theirs:
         runs: dict[str, Callable[[], Any]] = {form: partial(ours, model) for form, model in models.items()}
         runs[REFERENCE] = partial(theirs.predict, pairs, batch_size=BATCH, show_progress_bar=False)
         seconds, answers = interleaved(runs)
@@ -89,10 +89,10 @@ def bench_rerank(settings: Settings) -> Report:
 
 def bench_encode(settings: Settings) -> Report:
     """Passages per second of the bi-encoder, `speed_ratio`, agreement of similarities, and a short query's time."""
-    artifact = _artifact(settings, settings.encoder or ENCODER, "bi-encoder")
+    artifact = artifact_of(settings, settings.encoder or ENCODER, "bi-encoder")
     texts = [f"{QUERIES[0]} {text}" for text in passages(TEXTS, seed=0)]
     models = {form: BiEncoder(artifact, settings.threads or None, form) for form in artifact.processor_forms}
-    with _reference(artifact) as theirs:
+    with reference(artifact) as theirs:
         runs: dict[str, Callable[[], Any]] = {
             form: partial(model.encode_passages, texts) for form, model in models.items()
         }
@@ -130,7 +130,8 @@ def spearman(left: Floats, right: Floats) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def _artifact(settings: Settings, name: str, kind: str) -> Artifact:
+def artifact_of(settings: Settings, name: str, kind: str) -> Artifact:
+    """The verified directory of a model. Raises `NotFound`, `InvalidInput` for one of another kind."""
     folders = [folder for folder in (settings.models, SHIPPED) if folder is not None]
     artifact = Artifact.open(find(name, folders))
     if artifact.kind != kind:
@@ -139,7 +140,7 @@ def _artifact(settings: Settings, name: str, kind: str) -> Artifact:
 
 
 @contextmanager
-def _reference(artifact: Artifact) -> Iterator[Any]:
+def reference(artifact: Artifact) -> Iterator[Any]:
     """The artifact's own weights in sentence-transformers, in fp32 on the CPU. Raises `Unavailable` without it."""
     try:
         theirs: Any = importlib.import_module(REFERENCE)

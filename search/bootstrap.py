@@ -128,7 +128,9 @@ class Medley:
         """The bi-encoder called `name`, with its vectors cached on disk. Raises `NotFound`, `ModelError`."""
         with self._lock:
             if name not in self._encoders:
-                self._encoders[name] = CachedEncoder(self._load_encoder(name), self.home / "vectors")
+                loaded = self._load_encoder(name)
+                # Hashing a text is quicker than finding its vector on a disk.
+                self._encoders[name] = loaded if name == HASHING else CachedEncoder(loaded, self.home / "vectors")
             return self._encoders[name]
 
     def _load_encoder(self, name: str) -> Encoder:

@@ -71,9 +71,10 @@ class StoreCounts:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One delivery of changes and what became of its records; moments in seconds since 1970.
+    """One delivery of changes and what became of its records, or one rebuild; moments in seconds since 1970.
 
-    `finished` is 0 while records still come, and for ever where the sender broke off: what was accepted stays.
+    `finished` is 0 while records still come, and for ever where the sender broke off: what was accepted stays. `cause` is
+    why a rebuild was given up.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Job:
     stale: int = 0
     deleted: int = 0
     rejected: int = 0
+    cause: str = ""
 
 
 class DocumentStore(Protocol):

@@ -61,8 +61,10 @@ LIBRARIES = {
     "lxml": ("mappings/formats/",),
     "tantivy": ("search/engines/embedded/",),
     "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "search/evaluation/kept.py"),
-    # The bench compares our bulk writer with the library's own.
-    "opensearchpy": ("search/engines/opensearch/", "search/bench_cluster.py"),
+    # The benches compare our bulk writer with the library's own.
+    "opensearchpy": ("search/engines/opensearch/", "search/bench_cluster.py", "workers/bench_ingest.py"),
+    "celery": ("workers/app.py", "workers/process.py", "workers/tasks.py"),
+    "redis": ("workers/queue.py",),
 }
 
 

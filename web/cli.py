@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ingest": ("ingest", "Read documents into a collection and index them."),
     "delete": ("ingest", "Delete documents by id."),
     "retry": ("ingest", "Index again what failed."),
-    "status": ("ingest", "Show what is stored, indexed, waiting and failed."),
+    "status": ("status", "Show what is stored, indexed, waiting and failed."),
     "search": ("search", "Search a collection."),
     "serve": ("serve", "Serve the search page and the HTTP API."),
     "inference": ("inference", "Serve models over HTTP, for every other process."),

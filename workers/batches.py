@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -109,13 +109,19 @@ def drain(target: Target, ids: frozenset[str] | None, progress: Progress | None)
         if not names:
             return
         total = done + len(names)
-        read = ahead(_analysed(stored, target) for stored in _batches(target.store, names))
-        with closing(read), closing(ahead(_encoded(batch, target) for batch in read)) as batches:
+        # Without an encoder all of it is Python, whose threads would only take turns.
+        step = ahead if target.encoders else _one_by_one
+        read = step(_analysed(stored, target) for stored in _batches(target.store, names))
+        with closing(read), closing(step(_encoded(batch, target) for batch in read)) as batches:
             for batch in batches:
                 yield from _written(target, batch)
                 done += len(batch)
                 if progress is not None:
                     progress(done, total)
+
+
+def _one_by_one(items: Iterable[Batch]) -> Generator[Batch, None, None]:
+    yield from items
 
 
 def _batches(store: DocumentStore, names: Sequence[str]) -> Iterator[list[StoredDocument]]:
@@ -242,12 +248,18 @@ def _entry(stored: StoredDocument, document: Document, collection: Collection) -
 
 def _encoded(batch: Batch, target: Target) -> Batch:
     """The batch with vectors, encoded together: a large batch sorts by length and wastes little."""
-    started = time.perf_counter()
+    started, before = time.perf_counter(), _tokens(target)
     try:
         done = _apart(batch.entries, lambda entries: Batch(entries=_with_vectors(target, entries)))
     finally:
         target.work.encoding += time.perf_counter() - started
+        target.work.tokens += _tokens(target) - before
     return Batch(buried=batch.buried, failed=batch.failed) + done
+
+
+def _tokens(target: Target) -> int:
+    """What those encoders that count their tokens have read so far."""
+    return sum(int(getattr(encoder, "tokens_run", 0)) for encoder in target.encoders.values())
 
 
 def _with_vectors(target: Target, entries: Sequence[IndexEntry]) -> tuple[IndexEntry, ...]:

@@ -18,8 +18,10 @@ from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError, NotFound
 from search import settings
 from search.bootstrap import Medley
+from search.engines.names import split_index
 from search.storage import State, StateRecord
-from workers.batches import Work
+from workers import rebuilds
+from workers.batches import Outcome, Work
 from workers.delivery import Delivery
 from workers.ingest import Options, ingest
 from workers.queue import TAKEN_SECONDS, Queue, require_queue, slices
@@ -30,7 +32,12 @@ PARTS: Final = 8
 DEATHS: Final = 2
 """A document that was alone in a task when its worker died so often is a failure of its own."""
 
-SWEPT: Final = 20_000
+SWEPT: Final = 50_000
+"""Documents that one sweep looks at, the oldest first."""
+
+ASIDE: Final = "index:"
+"""Before the name of an index that is being built, in the place of a collection's in a message."""
+
 _RENEW_SECONDS: Final = TAKEN_SECONDS / 4
 _LOCK_SECONDS: Final = 60.0
 _READ: Final = 500
@@ -67,13 +74,8 @@ class Duty:
         self.queue.ended(count)
 
     def _index(self, target: str, ids: Sequence[str]) -> None:
-        medley, collection = self.medley, self.medley.collection(target)
-        started, failed = time.perf_counter(), 0
-        encoders = medley.encoders(collection)
-        options = Options(wait=_LOCK_SECONDS, find=medley.encoder_of, work=self.work)
-        outcomes = ingest(medley.store(target), medley.engine, encoders, collection, ids, options)
-        count = 0
-        for outcome in outcomes:
+        started, count, failed = time.perf_counter(), 0, 0
+        for outcome in self._outcomes(target, ids):
             count += 1
             failed += bool(outcome.cause)
             if outcome.cause:
@@ -82,24 +84,32 @@ class Duty:
         _log.info("%s: %d of %d documents settled in %.2f s, %d failed", target, count, len(ids), seconds, failed)
         self._report()
 
+    def _outcomes(self, target: str, ids: Sequence[str]) -> Iterator[Outcome]:
+        medley, options = self.medley, Options(wait=_LOCK_SECONDS, find=self.medley.encoder_of, work=self.work)
+        name, index = place(target)
+        store, collection = medley.store(name), medley.collection(name)
+        if index is None:
+            yield from ingest(store, medley.engine, medley.encoders(collection), collection, ids, options)
+            return
+        try:
+            encoders = rebuilds.own_encoders(medley.engine.meta(index), options)
+            yield from rebuilds.fill(store, medley.engine, index, encoders, collection, ids, options)
+            self._finish(name, index)
+        except NotFound:
+            _log.info("%s is gone: nothing is to be filled any more", target)
+
     def _version(self, target: str, identifier: str) -> int:
         """The version of a document that waits; 0 where none does."""
-        return next((version for _, version in self._waiting(target, 1, [identifier])), 0)
-
-    def _waiting(self, target: str, limit: int, ids: Sequence[str] | None = None) -> Sequence[tuple[str, int]]:
-        """(id, version) of what the published index has not seen; of everything before the first one."""
-        try:
-            index = self.medley.engine.resolve(target).index
-        except NotFound:
-            index = ""
-        return self.medley.store(target).pending(index, limit, ids)
+        name, index = place(target)
+        index = index or self.medley.engine.published(name) or ""
+        return next((version for _, version in self.medley.store(name).pending(index, 1, [identifier])), 0)
 
     def _give_up(self, target: str, identifier: str, version: int, deaths: int) -> None:
         """Record a document that kills workers as failed; it goes back to the queue by `medley retry`, or when it changes."""
-        store, engine = self.medley.store(target), self.medley.engine
-        index = engine.resolve(target).index
+        name, index = place(target)
+        store, index = self.medley.store(name), index or self.medley.engine.resolve(name).index
         cause = f"a worker died {deaths} times while it was at this document alone"
-        with engine.writer(index, _LOCK_SECONDS) as writer:
+        with self.medley.engine.writer(index, _LOCK_SECONDS) as writer:
             if self._version(target, identifier) != version:
                 return  # a newer one came; it has a message of its own
             # An earlier version of what can't be indexed must not stay to be found.
@@ -145,16 +155,40 @@ class Duty:
         job = delivery.finish()
         _log.info("%s: job %s: %s", collection, job.id, delivery.counts)
 
-    def sweep(self) -> int:
-        """Announce every document that waits, and that neither a message nor a living worker is at; how many."""
-        return sum(self._sweep(name) for name in self.medley.names())
+    def sweep(self, collections: Sequence[str] | None = None) -> int:
+        """Announce every document that waits, and that neither a message nor a living worker is at; how many.
+
+        Rebuilds that are filled are published, and what they replaced is dropped.
+        """
+        return sum(self._sweep(name) for name in (self.medley.names() if collections is None else collections))
 
     def _sweep(self, collection: str) -> int:
-        waiting = [name for name, _ in self._waiting(collection, SWEPT)]
-        lost = self.queue.lost(collection, waiting) if waiting else []
+        store, engine = self.medley.store(collection), self.medley.engine
+        index = engine.published(collection) or ""  # nothing was indexed yet: all is waiting
+        announced = self._announce(collection, [name for name, _ in store.pending(index, SWEPT)])
+        for name in rebuilds.building(store, engine, collection):
+            waiting = [found for found, _ in store.pending(name, SWEPT)]
+            if waiting:
+                announced += self._announce(f"{ASIDE}{name}", waiting)
+            else:
+                announced += self._finish(collection, name)
+        for name in rebuilds.retire(store, engine, collection):
+            _log.info("%s: %s was replaced, and is dropped", collection, name)
+        return announced
+
+    def _finish(self, collection: str, index: str) -> int:
+        """Publish a built index if it is whole, and announce what arrived at the last moment; how many."""
+        store = self.medley.store(collection)
+        if not rebuilds.finish(store, self.medley.engine, index, self.medley.collection(collection)):
+            return 0
+        _log.info("%s answers from %s from now on", collection, index)
+        return self._announce(collection, [found for found, _ in store.pending(index, SWEPT)])
+
+    def _announce(self, target: str, waiting: Sequence[str]) -> int:
+        lost = self.queue.lost(target, waiting) if waiting else []
         if lost:
-            _log.info("%s: %d documents wait and are in nobody's hands: announced again", collection, len(lost))
-            self.queue.announce(collection, lost)
+            _log.info("%s: %d documents wait and are in nobody's hands: announced again", target, len(lost))
+            self.queue.announce(target, lost)
         return len(lost)
 
     def _report(self) -> None:
@@ -171,6 +205,14 @@ class Duty:
                     "seconds": time.monotonic() - self._since,
                 },
             )
+
+
+def place(target: str) -> tuple[str, str | None]:
+    """(collection, index) that a message is for; None: whichever index is published."""
+    if not target.startswith(ASIDE):
+        return target, None
+    index = target.removeprefix(ASIDE)
+    return split_index(index)[0], index
 
 
 @cache

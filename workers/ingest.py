@@ -114,12 +114,12 @@ def rebuild(
     deletes the half-built one; what a kill left behind, the next rebuild clears away.
     """
     replaced = engine.published(collection.name)
-    old = _readable(engine, collection)
+    old = readable(engine, collection)
     _sweep(store, engine, collection)
-    new = engine.create(collection.name, _identities(encoders))
+    new = engine.create(collection.name, identities(encoders))
     try:
         with engine.writer(new.index) as writer:
-            known = _known(engine, old, encoders, new)
+            known = known_vectors(engine, old, encoders, new)
             target = Target(store, lambda: nullcontext(writer), new.index, encoders, collection, new.windows, known)
             yield from _complete(target, engine, progress)
             engine.publish(new.index)
@@ -138,19 +138,19 @@ def _complete(target: Target, engine: Engine, progress: Progress | None) -> Iter
         yield from drain(target, None, progress)
         problems = verify(target.store, engine, target.index)
         if not problems:
-            _check_failures(target)
+            check_failures(target.store, target.index)
             return
     raise Conflict(f"the rebuilt index {target.index} is not whole: {'; '.join(problems)}", field="index")
 
 
-def _check_failures(target: Target) -> None:
+def check_failures(store: DocumentStore, index: str) -> None:
     """Raise `Conflict` when most documents failed: the fault is then in the model or the settings, not in them."""
-    states = target.store.counts(target.index).states
+    states = store.counts(index).states
     failed = states.get(State.FAILED, 0)
     if failed > states.get(State.INDEXED, 0):
-        cause = target.store.states(target.index, State.FAILED, limit=1)[0].cause
+        cause = store.states(index, State.FAILED, limit=1)[0].cause
         raise Conflict(
-            f"the rebuilt index {target.index} is not published: {failed:,} documents failed, the first with {cause!r}",
+            f"the rebuilt index {index} is not published: {failed:,} documents failed, the first with {cause!r}",
             field="index",
         )
 
@@ -195,7 +195,7 @@ def _resolved(engine: Engine, collection: Collection) -> IndexMeta | None:
     return None
 
 
-def _readable(engine: Engine, collection: Collection) -> IndexMeta | None:
+def readable(engine: Engine, collection: Collection) -> IndexMeta | None:
     """The published index, unless there is none or it can't be opened."""
     try:
         return _resolved(engine, collection)
@@ -206,7 +206,7 @@ def _readable(engine: Engine, collection: Collection) -> IndexMeta | None:
 def _published(engine: Engine, encoders: Mapping[str, Encoder], collection: Collection) -> IndexMeta:
     meta = _resolved(engine, collection)
     if meta is None:
-        made = engine.create(collection.name, _identities(encoders))
+        made = engine.create(collection.name, identities(encoders))
         engine.publish(made.index, first=True)
         meta = _resolved(engine, collection) or made
         if meta.index != made.index:  # another process was first, and its index is being searched already
@@ -215,11 +215,14 @@ def _published(engine: Engine, encoders: Mapping[str, Encoder], collection: Coll
     return meta
 
 
-def _identities(encoders: Mapping[str, Encoder]) -> dict[str, tuple[str, int]]:
+def identities(encoders: Mapping[str, Encoder]) -> dict[str, tuple[str, int]]:
+    """Vector field -> (fingerprint, dimension), as an index is made for."""
     return {name: (encoder.fingerprint, encoder.dimension) for name, encoder in encoders.items()}
 
 
-def _known(engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder], new: IndexMeta) -> Known | None:
+def known_vectors(
+    engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder], new: IndexMeta
+) -> Known | None:
     """What finds vectors in the index `old`, of those fields that the same encoder filled from the same windows."""
     if old is None or (old.windows, old.analysis) != (new.windows, new.analysis):
         return None
@@ -234,6 +237,17 @@ def _known(engine: Engine, old: IndexMeta | None, encoders: Mapping[str, Encoder
     return find if same else None
 
 
+def building_job(collection: str, index: str) -> str:
+    """The name of the job under which the queue fills an index."""
+    return f"{collection}.{index}"
+
+
+def is_building(store: DocumentStore, collection: str, index: str) -> bool:
+    """Whether the queue fills this index, to publish it in the end."""
+    job = store.job(building_job(collection, index))
+    return job is not None and not job.finished
+
+
 def _discard(store: DocumentStore, engine: Engine, index: str, collection: Collection) -> None:
     """Delete a half-built index, unless the error came after it was published."""
     if engine.published(collection.name) != index:
@@ -242,9 +256,9 @@ def _discard(store: DocumentStore, engine: Engine, index: str, collection: Colle
 
 
 def _sweep(store: DocumentStore, engine: Engine, collection: Collection) -> None:
-    """Drop every index that is neither published nor being filled."""
+    """Drop every index that is neither published nor being filled, here or by the queue."""
     for index in engine.names(collection.name):
-        if index != engine.published(collection.name):
+        if index != engine.published(collection.name) and not is_building(store, collection.name, index):
             with suppress(Conflict, NotFound):
                 engine.drop(index)
                 store.forget(index)

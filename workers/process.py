@@ -12,6 +12,7 @@ from typing import Any, Final
 from celery import bootsteps
 from celery.signals import worker_process_init
 from celery.utils.nodenames import default_nodename
+from kombu.exceptions import OperationalError
 
 from mappings.errors import InvalidInput
 from search.settings import Settings
@@ -22,6 +23,7 @@ REQUEST: Final[ContextVar[str]] = ContextVar("request", default="-")
 """The id of the request that a task's documents came with."""
 
 _log = logging.getLogger("medley.worker")
+_PING_SECONDS: Final = 5.0
 _SWITCH_SECONDS: Final = 0.0005
 _FORM: Final = "%(asctime)s %(levelname)s %(process)d request %(request)s: %(message)s"
 
@@ -58,6 +60,7 @@ class Sweeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no t
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
+    _entry: Any = None
 
     def start(self, parent: Any) -> None:
         """Begin, as soon as messages are taken."""
@@ -65,7 +68,8 @@ class Sweeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no t
 
     def stop(self, parent: Any) -> None:
         """Cease, until the connection is there again."""
-        self._entry.cancel()
+        if self._entry is not None:
+            self._entry.cancel()
 
     shutdown = stop
 
@@ -75,6 +79,15 @@ def _send_sweeper(app: Any) -> None:
         app.send_task(SWEEP_TASK, queue=PARSE, expires=SWEEP_SECONDS)
     except Exception as error:  # the connection's own error will end and renew it
         _log.warning("the sweeper could not be sent out: %s", error)
+
+
+def answers(settings: Settings) -> bool:
+    """Whether the worker of this machine answers. Raises `InvalidInput` where no queue is set."""
+    app = app_of(address(settings))
+    try:
+        return bool(app.control.ping([default_nodename(None)], timeout=_PING_SECONDS))
+    except (OSError, OperationalError):
+        return False
 
 
 def log_to_stderr() -> None:

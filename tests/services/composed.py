@@ -81,6 +81,19 @@ def configuration(made: Made) -> tuple[dict[str, str], dict[str, Path]]:
     }, files
 
 
+def default(value: Any) -> str:
+    """What a value of the file is where the shell sets no variable."""
+    return re.sub(r"\$\{\w+:-(.*)\}", r"\1", str(value))
+
+
+def redis(made: Made, folder: Path) -> tuple[subprocess.Popen, str]:
+    """The Redis service, on a free port; the process and its address."""
+    command = [str(mounted("redis", made).get(part, part)) for part in composition()["services"]["redis"]["command"]]
+    port = free_port()
+    process = subprocess.Popen([*command, "--port", str(port), "--dir", str(folder)], stdout=subprocess.DEVNULL)
+    return process, f"redis://127.0.0.1:{port}/0"
+
+
 class Process:
     """A service's command with its environment, at a free port, its names and paths those of this machine."""
 
@@ -97,17 +110,21 @@ class Process:
     def _environment(self, paths, folder, addresses):
         found = {}
         for name, value in self.service["environment"].items():
-            text = re.sub(r"\$\{\w+:-(.*)\}", r"\1", str(value))
+            text = default(value)
             found[name] = addresses.get(text, paths.get(text, text))
-        if found["MEDLEY_HOME"] == "/var/lib/medley":  # no volume: single files are mounted there
+        if found["MEDLEY_HOME"] == "/var/lib/medley":  # a volume, or none: single files are mounted there
             home = folder / "home"
             home.mkdir()
             found["MEDLEY_HOME"] = str(home)
             for path, file in paths.items():
-                (home / Path(path).name).symlink_to(file)
+                if path.startswith("/var/lib/medley/"):
+                    (home / Path(path).name).symlink_to(file)
         return found
 
     def _at_port(self, parts):
+        parts = [default(part) for part in parts]
+        if "--port" not in self.service["command"]:
+            return parts
         own = str(self.service["command"][-1])
         return [part.replace(f":{own}/", f":{self.port}/") if part != own else str(self.port) for part in parts]
 
@@ -124,9 +141,10 @@ class Process:
 
     def healthy(self):
         """Whether the service's own health check passes."""
-        _, python, *rest = self._at_port(self.service["healthcheck"]["test"])
-        assert python == "python"
-        return subprocess.run([sys.executable, *rest], capture_output=True).returncode == 0
+        _, program, *rest = self._at_port(self.service["healthcheck"]["test"])
+        command = {"python": [sys.executable], "medley": self.medley()}[program]
+        ran = subprocess.run([*command, *rest], cwd=self.log.parent, env=self.environment, capture_output=True)
+        return ran.returncode == 0
 
     def wait(self):
         until = time.monotonic() + START_SECONDS

@@ -4,6 +4,7 @@ import re
 import secrets
 import shutil
 import subprocess
+import time
 import urllib.error
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from composed import ROOT, Process, composition
 
 from search.engines.opensearch.client import Cluster, Connection
 from web import tokens
+from workers.queue import Queue
 
 pytestmark = [
     pytest.mark.slow,
@@ -20,7 +22,7 @@ pytestmark = [
 ]
 
 SERVICES = composition()["services"]
-OURS = ("gateway", "inference", "inference-gpu")
+OURS = ("gateway", "worker", "inference", "inference-gpu")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_service_is_pinned_and_watched(name):
     service = SERVICES[name]
-    assert re.search(r":\d+\.\d+\.\d+(-gpu)?$", service["image"])
+    assert re.search(r":\d+\.\d+\.\d+(-gpu|-alpine)?$", service["image"])
     assert service["restart"] == "unless-stopped"
     assert service["healthcheck"]["test"][0] == "CMD"
     assert {"interval", "timeout", "retries", "start_period"} <= set(service["healthcheck"])
@@ -115,17 +117,38 @@ def inference(made, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def gateway(node, prefix, made, inference, tmp_path_factory):
-    """The gateway; the tests' node has neither TLS nor users, so it shows it none."""
+def surroundings(node, prefix, made, inference, tmp_path_factory):
+    """Addresses and settings of the gateway and the worker; the tests' node has neither TLS nor users: none is shown."""
     inference.wait()
-    addresses = {"https://opensearch:9200": node.url, "http://inference:8081": f"http://127.0.0.1:{inference.port}"}
+    process, queue = composed.redis(made, tmp_path_factory.mktemp("redis"))
+    addresses = {
+        "https://opensearch:9200": node.url,
+        "http://inference:8081": f"http://127.0.0.1:{inference.port}",
+        "redis://redis:6379/0": queue,
+    }
     without = dict.fromkeys(("MEDLEY_OPENSEARCH_USER", "MEDLEY_OPENSEARCH_PASSWORD_FILE", "MEDLEY_OPENSEARCH_CA"), "")
     given = without | {
         "MEDLEY_OPENSEARCH_PREFIX": prefix,
         "MEDLEY_ENCODER": "hashing-256",
         "MEDLEY_DEADLINE_MS": "60000",
     }
+    yield addresses, given
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def gateway(made, surroundings, tmp_path_factory):
+    addresses, given = surroundings
     process = Process("gateway", made, tmp_path_factory.mktemp("gateway"), addresses, given.items())
+    yield process
+    process.end()
+
+
+@pytest.fixture(scope="module")
+def worker(made, surroundings, tmp_path_factory):
+    addresses, given = surroundings
+    process = Process("worker", made, tmp_path_factory.mktemp("worker"), addresses, given.items())
     yield process
     process.end()
 
@@ -147,6 +170,39 @@ def test_the_gateway_finds_what_was_ingested(gateway, made):
     assert found["reranked"]["scored"] > 0  # by the model server, which knows the gateway's token
     with pytest.raises(urllib.error.HTTPError, match="401"):
         gateway.get("/v1/search?collection=abstracts&text=aspirin", "medley_no_token")
+
+
+@pytest.mark.opensearch
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
+def test_the_worker_indexes_what_the_gateway_announced(gateway, worker, made, tmp_path):
+    gateway.wait()
+    worker.wait()
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"id": "queued/1", "title": "Quokkas", "text": "Quokkas smile.", "labels": ["public"]}\n')
+    gateway.run("ingest", str(file), "--collection", "abstracts", "--queue")
+    until = time.monotonic() + 60
+    while "queued/1" not in [
+        hit["document"] for hit in gateway.get("/v1/search?collection=abstracts&text=quokkas", made.token)["hits"]
+    ]:
+        assert time.monotonic() < until, worker.log.read_text()
+        time.sleep(0.3)
+
+
+def test_redis_asks_for_its_password(made, tmp_path):
+    if not shutil.which("redis-server"):
+        pytest.skip("redis-server is not installed")
+    process, url = composed.redis(made, tmp_path)
+    try:
+        line, known = Queue(url), Queue(url.replace("//", f"//:{made.read('redis-password')}@"))
+        until = time.monotonic() + 20
+        while not known.announce("abstracts", ["a"]):
+            assert time.monotonic() < until
+        assert not line.announce("abstracts", ["a"])
+        known.close()
+        line.close()
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 def test_a_token_is_needed_before_others_are_served(made, tmp_path):

@@ -37,7 +37,7 @@ def findings(duty) -> list[str]:
 
 def begin(duty, task: str, ids, times: int) -> None:
     """Let a task have begun so often, each time to the death of its worker."""
-    version = dict(duty._waiting("notes", 1, ids)).get(ids[0], 0) if len(ids) == 1 else 0
+    version = duty._version("notes", ids[0]) if len(ids) == 1 else 0
     for _ in range(times):
         duty.queue.starts(f"{task}:{version}" if version else task)
 

@@ -6,19 +6,34 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from search.bootstrap import Medley
 from search.settings import read
 
+if TYPE_CHECKING:
+    from workers.queue import Queue
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+queue_option = click.option(
+    "--queue", is_flag=True, help="Leave the indexing to the workers of the queue (MEDLEY_REDIS)."
+)
 
 
 def open_medley(patient: bool = False) -> Medley:
     """Medley by the settings of this process; `patient`: it waits for a cluster that restarts."""
     return Medley.open(read(), patient)
+
+
+def open_line(queue: bool) -> Queue | None:
+    """The queue by the settings of this process, when it is asked for. Raises `InvalidInput` where there is none."""
+    if not queue:
+        return None
+    from workers.queue import require_queue
+
+    return require_queue(read())
 
 
 def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:

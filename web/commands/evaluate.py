@@ -109,9 +109,9 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "encode", "inference")
+BENCHES = ("search", "deadline", "rerank", "encode", "inference", "words", "intake")
 ON_GPU = ("gpu",)
-ON_CLUSTER = ("agreement", "fusion", "bulk", "swap")
+ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
@@ -119,6 +119,8 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search.bench_gpu import bench_gpu
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
+    from workers.bench_ingest import bench_ingest, bench_words
+    from workers.bench_intake import bench_intake
 
     return {
         "search": lambda settings: bench_search.search(settings, fill_quietly),
@@ -130,6 +132,9 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "rerank": bench_rerank,
         "encode": bench_encode,
         "inference": bench_inference,
+        "words": bench_words,
+        "intake": bench_intake,
+        "ingest": bench_ingest,
         "gpu": bench_gpu,
     }
 
@@ -138,7 +143,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
 @click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *ON_CLUSTER, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
-    """Measure speed and memory, or all of it but gpu, which needs one; agreement, fusion, bulk and swap need a cluster (MEDLEY_OPENSEARCH)."""
+    """Measure speed and memory, or all of it but gpu, which needs one; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
     benches, settings = _benches(), read()
     for chosen in _chosen(name, settings):
         report = benches[chosen](settings)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from search.bootstrap import Medley
 
 if TYPE_CHECKING:
+    from search.protocols import Encoder
     from workers.ingest import Outcome
+    from workers.queue import Queue
 
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
@@ -30,12 +32,31 @@ def fill_quietly(medley: Medley, name: str) -> None:
             raise MedleyError(f"{outcome.id} could not be indexed: {outcome.cause}", field="id")
 
 
-def rebuild(medley: Medley, name: str) -> Iterator[Outcome]:
+def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
     """Index the whole collection anew, aside, and publish it in one step."""
     from workers.ingest import rebuild as build
 
     collection = medley.collection(name)
-    return build(medley.store(name), medley.engine, medley.encoders(collection), collection)
+    return build(medley.store(name), medley.engine, chosen_encoders(medley, name, encoder), collection)
+
+
+def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
+    """The index that the workers fill from now on."""
+    from workers.duty import Duty
+    from workers.rebuilds import begin
+
+    encoders, collection = chosen_encoders(medley, name, encoder), medley.collection(name)
+    index = begin(medley.store(name), medley.engine, encoders, collection)
+    Duty(medley, queue).sweep([name])
+    return index
+
+
+def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
+    """Vector field -> the encoder of this name, or the collection's own where none is named."""
+    collection = medley.collection(name)
+    if encoder is None:
+        return medley.encoders(collection)
+    return dict.fromkeys(collection.vectors, medley.encoder(encoder))
 
 
 def findings(medley: Medley, name: str) -> list[str]:

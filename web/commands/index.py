@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from web.commands.common import json_option, open_medley, progress, show, table
+from search.bootstrap import Medley
+from web.commands.common import json_option, open_line, open_medley, progress, queue_option, show, table
 
 
 @click.group()
@@ -30,15 +31,32 @@ def create(collection: str, kind: str | None, as_json: bool) -> None:
 
 @index.command()
 @click.argument("collection")
+@click.option("--encoder", default=None, help="The bi-encoder of the new index; the collection's own when left out.")
+@queue_option
 @json_option
-def rebuild(collection: str, as_json: bool) -> None:
-    """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step."""
+def rebuild(collection: str, encoder: str | None, queue: bool, as_json: bool) -> None:
+    """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step.
+
+    With --queue the workers fill it, as many as there are; `medley status` shows how far they are. Said again it goes on
+    with what is there.
+    """
+    from web.commands.filling import begin_rebuild
+
+    medley, line = open_medley(patient=True), open_line(queue)
+    if line is not None:
+        name = begin_rebuild(medley, collection, encoder, line)
+        report = {"collection": collection, "building": name}
+        show(report, as_json, lambda: f"the workers fill {name}; it is published when it is whole: `medley status`")
+        return
+    _rebuild_here(medley, collection, encoder, as_json)
+
+
+def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json: bool) -> None:
     from web.commands.filling import rebuild as build
 
-    medley = open_medley(patient=True)
     failed = []
     with progress("rebuilding") as advance:
-        for outcome in build(medley, collection):
+        for outcome in build(medley, collection, encoder):
             advance(1)
             failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
     meta = medley.engine.resolve(collection)

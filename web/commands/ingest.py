@@ -1,4 +1,4 @@
-"""`medley ingest`, `delete`, `retry`, `status` and `demo`: documents in and out, and where they stand."""
+"""`medley ingest`, `delete`, `retry` and `demo`: documents in and out."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ import click
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
-from web.commands.common import json_option, open_medley, progress, show, table
+from search.storage import State
+from web.commands.common import json_option, open_line, open_medley, progress, queue_option, show
 from web.commands.filling import fill
 from workers.delivery import Delivery
+from workers.queue import Queue
 
 BATCH = 500
+EVERYTHING = 2**62
 SHOWN = 20
 Record = Document | Deletion | Rejection
 DEMO = Path(__file__).parents[1] / "demo"
@@ -30,6 +33,7 @@ DEMO = Path(__file__).parents[1] / "demo"
 @click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/formats.md.")
 @click.option("--kind", default=None, help="Kind of a new collection; its own name when left out.")
 @click.option("--store-only", is_flag=True, help="Accept the documents, index them later.")
+@queue_option
 @click.option(
     "--rejections",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -42,16 +46,17 @@ def ingest(
     format_: str,
     kind: str | None,
     store_only: bool,
+    queue: bool,
     rejections: Path | None,
     as_json: bool,
 ) -> None:
     """Read documents from PATH (a file or a folder) into a collection and index them."""
-    medley = open_medley(patient=True)
+    medley, line = open_medley(patient=True), open_line(queue)
     made = ensure(medley, collection, kind)
     from mappings.formats.registry import read
 
-    report = accept(medley, collection, read(path, format_, made), rejections)
-    if not store_only:
+    report = accept(medley, collection, read(path, format_, made), rejections, line)
+    if not (store_only or queue):
         report |= index_all(medley, collection)
     show({"collection": collection, **report}, as_json, lambda: _report(report))
     if report["rejected"] or report.get("failed"):
@@ -68,9 +73,11 @@ def ensure(medley: Medley, collection: str, kind: str | None) -> Any:
         raise NotFound(f"{error.message}: say --kind for a collection of another name", field="kind") from error
 
 
-def accept(medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None) -> dict[str, Any]:
+def accept(
+    medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None, line: Queue | None = None
+) -> dict[str, Any]:
     """Carry out the records in the store, batch by batch; what was rejected is counted, the first few are named."""
-    delivery = Delivery(medley.store(collection), collection)
+    delivery = Delivery(medley.store(collection), collection, line)
     named: list[dict[str, str | None]] = []
     with progress("accepting") as advance, _lines(file) as write:
         for batch in _batches(iter(records)):
@@ -80,7 +87,8 @@ def accept(medley: Medley, collection: str, records: Iterable[Record], file: Pat
             named += [item.as_json() for item in rejected[: SHOWN - len(named)]]
             write(rejected)
             advance(len(batch))
-    return delivery.counts | {"rejections": named}
+    job = delivery.finish()
+    return delivery.counts | {"rejections": named} | ({"job": job.id} if line else {})
 
 
 def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -126,12 +134,16 @@ def _report(report: dict[str, Any]) -> str:
 @click.command()
 @click.argument("ids", nargs=-1, required=True)
 @click.option("--collection", "-c", required=True)
+@queue_option
 @json_option
-def delete(ids: tuple[str, ...], collection: str, as_json: bool) -> None:
+def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) -> None:
     """Delete the documents with these IDS."""
-    medley = open_medley(patient=True)
+    medley, line = open_medley(patient=True), open_line(queue)
     done = medley.store(collection).delete(ids)
-    index_all(medley, collection)
+    if line is None:
+        index_all(medley, collection)
+    else:
+        line.announce(collection, [item.id for item in done if item.changed])
     report = {"collection": collection, "deleted": [item.id for item in done if item.changed]}
     report["unknown"] = [item.id for item in done if not item.changed]
     show(report, as_json, lambda: f"{len(report['deleted'])} deleted, {len(report['unknown'])} unknown")
@@ -141,59 +153,23 @@ def delete(ids: tuple[str, ...], collection: str, as_json: bool) -> None:
 
 @click.command()
 @click.option("--collection", "-c", required=True)
+@queue_option
 @json_option
-def retry(collection: str, as_json: bool) -> None:
+def retry(collection: str, queue: bool, as_json: bool) -> None:
     """Index again what failed."""
-    medley = open_medley(patient=True)
-    again = medley.store(collection).retry(medley.engine.resolve(collection).index)
-    report = {"collection": collection, "retried": again, **index_all(medley, collection)}
-    show(report, as_json, lambda: f"{again} tried again, {report['indexed']} indexed, {report['failed']} failed")
-    if report["failed"]:
+    medley, line = open_medley(patient=True), open_line(queue)
+    store, index = medley.store(collection), medley.engine.resolve(collection).index
+    failed = [record.id for record in store.states(index, State.FAILED, EVERYTHING)] if line else []
+    report: dict[str, Any] = {"collection": collection, "retried": store.retry(index)}
+    if line is None:
+        report |= index_all(medley, collection)
+        text = f"{report['retried']} tried again, {report['indexed']} indexed, {report['failed']} failed"
+    else:
+        line.announce(collection, failed)
+        text = f"{report['retried']} are tried again by the workers"
+    show(report, as_json, lambda: text)
+    if report.get("failed"):
         raise click.exceptions.Exit(1)
-
-
-@click.command()
-@click.option("--collection", "-c", default=None, help="One collection; all when left out.")
-@click.option("--failed", is_flag=True, help="List the documents that failed, with their causes.")
-@json_option
-def status(collection: str | None, failed: bool, as_json: bool) -> None:
-    """Show what is stored, indexed, waiting and failed."""
-    medley = open_medley()
-    names = [medley.collection(collection).name] if collection else medley.names()
-    states = [_status(medley, name, failed) for name in names]
-    head = ["collection", "kind", "documents", "indexed", "waiting", "failed", "passages", "index"]
-    rows = [[str(state[name]) for name in head] for state in states]
-    causes = [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
-    text = table(head, rows) if rows else "no collection yet: `medley demo` makes two, `medley ingest` makes your own"
-    show({"collections": states}, as_json, lambda: "\n".join([text, *causes]))
-
-
-def _status(medley: Medley, name: str, failed: bool) -> dict[str, Any]:
-    from search.storage import State
-
-    store, kind = medley.store(name), medley.collection(name).kind
-    try:
-        meta = medley.engine.resolve(name)
-    except NotFound:
-        counts = store.counts("")
-        nothing = {"indexed": 0, "waiting": counts.documents, "failed": 0, "passages": 0, "index": ""}
-        return {"collection": name, "kind": kind, "documents": counts.documents, "deleted": counts.deleted, **nothing}
-    counts = store.counts(meta.index)
-    state = {
-        "collection": name,
-        "kind": kind,
-        "documents": counts.documents,
-        "deleted": counts.deleted,
-        "indexed": counts.states.get(State.INDEXED, 0),
-        "waiting": counts.states.get(State.RECEIVED, 0),
-        "failed": counts.states.get(State.FAILED, 0),
-        "passages": meta.passages,
-        "index": meta.index,
-    }
-    if failed:
-        records = store.states(meta.index, State.FAILED)
-        state["failures"] = [{"id": item.id, "version": item.version, "cause": item.cause} for item in records]
-    return state
 
 
 @click.command()

@@ -1,0 +1,137 @@
+"""A rebuild that workers fill: resumed after any kill, followed by what arrives, published when it is whole."""
+
+from __future__ import annotations
+
+import pytest
+from worlds import NOTES, Counting, note
+
+from mappings.errors import ModelError, NotFound
+from search.storage import State
+from workers import rebuilds
+from workers.ingest import Options, building_job, ingest, rebuild, verify
+
+OTHER = Counting(dimension=32)
+
+
+def begin(world, encoder=OTHER) -> str:
+    return rebuilds.begin(world.store, world.engine, {"dense": encoder}, NOTES)
+
+
+def fill(world, index: str, ids, encoder=OTHER) -> list:
+    return list(rebuilds.fill(world.store, world.engine, index, {"dense": encoder}, NOTES, ids, Options()))
+
+
+def finish(world, index: str) -> bool:
+    return rebuilds.finish(world.store, world.engine, index, NOTES)
+
+
+def building(world) -> list[str]:
+    return rebuilds.building(world.store, world.engine, "notes")
+
+
+@pytest.fixture
+def filled(world):
+    world.put(*(note(f"n{number}") for number in range(6)))
+    world.ingest()
+    return world
+
+
+def test_an_index_is_filled_in_parts_and_published_when_it_is_whole(filled):
+    index = begin(filled)
+    assert (index, building(filled), filled.engine.published("notes")) == ("notes-2", ["notes-2"], "notes-1")
+    assert len(fill(filled, index, ["n0", "n1", "n2"])) == 3
+    assert not finish(filled, index)
+    assert len(fill(filled, index, [f"n{number}" for number in range(6)])) == 3
+    assert finish(filled, index)
+    assert (building(filled), filled.engine.published("notes")) == ([], "notes-2")
+    filled.encoder = OTHER
+    assert len(filled.found("heart", "notes-2")) == 6
+    assert verify(filled.store, filled.engine, "notes-2") == []
+
+
+def test_begun_again_it_goes_on_with_what_is_there(filled):
+    index = begin(filled)
+    fill(filled, index, ["n0"])
+    assert begin(filled) == index
+    assert filled.store.counts(index).states[State.INDEXED] == 1
+    assert begin(filled, Counting(dimension=16)) == "notes-3"  # another model is another rebuild
+
+
+def test_what_arrives_meanwhile_is_found_at_once_and_comes_to_the_new_one(filled):
+    index = begin(filled)
+    fill(filled, index, [f"n{number}" for number in range(6)])
+    filled.put(note("late"))
+    filled.store.delete(["n0"])
+    filled.ingest()
+    assert "late" in filled.found("heart", "notes-1")
+    assert not finish(filled, index)
+    waiting = [name for name, _ in filled.store.pending(index, 99)]
+    assert sorted(waiting) == ["late", "n0"]
+    fill(filled, index, waiting)
+    assert finish(filled, index)
+    filled.encoder = OTHER
+    assert filled.found("heart", index) == ["late", "n1", "n2", "n3", "n4", "n5"]
+
+
+def test_vectors_of_the_same_encoder_are_taken_over(filled):
+    before = filled.encoder.texts
+    index = begin(filled, filled.encoder)
+    fill(filled, index, [f"n{number}" for number in range(6)], filled.encoder)
+    assert finish(filled, index)
+    assert filled.encoder.texts == before
+
+
+def test_one_in_which_most_documents_fail_is_given_up_with_its_cause(world):
+    world.put(note("a", "poison"), note("b", "poison"), note("c"))
+    list(ingest(world.store, world.engine, world.encoders, NOTES))
+    index = begin(world)
+    fill(world, index, ["a", "b", "c"])
+    assert not finish(world, index)
+    assert (building(world), list(world.engine.names("notes"))) == ([], ["notes-1"])
+    assert "2 documents failed" in world.store.job(building_job("notes", index)).cause
+
+
+def test_a_rebuild_in_one_process_leaves_the_one_of_the_queue_alone(filled):
+    index = begin(filled)
+    filled.rebuild()
+    assert building(filled) == [index]
+    assert filled.engine.published("notes") == "notes-3"
+
+
+def test_the_old_one_is_dropped_when_answers_under_way_have_ended(filled, monkeypatch):
+    index = begin(filled)
+    fill(filled, index, [f"n{number}" for number in range(6)])
+    finish(filled, index)
+    assert rebuilds.retire(filled.store, filled.engine, "notes") == []
+    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
+    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+    assert list(filled.engine.names("notes")) == ["notes-2"]
+    assert filled.store.recorded("notes-1") == (0, 0)
+
+
+def test_one_that_was_dropped_is_not_filled(filled):
+    index = begin(filled)
+    filled.engine.drop(index)
+    assert building(filled) == []
+    with pytest.raises(NotFound):
+        fill(filled, index, ["n0"])
+
+
+def test_another_encoder_than_the_index_was_made_for_is_refused(filled):
+    index = begin(filled)
+    with pytest.raises(ModelError, match="was built with the dense encoder"):
+        fill(filled, index, ["n0"], Counting(dimension=16))
+    meta = filled.engine.meta(index)
+    assert rebuilds.own_encoders(meta, Options(find={OTHER.fingerprint: OTHER}.get)) == {"dense": OTHER}
+    with pytest.raises(ModelError, match="is not among the models here"):
+        rebuilds.own_encoders(meta, Options(find={}.get))
+
+
+def test_an_index_of_other_settings_is_not_gone_on_with(filled, monkeypatch):
+    index = begin(filled)
+    monkeypatch.setattr(filled.engine, "drift", lambda name: ["its windows differ"])
+    assert begin(filled) != index
+
+
+def test_rebuild_still_ends_in_one_process(filled):
+    assert len(list(rebuild(filled.store, filled.engine, {"dense": OTHER}, NOTES, grace=0.0))) == 6
