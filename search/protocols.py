@@ -159,8 +159,11 @@ class IndexAdmin(Protocol):
         """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
         ...
 
-    def publish(self, index: str) -> None:
-        """Let the collection answer from this index from now on, in one step."""
+    def publish(self, index: str, first: bool = False) -> None:
+        """Let the collection answer from this index from now on, in one step.
+
+        `first`: only where it answers from none yet. Of several processes that do this at once, one has its way.
+        """
         ...
 
     def drop(self, index: str, wait: float = 0.0) -> None:

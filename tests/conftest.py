@@ -16,7 +16,13 @@ sys.path.append(str(Path(__file__).parent / "services"))  # what several folders
 import opensearch_node  # noqa: E402
 import redis_server  # noqa: E402
 
-OF_THE_TESTS = ("MEDLEY_DATA", "MEDLEY_TEST_OPENSEARCH", "MEDLEY_TEST_SECURITY", "MEDLEY_WRITE_GOLDEN")
+OF_THE_TESTS = (
+    "MEDLEY_DATA",
+    "MEDLEY_TEST_OPENSEARCH",
+    "MEDLEY_TEST_LONG",
+    "MEDLEY_TEST_SECURITY",
+    "MEDLEY_WRITE_GOLDEN",
+)
 for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
     del os.environ[name]  # a developer's own settings are not the tests'
 

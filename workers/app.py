@@ -38,14 +38,16 @@ def make_app(url: str) -> Celery:
             "visibility_timeout": 2 * LIMIT_SECONDS,
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
-            "retry_policy": {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2},
+            "max_retries": 1,  # of a sender that finds no Redis: it must not wait for seconds
+            "interval_start": 0.0,
+            "interval_step": 0.2,
+            "interval_max": 0.2,
         },
         task_publish_retry=False,  # a sender does not wait for Redis: the sweeper finds what was not announced
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         task_default_queue=ENCODE,
         task_routes={PARSE_TASK: {"queue": PARSE}, SWEEP_TASK: {"queue": PARSE}},
-        beat_schedule={"sweep": {"task": SWEEP_TASK, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}},
         worker_hijack_root_logger=False,
         worker_proc_alive_timeout=120.0,
     )

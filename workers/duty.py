@@ -59,17 +59,19 @@ class Duty:
         A task that begins for a second time is one whose worker died: its ids go on apart, until the one that kills
         workers stands alone, and is recorded as failed.
         """
-        starts = self.queue.starts(task)
+        version = self._version(target, ids[0]) if len(ids) == 1 else 0
+        count = f"{task}:{version}" if version else task  # a newer version is not to blame for what an older one did
+        starts = self.queue.starts(count)
         if starts > 1 and len(ids) > 1:
             _log.warning("task %s: its worker died; its %d documents go on in %d parts", task, len(ids), PARTS)
             for part in slices(ids, -(-len(ids) // PARTS)):
                 self.queue.send(target, part)
         elif starts > DEATHS:
-            self._give_up(target, ids[0], starts - 1)
+            self._give_up(target, ids[0], version, starts - 1)
         else:
             with self._at(target, ids):
                 self._index(target, ids)
-        self.queue.ended(task)
+        self.queue.ended(count)
 
     def _index(self, target: str, ids: Sequence[str]) -> None:
         started, count, failed = time.perf_counter(), 0, 0
@@ -96,15 +98,26 @@ class Duty:
         except NotFound:
             _log.info("%s is gone: nothing is to be filled any more", target)
 
-    def _give_up(self, target: str, identifier: str, deaths: int) -> None:
+    def _version(self, target: str, identifier: str) -> int:
+        """The version of a document that waits; 0 where none does."""
+        name, index = place(target)
+        index = index or self.medley.engine.published(name) or ""
+        return next((version for _, version in self.medley.store(name).pending(index, 1, [identifier])), 0)
+
+    def _give_up(self, target: str, identifier: str, version: int, deaths: int) -> None:
         """Record a document that kills workers as failed; it goes back to the queue by `medley retry`, or when it changes."""
         name, index = place(target)
         store, index = self.medley.store(name), index or self.medley.engine.resolve(name).index
-        pending = store.pending(index, 1, [identifier])
         cause = f"a worker died {deaths} times while it was at this document alone"
-        store.settle(index, [StateRecord(name, version, State.FAILED, cause=cause) for name, version in pending])
+        with self.medley.engine.writer(index, _LOCK_SECONDS) as writer:
+            if self._version(target, identifier) != version:
+                return  # a newer one came; it has a message of its own
+            # An earlier version of what can't be indexed must not stay to be found.
+            writer.remove([identifier])
+            writer.commit()
+            store.settle(index, [StateRecord(identifier, version, State.FAILED, cause=cause)])
         self.queue.let_go(target, [identifier])
-        _log.error("%s: %s failed: %s", target, identifier, cause)
+        _log.error("%s: %s version %d failed: %s", target, identifier, version, cause)
 
     @contextmanager
     def _at(self, target: str, ids: Sequence[str]) -> Iterator[None]:

@@ -206,8 +206,12 @@ def readable(engine: Engine, collection: Collection) -> IndexMeta | None:
 def _published(engine: Engine, encoders: Mapping[str, Encoder], collection: Collection) -> IndexMeta:
     meta = _resolved(engine, collection)
     if meta is None:
-        meta = engine.create(collection.name, identities(encoders))
-        engine.publish(meta.index)
+        made = engine.create(collection.name, identities(encoders))
+        engine.publish(made.index, first=True)
+        meta = _resolved(engine, collection) or made
+        if meta.index != made.index:  # another process was first, and its index is being searched already
+            with suppress(Conflict, NotFound):
+                engine.drop(made.index)
     return meta
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, Final
 
+from celery import bootsteps
 from celery.signals import worker_process_init
 from celery.utils.nodenames import default_nodename
 from kombu.exceptions import OperationalError
 
 from mappings.errors import InvalidInput
 from search.settings import Settings
-from workers.app import QUEUES, app_of
+from workers.app import PARSE, QUEUES, SWEEP_SECONDS, SWEEP_TASK, app_of
 from workers.queue import address
 
 REQUEST: Final[ContextVar[str]] = ContextVar("request", default="-")
 """The id of the request that a task's documents came with."""
 
+_log = logging.getLogger("medley.worker")
 _PING_SECONDS: Final = 5.0
 _SWITCH_SECONDS: Final = 0.0005
 _FORM: Final = "%(asctime)s %(levelname)s %(process)d request %(request)s: %(message)s"
@@ -36,22 +36,49 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     app = app_of(address(settings))
     log_to_stderr()
     worker_process_init.connect(lambda **_: _begin(settings, processes), weak=False)
-    with tempfile.TemporaryDirectory() as folder:
-        worker = app.Worker(
-            hostname=default_nodename(None),
-            pool="prefork",
-            concurrency=processes,
-            queues=[QUEUES[name] for name in queues],
-            beat=sweep,
-            schedule_filename=str(Path(folder) / "beat"),
-            optimization="fair",
-            without_gossip=True,
-            without_mingle=True,
-            loglevel=logging.WARNING,
-            quiet=True,
-        )
-        worker.start()
-        return int(worker.exitcode or 0)
+    if sweep:
+        app.steps["consumer"].add(Sweeper)
+    worker = app.Worker(
+        hostname=default_nodename(None),
+        pool="prefork",
+        concurrency=processes,
+        queues=[QUEUES[name] for name in queues],
+        optimization="fair",
+        without_gossip=True,
+        without_mingle=True,
+        loglevel=logging.WARNING,
+        quiet=True,
+    )
+    worker.start()
+    return int(worker.exitcode or 0)
+
+
+class Sweeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
+    """Sends out the sweeper from the main process, again and again while it is connected.
+
+    Celery's own scheduler is a process: nobody would miss it when it died, and nobody would end it when its worker did.
+    """
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    _entry: Any = None
+
+    def start(self, parent: Any) -> None:
+        """Begin, as soon as messages are taken."""
+        self._entry = parent.timer.call_repeatedly(SWEEP_SECONDS, _send_sweeper, (parent.app,))
+
+    def stop(self, parent: Any) -> None:
+        """Cease, until the connection is there again."""
+        if self._entry is not None:
+            self._entry.cancel()
+
+    shutdown = stop
+
+
+def _send_sweeper(app: Any) -> None:
+    try:
+        app.send_task(SWEEP_TASK, queue=PARSE, expires=SWEEP_SECONDS)
+    except Exception as error:  # the connection's own error will end and renew it
+        _log.warning("the sweeper could not be sent out: %s", error)
 
 
 def answers(settings: Settings) -> bool:

@@ -80,10 +80,14 @@ class Queue:
     def _announce(self, target: str, ids: Sequence[str], request: str) -> None:
         fresh = self._call(lambda: self._note(keys=[_queued(target)], args=[time.time(), *ids]))
         if fresh:
-            self.send(target, fresh, request)
+            self._send(target, fresh, request)
 
     def send(self, target: str, ids: Sequence[str], request: str = "") -> None:
-        """A message for these ids."""
+        """A message for these ids, also where one is under way for some of them."""
+        self._call(lambda: self._redis.zadd(_queued(target), dict.fromkeys(ids, time.time())))
+        self._send(target, ids, request)
+
+    def _send(self, target: str, ids: Sequence[str], request: str) -> None:
         headers = {"sent": time.time(), "asked": request}
         self._call(lambda: self._app.send_task(INDEX_TASK, (target, list(ids)), queue=ENCODE, headers=headers))
 

@@ -154,6 +154,20 @@ def test_an_index_says_what_it_is(backend: Backend):
     assert (meta.documents, meta.passages) == (1, 2)
 
 
+def test_of_several_first_indexes_one_is_published_and_stays(backend: Backend):
+    indexes = [backend.index([], publish=False).index for _ in range(4)]
+    threads = [threading.Thread(target=backend.engine.publish, args=(index, True)) for index in indexes]
+    seen = set()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+        seen.add(backend.engine.published("abstracts"))
+    assert len(seen - {None}) == 1
+    backend.engine.publish(next(index for index in indexes if index not in seen), first=True)
+    assert {backend.engine.published("abstracts")} == seen - {None}
+
+
 def test_the_published_index_cant_be_dropped_nor_can_one_being_written(backend: Backend):
     first = backend.index([Draft("a", ["heart"]).entry()])
     second = backend.index([], publish=False)

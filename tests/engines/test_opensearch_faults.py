@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from answering import answering, expired_certificate
 from backends import COLLECTION, ENCODERS, EVERYBODY, Draft, axis, clear, opensearch
+from opensearchpy.exceptions import ConnectionError as NoConnection
 
 from mappings.errors import Conflict, InvalidInput, NotFound, Unavailable
 from mappings.indexes import index_body
@@ -284,6 +285,35 @@ def test_a_writer_that_lost_its_lease_writes_no_more(backend):
         with pytest.raises(Conflict, match="somebody else took it"):
             writer.commit()
     assert list(backend.ask(meta.index, "heart").rankings["bm25"]) == []
+
+
+def test_a_writer_that_lost_its_lease_while_it_tried_again_writes_no_more(backend, monkeypatch):
+    """The cluster was away for longer than a lease; when it is back, another one is first and writes a newer version."""
+    meta = backend.index([Draft("a", ["heart"]).entry()])
+    other = OpenSearchEngine(Cluster(backend.engine.cluster.connection), lambda name: COLLECTION)
+    cluster = backend.engine.cluster
+    perform = cluster._client.transport.perform_request
+
+    def away(method, path, **rest):
+        if not path.endswith("/_bulk"):
+            return perform(method, path, **rest)
+        monkeypatch.undo()
+        late._lease._until = 0.0
+        gone = {"holder": "ward-server:17:abc", "until": time.time() - 1}
+        Admin(other.cluster).change(f"writer:{meta.index}", lambda _: gone)
+        with other.writer(meta.index) as writer:
+            writer.write([Draft("a", ["lung"], version=3).entry()])
+            writer.commit()
+        raise NoConnection("N/A", "refused", OSError("refused"))
+
+    with backend.engine.writer(meta.index) as late:
+        late.write([Draft("a", ["kidney"], version=2).entry()])
+        monkeypatch.setattr(cluster._client.transport, "perform_request", away)
+        with pytest.raises(Conflict, match="somebody else took it"):
+            late.commit()
+    other.cluster.write("POST", f"/{cluster.name('abstracts')}.*/_refresh")
+    assert list(other.contents(meta.index)) == [("a", 3, 1)]
+    other.cluster.close()
 
 
 def test_a_row_that_changed_since_it_was_read_is_not_written_over(backend):

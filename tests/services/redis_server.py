@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
+import orjson
 import redis
 from opensearch_node import free_port
 
@@ -62,6 +65,12 @@ class Redis:
 
     def _client(self) -> redis.Redis:
         return redis.Redis.from_url(self.url, socket_timeout=5.0)
+
+
+def sent(client: redis.Redis, queue: str = "medley:encode") -> list[Any]:
+    """The arguments of every message that waits in a list, oldest first."""
+    messages = [orjson.loads(raw) for raw in reversed(client.lrange(queue, 0, -1))]
+    return [orjson.loads(base64.b64decode(message["body"]))[0] for message in messages]
 
 
 def start_redis(folder: Path, port: int | None = None) -> Redis:

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
 import pytest
+import redis as library
 from worlds import embedded_world, opensearch_world
+
+from search.bootstrap import Medley
+from search.settings import Settings
+from workers.duty import Duty
+from workers.queue import Queue
 
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
@@ -11,3 +17,25 @@ def world(request, tmp_path):
         return
     with opensearch_world(request.getfixturevalue("node").url) as made:
         yield made
+
+
+@pytest.fixture
+def client(redis):
+    """What looks into Redis from beside."""
+    with library.Redis.from_url(redis.url, decode_responses=True) as made:
+        yield made
+
+
+@pytest.fixture
+def queue(redis):
+    made = Queue(redis.url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def duty(tmp_path, queue):
+    """A worker's work, without a worker, over a new home with the collection `notes`."""
+    medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
+    medley.create("notes")
+    return Duty(medley, queue)

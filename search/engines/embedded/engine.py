@@ -97,11 +97,13 @@ class EmbeddedEngine:
         """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
         return open_writer(index_folder(self._home, index), wait)
 
-    def publish(self, index: str) -> None:
+    def publish(self, index: str, first: bool = False) -> None:
         """Let the collection answer from this index from now on: one file is replaced, in one step."""
         collection, _ = split_index(index)
         with self._administration(collection), translated(f"index {index} could not be published"):
             Description.load(index_folder(self._home, index))
+            if first and self.published(collection) in self.names(collection):
+                return
             pointer = collection_folder(self._home, collection) / _POINTER
             write_atomic(pointer, orjson.dumps({"index": index}))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from mappings.errors import MedleyError
-from search.engines.opensearch.client import Cluster, persist
+from search.engines.opensearch.client import Cluster, nothing, persist
 from search.engines.opensearch.errors import BUSY, is_full, of_answer
 
 CHUNK_BYTES: Final = 4_000_000
@@ -41,13 +41,16 @@ Group = Sequence[Action]
 """The actions of one document, sent in order."""
 
 
-def send(cluster: Cluster, index: str, groups: Sequence[Group]) -> dict[str, str]:
-    """Carry out every group; route -> cause for those that the index refused. Raises `Unavailable` after two minutes."""
+def send(cluster: Cluster, index: str, groups: Sequence[Group], before: Callable[[], None] = nothing) -> dict[str, str]:
+    """Carry out every group; route -> cause for those that the index refused. Raises `Unavailable` after two minutes.
+
+    `before` is called before every request, a repeated one too; what it raises ends them.
+    """
     chunks = list(_chunks(groups))
     if len(chunks) < 2:
-        return _merged([_send_chunk(cluster, index, chunk) for chunk in chunks])
+        return _merged([_send_chunk(cluster, index, chunk, before) for chunk in chunks])
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        return _merged(list(pool.map(lambda chunk: _send_chunk(cluster, index, chunk), chunks)))
+        return _merged(list(pool.map(lambda chunk: _send_chunk(cluster, index, chunk, before), chunks)))
 
 
 def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:
@@ -70,12 +73,12 @@ def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
         yield chunk
 
 
-def _send_chunk(cluster: Cluster, index: str, chunk: Lines) -> dict[str, str]:
+def _send_chunk(cluster: Cluster, index: str, chunk: Lines, before: Callable[[], None]) -> dict[str, str]:
     """Send a chunk, then again what was put off, in the same order; a large one in parts, one after the other."""
     causes: dict[str, str] = {}
 
     def once(waiting: Lines) -> Lines:
-        return [line for part in _parts(waiting) for line in _send_part(cluster, index, part, causes)]
+        return [line for part in _parts(waiting) for line in _send_part(cluster, index, part, causes, before)]
 
     persist(cluster.where, chunk, once)
     return causes
@@ -94,9 +97,9 @@ def _parts(chunk: Lines) -> Iterator[Lines]:
         yield part
 
 
-def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str]) -> Lines:
+def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str], before: Callable[[], None]) -> Lines:
     """What was put off; an item that the index will never take is named in `causes`, by its document."""
-    answer = cluster.write("POST", f"/{index}/_bulk", b"".join(line for _, line in part))
+    answer = cluster.write("POST", f"/{index}/_bulk", b"".join(line for _, line in part), before=before)
     if not answer["errors"]:
         return []
     put_off = []

@@ -62,6 +62,10 @@ class Connection:
             raise InvalidInput(f"there is no file {self.ca} with certificates", field="MEDLEY_OPENSEARCH_CA")
 
 
+def nothing() -> None:
+    """Before a try of what may be tried at any time."""
+
+
 class OrjsonSerializer(Serializer):
     """JSON by orjson; bytes are sent as they are."""
 
@@ -119,9 +123,13 @@ class Cluster:
         params: Params = NONE,
         timeout: float = 120.0,
         patience: float = WRITE_SECONDS,
+        before: Callable[[], None] = nothing,
     ) -> Any:
-        """A request that may be repeated without harm: it names its ids, or the state that it starts from."""
-        return self._repeated(method, path, body, params, timeout, patience)
+        """A request that may be repeated without harm: it names its ids, or the state that it starts from.
+
+        `before` is called before every try; what it raises ends them.
+        """
+        return self._repeated(method, path, body, params, timeout, patience, before)
 
     def name(self, *parts: str) -> str:
         """The name on the cluster of something of ours: `medley.abstracts.1`."""
@@ -132,9 +140,17 @@ class Cluster:
         self._client.close()
 
     def _repeated(
-        self, method: str, path: str, body: Any, params: Mapping[str, str], timeout: float, patience: float
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: Params,
+        timeout: float,
+        patience: float,
+        before: Callable[[], None] = nothing,
     ) -> Any:
         def send() -> Any:
+            before()
             return self._client.transport.perform_request(method, path, params=params, body=body, timeout=timeout)
 
         return with_patience(

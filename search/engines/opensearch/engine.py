@@ -34,6 +34,7 @@ FRESH_SECONDS: Final = 1.0
 """How long a process goes on with what it knows of an alias and of counts: so late it follows another's changes."""
 
 _AT_ONCE: Final = 1_000
+_FIRST_SECONDS: Final = 60.0
 Sources = list[dict[str, Any]]
 T = TypeVar("T")
 _COUNTED: Final[dict[str, Any]] = {
@@ -140,8 +141,18 @@ class OpenSearchEngine:
         """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
         return open_writer(self.cluster, self._admin, self.describe(index), wait, lambda: self._forget(index))
 
-    def publish(self, index: str) -> None:
+    def publish(self, index: str, first: bool = False) -> None:
         """Let the collection answer from this index from now on: its alias moves in one call."""
+        if not first:
+            self._move_alias(index)
+            return
+        collection, _ = split_index(index)
+        # No call moves an alias only where it stands nowhere: so one process at a time looks, and moves it.
+        with self._admin.lease(f"{collection} (first)", wait=_FIRST_SECONDS):
+            if self.published(collection) is None:
+                self._move_alias(index)
+
+    def _move_alias(self, index: str) -> None:
         description = self.describe(index)
         alias = self._alias(description.collection)
         actions = [

@@ -70,15 +70,16 @@ class OpenSearchWriter:
         return refused
 
     def _send(self) -> dict[str, str]:
-        self._lease.check()
+        check = self._lease.check  # before every try: after a node's restart another may hold the right to write
+        check()
         standing = _standing(self._cluster, self._index, list(self._pending))
         actions = [list(self._actions(name, standing.get(name, ()))) for name in self._pending]
-        refused = send(self._cluster, self._index.physical, [group for group in actions if group])
+        refused = send(self._cluster, self._index.physical, [group for group in actions if group], check)
         if refused:
             self._withdraw(refused)
         self._commit += 1
         mark = Action(COMMIT_ID, COMMIT_ROUTE, b'{"kind":["commit"],"commit":%d}' % self._commit)
-        send(self._cluster, self._index.physical, [[mark]])
+        send(self._cluster, self._index.physical, [[mark]], check)
         self._cluster.write("POST", f"/{self._index.physical}/_refresh")
         return refused
 
@@ -91,7 +92,7 @@ class OpenSearchWriter:
     def _withdraw(self, refused: Mapping[str, str]) -> None:
         """Take back what was written of documents that were refused in part."""
         gone = [[Action(name, document) for name in self._pending[document]] for document in refused]
-        send(self._cluster, self._index.physical, gone)
+        send(self._cluster, self._index.physical, gone, self._lease.check)
 
     def _check(self) -> None:
         if self._broken is not None:
