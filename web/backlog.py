@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from mappings.errors import MedleyError, NotFound
+from mappings.errors import MedleyError
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
@@ -55,7 +55,4 @@ class Backlog:
 
 def published(medley: Medley, collection: str) -> str:
     """The index that answers for a collection; empty, as nothing was settled in it, before there is one."""
-    try:
-        return medley.engine.resolve(collection).index
-    except NotFound:
-        return ""
+    return medley.engine.published(collection) or ""

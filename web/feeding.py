@@ -26,6 +26,7 @@ from workers.delivery import Delivery
 TYPES: Final = ("application/x-ndjson", "application/jsonl")
 _IN_MEMORY: Final = 1 << 20
 _PIECE: Final = 1 << 16
+_DIGITS: Final = 30
 
 blueprint = Blueprint("feeding", __name__, url_prefix="/v1")
 blueprint.before_request(auth.require_caller)
@@ -118,7 +119,7 @@ def delete(identifier: str) -> Response:
 
 
 def _source_version(text: str | None) -> int | None:
-    whole = text is not None and text.removeprefix("-").isdecimal() and text.isascii()
+    whole = text is not None and text.removeprefix("-").isdecimal() and text.isascii() and len(text) < _DIGITS
     return source_version_of({"source_version": int(text) if whole and text else text})
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, Final
 
+from flask import g, has_request_context
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -44,6 +45,11 @@ WORKED: Final[Mapping[str, tuple[str, str]]] = {
 """Figure of a worker's report -> its name and meaning here."""
 
 
+def _may_read_all() -> bool:
+    """Whether whoever reads the metrics may see every document."""
+    return has_request_context() and "caller" in g and bool(g.caller.access.everything)
+
+
 class Gauges(Collector):
     """Figures of the stores and of the queue. What can't be asked now is left out: the rest is still worth reading."""
 
@@ -75,7 +81,7 @@ class Gauges(Collector):
         shown = {"indexed": states[State.INDEXED], "waiting": counts.waiting, "failed": states[State.FAILED]}
         rows["medley_documents"] += [((name, state), count) for state, count in shown.items()]
         rows["medley_waiting_oldest_seconds"].append(((name,), _age(oldest)))
-        if states[State.FAILED]:
+        if states[State.FAILED] and _may_read_all():  # a cause may quote a value of the document
             causes = Counter(_cause(item.cause) for item in store.states(index, State.FAILED, _LOOKED_AT))
             rows["medley_failed_documents"] += [((name, cause), count) for cause, count in _most(causes)]
 

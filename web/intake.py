@@ -11,7 +11,7 @@ from typing import IO, Any
 import orjson
 
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, Unavailable
 from search.storage import Accepted
 from web.backlog import Overloaded
 from web.upload import Sent
@@ -70,7 +70,13 @@ class Intake:
             else:
                 outcome = {"line": sent.line, **outcome_of(sent.item, next(left)), "error": None}
             self.counts[outcome["status"]] += 1
-            self._notes.write(orjson.dumps(outcome) + b"\n")
+            self._write(orjson.dumps(outcome) + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._notes.write(line)
+        except OSError as error:
+            raise Unavailable(f"what became of the records can't be written down: {error.strerror or error}") from error
 
 
 def outcome_of(change: Document | Deletion, done: Accepted) -> dict[str, Any]:

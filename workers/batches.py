@@ -13,7 +13,7 @@ import numpy as np
 from mappings.analysis.passages import passages, windows
 from mappings.collection import Collection
 from mappings.documents import Document, Passage
-from mappings.errors import InvalidInput, MedleyError, ModelError
+from mappings.errors import InvalidInput, MedleyError, ModelError, Unavailable
 from search.protocols import Encoder, IndexEntry, IndexWriter, Vectors
 from search.storage import DocumentStore, State, StateRecord, StoredDocument
 from workers.ahead import ahead
@@ -22,6 +22,7 @@ BATCH: Final = 256
 """Documents that are written in one commit."""
 
 LONGEST_CAUSE: Final = 2_000
+_PLAIN: Final = "Every encoder can read this."
 _ALL: Final = 2**62
 _WINDOW: Final = 20_000
 _READ: Final = 16
@@ -206,21 +207,16 @@ def _apart(entries: Sequence[IndexEntry], step: Callable[[Sequence[IndexEntry]],
         return Batch()
     try:
         return step(entries)
-    except MedleyError as error:
-        if not isinstance(error, InvalidInput) and not _is_own_fault(error):
-            raise
+    except (InvalidInput, ModelError) as error:
         cause = error.message
+    except MedleyError:
+        raise  # a part of the house is down
     except Exception as error:  # whatever a model does to one document must not stop the others
         cause = f"{type(error).__name__}: {error}"
     if len(entries) == 1:
         return Batch(failed=(_failed(entries[0].document, entries[0].version, cause),))
     middle = len(entries) // 2
     return _apart(entries[:middle], step) + _apart(entries[middle:], step)
-
-
-def _is_own_fault(error: MedleyError) -> bool:
-    """Whether the document is at fault: a vector that is not finite is; a server that is down is not."""
-    return isinstance(error, ModelError) and "not finite" in error.message
 
 
 def _failed(document: str, version: int, cause: str) -> Outcome:
@@ -254,7 +250,22 @@ def _encoded(batch: Batch, target: Target) -> Batch:
     finally:
         target.work.encoding += time.perf_counter() - started
         target.work.tokens += _tokens(target) - before
+    if done.failed and not done.entries:
+        _check_encoders(target)
     return Batch(buried=batch.buried, failed=batch.failed) + done
+
+
+def _check_encoders(target: Target) -> None:
+    """Raise `Unavailable` when an encoder can't read any text: then it is at fault, and none of the documents."""
+    for name, encoder in target.encoders.items():
+        try:
+            encoder.encode_passages([_PLAIN])
+        except MedleyError as error:
+            raise Unavailable(f"the encoder of {name!r} reads no text at all: {error.message}") from error
+        except Exception as error:  # whatever a library of the device raises
+            raise Unavailable(
+                f"the encoder of {name!r} reads no text at all: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _tokens(target: Target) -> int:

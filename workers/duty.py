@@ -24,13 +24,16 @@ from workers import rebuilds
 from workers.batches import Outcome, Work
 from workers.delivery import Delivery
 from workers.ingest import Options, ingest
-from workers.queue import TAKEN_SECONDS, Queue, require_queue, slices
+from workers.queue import SLICE, TAKEN_SECONDS, Queue, require_queue, slices
 
 PARTS: Final = 8
 """In how many parts the ids of a task go on after their worker died over them: three deaths lead to one document of 512."""
 
 DEATHS: Final = 2
 """A document that was alone in a task when its worker died so often is a failure of its own."""
+
+ALONE_AFTER: Final = 3
+"""After so many workers fell silent over it a document goes alone: 512, 64, 8, 1."""
 
 SWEPT: Final = 50_000
 """Documents that one sweep looks at, the oldest first."""
@@ -60,8 +63,12 @@ class Duty:
         workers stands alone, and is recorded as failed.
         """
         version = self._version(target, ids[0]) if len(ids) == 1 else 0
+        if len(ids) == 1 and not version:
+            self.queue.take(target, ids)
+            self.queue.let_go(target, ids)  # it was done meanwhile
+            return
         count = f"{task}:{version}" if version else task  # a newer version is not to blame for what an older one did
-        starts = self.queue.starts(count)
+        starts = max(self.queue.starts(count), self._silenced(target, ids))
         if starts > 1 and len(ids) > 1:
             _log.warning("task %s: its worker died; its %d documents go on in %d parts", task, len(ids), PARTS)
             for part in slices(ids, -(-len(ids) // PARTS)):
@@ -72,6 +79,11 @@ class Duty:
             with self._at(target, ids):
                 self._index(target, ids)
         self.queue.ended(count)
+
+    def _silenced(self, target: str, ids: Sequence[str]) -> int:
+        """At which start a document is by the workers that fell silent over it whole, message and all; 0 for several."""
+        deaths = self.queue.deaths(target, ids)[0] if len(ids) == 1 else 0
+        return deaths - ALONE_AFTER + 1
 
     def _index(self, target: str, ids: Sequence[str]) -> None:
         started, count, failed = time.perf_counter(), 0, 0
@@ -104,10 +116,17 @@ class Duty:
         index = index or self.medley.engine.published(name) or ""
         return next((version for _, version in self.medley.store(name).pending(index, 1, [identifier])), 0)
 
+    def _first_index(self, name: str) -> str:
+        """The published index of a collection; made where there is none yet."""
+        medley, collection = self.medley, self.medley.collection(name)
+        for _ in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection, ()):
+            pass
+        return medley.engine.resolve(name).index
+
     def _give_up(self, target: str, identifier: str, version: int, deaths: int) -> None:
         """Record a document that kills workers as failed; it goes back to the queue by `medley retry`, or when it changes."""
         name, index = place(target)
-        store, index = self.medley.store(name), index or self.medley.engine.resolve(name).index
+        store, index = self.medley.store(name), index or self._first_index(name)
         cause = f"a worker died {deaths} times while it was at this document alone"
         with self.medley.engine.writer(index, _LOCK_SECONDS) as writer:
             if self._version(target, identifier) != version:
@@ -158,9 +177,20 @@ class Duty:
     def sweep(self, collections: Sequence[str] | None = None) -> int:
         """Announce every document that waits, and that neither a message nor a living worker is at; how many.
 
-        Rebuilds that are filled are published, and what they replaced is dropped.
+        Rebuilds that are filled are published, and what they replaced is dropped. Raises when not one collection could be
+        swept, as without Redis.
         """
-        return sum(self._sweep(name) for name in (self.medley.names() if collections is None else collections))
+        names = self.medley.names() if collections is None else collections
+        announced, errors = 0, []
+        for name in names:
+            try:
+                announced += self._sweep(name)
+            except MedleyError as error:  # one that is not well must not keep the others waiting
+                _log.error("%s could not be swept: %s", name, error.message)
+                errors.append(error)
+        if errors and len(errors) == len(names):
+            raise errors[0]
+        return announced
 
     def _sweep(self, collection: str) -> int:
         store, engine = self.medley.store(collection), self.medley.engine
@@ -188,7 +218,9 @@ class Duty:
         lost = self.queue.lost(target, waiting) if waiting else []
         if lost:
             _log.info("%s: %d documents wait and are in nobody's hands: announced again", target, len(lost))
-            self.queue.announce(target, lost)
+            # The more workers fell silent over a document, the fewer others go with it.
+            for deaths, names in _by_deaths(lost, self.queue.deaths(target, lost)).items():
+                self.queue.announce(target, names, size=max(1, SLICE // PARTS**deaths))
         return len(lost)
 
     def _report(self) -> None:
@@ -205,6 +237,13 @@ class Duty:
                     "seconds": time.monotonic() - self._since,
                 },
             )
+
+
+def _by_deaths(ids: Sequence[str], deaths: Sequence[int]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for name, count in zip(ids, deaths, strict=True):
+        found.setdefault(min(count, ALONE_AFTER), []).append(name)
+    return found
 
 
 def place(target: str) -> tuple[str, str | None]:

@@ -66,14 +66,15 @@ class Queue:
         self._app = make_app(url)
         self._note = self._redis.register_script(_NOTE)
 
-    def announce(self, target: str, ids: Sequence[str], request: str = "") -> bool:
+    def announce(self, target: str, ids: Sequence[str], request: str = "", size: int = SLICE) -> bool:
         """Ask for these documents to be indexed, as far as they are not asked for yet; false when Redis is not there.
 
-        Nothing is lost then: they wait in the store, and the sweeper finds them. `request` names who asked, in the log.
+        Nothing is lost then: they wait in the store, and the sweeper finds them. `request` names who asked, in the log;
+        `size` is how many ids go into one message.
         """
         with suppress(Unavailable):
-            for start in range(0, len(ids), SLICE):
-                self._announce(target, list(dict.fromkeys(ids[start : start + SLICE])), request)
+            for part in slices(dict.fromkeys(ids), size):
+                self._announce(target, part, request)
             return True
         return False
 
@@ -108,7 +109,15 @@ class Queue:
 
     def let_go(self, target: str, ids: Sequence[str]) -> None:
         """The worker is done with them, one way or the other."""
-        self._call(lambda: self._redis.zrem(_taken(target), *ids))
+        with self._pipeline() as pipe:
+            pipe.zrem(_taken(target), *ids)
+            pipe.hdel(_deaths(target), *ids)
+            self._call(pipe.execute)
+
+    def deaths(self, target: str, ids: Sequence[str]) -> list[int]:
+        """How many workers fell silent over each of these ids since one was last done with it."""
+        found = self._call(lambda: self._redis.hmget(_deaths(target), ids)) if ids else []
+        return [int(count or 0) for count in found]
 
     def lost(self, target: str, ids: Collection[str]) -> list[str]:
         """Those that neither a message is under way for nor a living worker is at."""
@@ -169,10 +178,13 @@ class Queue:
         left belongs to one that is gone: taken by a worker, which removes the note, or lost.
         """
         now = time.time()
+        dead = self._call(lambda: self._redis.zrangebyscore(_taken(target), "-inf", now - TAKEN_SECONDS))
         oldest = self._call(lambda: self._redis.lindex(ENCODE, -1))
         before = min(now, _sent(oldest) if oldest else now) - SLACK_SECONDS
         with self._pipeline() as pipe:
-            pipe.zremrangebyscore(_taken(target), "-inf", now - TAKEN_SECONDS)
+            for name in dead:
+                pipe.hincrby(_deaths(target), name, 1)
+                pipe.zrem(_taken(target), name)
             pipe.zremrangebyscore(_queued(target), "-inf", before)
             self._call(pipe.execute)
 
@@ -196,6 +208,10 @@ def _queued(target: str) -> str:
 
 def _taken(target: str) -> str:
     return f"{PREFIX}taken:{target}"
+
+
+def _deaths(target: str) -> str:
+    return f"{PREFIX}deaths:{target}"
 
 
 def _sent(message: str) -> float:

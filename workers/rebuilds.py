@@ -6,6 +6,7 @@ arrive are indexed where searches are answered, and the sweeper brings them to t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from typing import Final
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
+from search.engines.names import split_index
 from search.protocols import Encoder, Engine, IndexMeta
 from search.storage import DocumentStore, Job
 from workers.batches import Outcome, Target, Work, drain
@@ -30,6 +32,9 @@ from workers.ingest import (
     readable,
     verify,
 )
+
+_log = logging.getLogger("medley.worker")
+_DROP_SECONDS: Final = 60.0
 
 GRACE_SECONDS: Final = 60.0
 """How long the old index stays for answers that are under way."""
@@ -76,30 +81,55 @@ def fill(
 
 def finish(store: DocumentStore, engine: Engine, index: str, collection: Collection) -> bool:
     """Publish an index that is whole; whether it was. What failed in most of its documents is given up and dropped."""
-    if store.pending(index, 1) or verify(store, engine, index):
-        return False
     job = store.job(building_job(collection.name, index)) or Job(building_job(collection.name, index), time.time())
+    published = engine.published(collection.name)
+    if published is not None and split_index(published)[1] > split_index(index)[1]:
+        return _give_up(store, engine, index, replace(job, cause=f"{published} was published meanwhile"))
+    if store.pending(index, 1):
+        return False
+    if problems := verify(store, engine, index):
+        _log.warning("%s is filled and not whole yet: %s", index, "; ".join(problems))
+        return False
     try:
         check_failures(store, index)
     except Conflict as error:
-        store.keep_job(replace(job, finished=time.time(), cause=error.message))
-        engine.drop(index)
-        store.forget(index)
-        return False
+        return _give_up(store, engine, index, replace(job, cause=error.message))
     engine.publish(index)
     store.keep_job(replace(job, finished=time.time()))
     return True
+
+
+def _give_up(store: DocumentStore, engine: Engine, index: str, job: Job) -> bool:
+    _log.error("%s is given up: %s", index, job.cause)
+    engine.drop(index, wait=_DROP_SECONDS)
+    store.forget(index)
+    store.keep_job(replace(job, finished=time.time()))
+    return False
+
+
+def given_up(store: DocumentStore, collection: str, index: str) -> None:
+    """Write down that an index, which somebody dropped, is not to be filled any more."""
+    job = store.job(building_job(collection, index))
+    if job is not None and not job.finished:
+        store.keep_job(replace(job, finished=time.time(), cause="it was dropped"))
+    store.forget(index)
 
 
 def retire(store: DocumentStore, engine: Engine, collection: str) -> list[str]:
     """Drop the indexes that a published one has replaced for a while; their names."""
     published = engine.published(collection)
     job = store.job(building_job(collection, published)) if published else None
-    if job is None or not job.finished or time.time() - job.finished < GRACE_SECONDS:
+    if published is None or job is None:
+        return []
+    if not job.finished:  # it was killed between publishing and writing that down
+        store.keep_job(replace(job, finished=time.time()))
+        return []
+    if time.time() - job.finished < GRACE_SECONDS:
         return []
     dropped = []
     for index in engine.names(collection):
-        if index != published and not is_building(store, collection, index):
+        # One of a higher generation has just been made.
+        if split_index(index)[1] < split_index(published)[1] and not is_building(store, collection, index):
             with suppress(Conflict, NotFound):  # somebody still fills it, or dropped it meanwhile
                 engine.drop(index)
                 store.forget(index)

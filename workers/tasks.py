@@ -15,7 +15,7 @@ from workers.process import REQUEST
 @contextmanager
 def asked_by(task: Task) -> Iterator[None]:
     """Let every line of the log name the request that the task came from."""
-    token = REQUEST.set(str((task.request.headers or {}).get("request") or task.request.get("asked") or "-"))
+    token = REQUEST.set(str(task.request.get("asked") or "-"))
     try:
         yield
     finally:

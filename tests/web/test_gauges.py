@@ -108,7 +108,7 @@ def test_without_the_engine_the_rest_is_shown(client, app, monkeypatch):
     def down(name):
         raise Unavailable("the cluster is down")
 
-    monkeypatch.setattr(app.extensions["medley"].medley.engine, "resolve", down)
+    monkeypatch.setattr(app.extensions["medley"].medley.engine, "published", down)
     client.get("/healthz")
     assert shown(client, "medley_documents{") == {}
     assert shown(client, 'medley_requests_total{endpoint="healthz"') != {}

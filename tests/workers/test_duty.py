@@ -14,6 +14,7 @@ from encoders.hashing import HashingEncoder
 from mappings.errors import InvalidInput, Unavailable
 from search.storage import State
 from workers import duty as module
+from workers import queue as queue_module
 from workers.duty import DEATHS, PARTS
 from workers.inspect import inspect
 
@@ -208,3 +209,45 @@ def test_a_file_is_read_into_the_store_and_announced(duty, client, tmp_path, cap
 def test_a_file_that_is_not_there_is_refused(duty, tmp_path):
     with pytest.raises(InvalidInput):
         duty.parse("notes", str(tmp_path / "none.jsonl"), "jsonl")
+
+
+def test_workers_that_fall_silent_whole_lead_to_the_document_too(duty, client, monkeypatch):
+    """The message goes with the worker and its main process, so every try is a task of its own."""
+    monkeypatch.setattr(queue_module, "TAKEN_SECONDS", 0.0)
+    names = [f"n{number:03}" for number in range(100)]
+    put(duty, *(note(name) for name in names))
+    sizes = []
+    for _ in range(5):
+        client.delete("medley:encode")
+        client.delete("medley:queued:notes")
+        duty.queue.take("notes", names)
+        assert duty.sweep() == 100
+        sizes.append(len(sent(client)[0][1]))
+    assert sizes == [64, 8, 1, 1, 1]
+    duty.index("notes", ["n007"], "new")
+    assert states(duty, State.FAILED) == {"n007": 1}
+    duty.index("notes", ["n008"], "newer")
+    assert duty.queue.deaths("notes", ["n007", "n008", "n009"]) == [0, 0, 5]
+
+
+def test_a_message_for_what_is_done_takes_nothing_away(duty, client):
+    put(duty, note("a"))
+    duty.index("notes", ["a"], "t")
+    for _ in range(DEATHS + 2):
+        duty.queue.starts("again")
+    duty.index("notes", ["a"], "again")
+    assert states(duty, State.INDEXED) == {"a": 1}
+    assert findings(duty) == []
+    assert (duty.queue.depth("notes").queued, duty.queue.depth("notes").taken) == (0, 0)
+
+
+def test_a_collection_that_is_not_well_keeps_no_other_waiting(duty, client, caplog):
+    duty.medley.create("reports")
+    put(duty, note("a"))
+    duty.medley.store("reports").put([note("r")])
+    store = duty.medley.store("notes")
+    store.pending = lambda *_: (_ for _ in ()).throw(Unavailable("the index is red"))
+    caplog.set_level(logging.ERROR, "medley.worker")
+    assert duty.sweep() == 1
+    assert [arguments[0] for arguments in sent(client)] == ["reports"]
+    assert "notes could not be swept: the index is red" in caplog.text

@@ -91,6 +91,38 @@ def test_the_earlier_version_of_what_now_fails_is_not_found_any_more(world):
     assert world.found("heart") == []
 
 
+def test_one_text_that_a_model_server_refuses_fails_alone(world, monkeypatch):
+    encode = world.encoder.encode_passages
+
+    def refusing(texts):
+        if any("heart" in text for text in texts):
+            raise ModelError("http://gpu:8081 refused the request (424: the model failed on these inputs)")
+        return encode(texts)
+
+    monkeypatch.setattr(world.encoder, "encode_passages", refusing)
+    world.put(note("a"), note("b", "kidney"), note("c", "lung"))
+    assert [(item.id, item.cause) for item in world.ingest() if item.cause] == [
+        ("a", "http://gpu:8081 refused the request (424: the model failed on these inputs)")
+    ]
+    assert world.counts() == {State.INDEXED: 2, State.FAILED: 1}
+    world.put(note("d"))  # alone in its batch
+    assert [item.state for item in world.ingest()] == [State.FAILED]
+
+
+@pytest.mark.parametrize("error", [ModelError("CUDA is gone"), RuntimeError("CUDA is gone")])
+def test_an_encoder_that_reads_nothing_any_more_is_no_documents_fault(world, monkeypatch, error):
+    def broken(texts):
+        raise error
+
+    world.put(note("a"), note("b"))
+    with monkeypatch.context() as patch:
+        patch.setattr(world.encoder, "encode_passages", broken)
+        with pytest.raises(Unavailable, match=r"reads no text at all: .*CUDA is gone"):
+            world.ingest()
+    assert world.counts() == {State.RECEIVED: 2}
+    assert len(world.ingest()) == 2
+
+
 def test_a_model_that_is_down_is_no_documents_fault(world):
     world.put(note("a"))
     world.encoder.down = True
@@ -339,7 +371,12 @@ def test_a_rebuild_in_which_most_documents_fail_is_not_published(world, monkeypa
     world.put(*(note(f"n{number}") for number in range(3)))
     world.ingest()
     working, world.encoder = world.encoder, Counting(dimension=32)
-    monkeypatch.setattr(world.encoder, "encode_passages", lambda texts: 1 / 0)
+    encode = world.encoder.encode_passages
+    monkeypatch.setattr(
+        world.encoder,
+        "encode_passages",
+        lambda texts: 1 / 0 if any("heart" in text or "Rest" in text for text in texts) else encode(texts),
+    )
     with pytest.raises(Conflict, match="ZeroDivisionError"):
         world.rebuild()
     world.encoder = working

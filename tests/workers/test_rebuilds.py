@@ -109,6 +109,47 @@ def test_the_old_one_is_dropped_when_answers_under_way_have_ended(filled, monkey
     assert filled.store.recorded("notes-1") == (0, 0)
 
 
+def test_an_older_rebuild_is_not_published_over_a_newer_one(filled):
+    older = begin(filled)
+    newer = begin(filled, Counting(dimension=16))
+    names = [f"n{number}" for number in range(6)]
+    fill(filled, newer, names, Counting(dimension=16))
+    assert finish(filled, newer)
+    fill(filled, older, names)
+    assert not finish(filled, older)
+    assert (building(filled), filled.engine.published("notes")) == ([], newer)
+    assert older not in filled.engine.names("notes")
+    assert filled.store.job(building_job("notes", older)).cause == f"{newer} was published meanwhile"
+
+
+def test_a_kill_right_after_publishing_does_not_keep_the_old_one_for_ever(filled, monkeypatch):
+    index = begin(filled)
+    fill(filled, index, [f"n{number}" for number in range(6)])
+    filled.engine.publish(index)
+    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
+    assert rebuilds.retire(filled.store, filled.engine, "notes") == []
+    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+
+
+def test_an_index_that_was_just_made_is_not_retired(filled, monkeypatch):
+    index = begin(filled)
+    fill(filled, index, [f"n{number}" for number in range(6)])
+    assert finish(filled, index)
+    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
+    made = filled.engine.create("notes", {"dense": ("x", 8)}).index
+    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+    assert made in filled.engine.names("notes")
+
+
+def test_one_that_was_dropped_leaves_no_work(filled):
+    index = begin(filled)
+    fill(filled, index, ["n0"])
+    filled.engine.drop(index)
+    rebuilds.given_up(filled.store, "notes", index)
+    assert filled.store.job(building_job("notes", index)).cause == "it was dropped"
+    assert filled.store.recorded(index) == (0, 0)
+
+
 def test_one_that_was_dropped_is_not_filled(filled):
     index = begin(filled)
     filled.engine.drop(index)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from search.bootstrap import Medley
+from search.engines.names import split_index
 
 if TYPE_CHECKING:
     from search.protocols import Encoder
@@ -49,6 +50,15 @@ def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) 
     index = begin(medley.store(name), medley.engine, encoders, collection)
     Duty(medley, queue).sweep([name])
     return index
+
+
+def forget(medley: Medley, index: str) -> None:
+    """Leave no trace in the store of an index that was dropped: neither its records nor that workers fill it."""
+    from workers.rebuilds import given_up
+
+    collection, _ = split_index(index)
+    if collection in medley.names():
+        given_up(medley.store(collection), collection, index)
 
 
 def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:

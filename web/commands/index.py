@@ -99,8 +99,11 @@ def verify(collection: str, as_json: bool) -> None:
 @json_option
 def drop(name: str, as_json: bool) -> None:
     """Remove an INDEX that is not the published one."""
+    from web.commands.filling import forget
+
     medley = open_medley()
     medley.engine.drop(name)
+    forget(medley, name)
     show({"dropped": name}, as_json, lambda: f"dropped {name}")
 
 

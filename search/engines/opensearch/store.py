@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from mappings.documents import Document
+from mappings.errors import Unavailable
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.heads import Head, head_of, next_head
@@ -76,7 +77,7 @@ class OpenSearchStore:
             heads = [head for head, _ in self._read(chunk).values() if head.version]
             raws = self._raws.read([head.raw for head in heads if not head.deleted])
             for head in heads:
-                document = None if head.deleted else _document(raws[head.raw])
+                document = None if head.deleted else self._present(head, raws[head.raw])
                 found[head.id] = StoredDocument(head.id, head.version, document)
         return found
 
@@ -108,7 +109,9 @@ class OpenSearchStore:
         if job is not None:
             clauses["filter"].append({"term": {"job": job}})
         heads = self._search({"bool": clauses}, "id", limit)
-        kept = self._states.read([_state_id(index, head.id) for head in heads])
+        kept: dict[str, Row] = {}
+        for chunk in _batches(heads, codec.CHUNK_DOCUMENTS):
+            kept |= self._states.read([_state_id(index, head.id) for head in chunk])
         return [_record(head, state, kept[_state_id(index, head.id)]) for head in heads]
 
     def retry(self, index: str) -> int:
@@ -201,6 +204,14 @@ class OpenSearchStore:
             waiting = [(number, item) for number, item in waiting if item.id in lost]
         return [done[number] for number in range(len(chunk))]
 
+    def _present(self, head: Head, row: Row) -> Document:
+        if row.source is None:  # not a deletion: it would be carried out in the index
+            raise Unavailable(
+                f"the store lacks version {head.version} of {head.id!r}: bring back {self._raws.name} from a snapshot, or "
+                "send the document again"
+            )
+        return codec.load(codec.unpack(base64.b64decode(row.source["raw"])))
+
     def _next_turn(self) -> int:
         with self._lock:
             self._turn = max(self._turn + 1, time.time_ns() // 1_000)
@@ -287,10 +298,6 @@ def _record(head: Head, state: State, row: Row) -> StateRecord:
     return StateRecord(
         head.id, head.version, state, kept.get("passages", 0), kept.get("attempts", 0), kept.get("cause", "")
     )
-
-
-def _document(row: Row) -> Document | None:
-    return codec.load(codec.unpack(base64.b64decode(row.source["raw"]))) if row.source else None
 
 
 def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

@@ -32,7 +32,7 @@ class Table:
     """One index, made when it is first needed. Every acknowledged write survives a kill of the node."""
 
     def __init__(self, cluster: Cluster, name: str, properties: Mapping[str, Any], shards: int) -> None:
-        self._cluster, self._name = cluster, name
+        self._cluster, self.name = cluster, name
         index = {"number_of_shards": shards, "auto_expand_replicas": "0-1"}
         self._body = {"settings": {"index": index}, "mappings": {"dynamic": False, "properties": dict(properties)}}
 
@@ -43,7 +43,7 @@ class Table:
         until = time.monotonic() + self._cluster.patience
         while True:
             body = {"ids": list(dict.fromkeys(ids))}
-            found = self._cluster.read("POST", f"/{self._name}/_mget", body, timeout=60.0)["docs"]
+            found = self._cluster.read("POST", f"/{self.name}/_mget", body, timeout=60.0)["docs"]
             # A row that could not be read, as while a node restarts, is not one that is not there.
             failed = next((item for item in found if "error" in item and not _is_no_table(item)), None)
             if failed is None:
@@ -64,8 +64,8 @@ class Table:
     def search(self, body: Mapping[str, Any]) -> Any:
         """The answer to a search over everything written before."""
         self._make()
-        self._cluster.write("POST", f"/{self._name}/_refresh")
-        return self._cluster.read("POST", f"/{self._name}/_search", body, WHOLE, timeout=60.0)
+        self._cluster.write("POST", f"/{self.name}/_refresh")
+        return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
 
     def scan(self, query: Mapping[str, Any], order: str, limit: int | None, page: int) -> Iterator[Row]:
         """Every row of a query, by the field `order`, at most `limit`."""
@@ -84,12 +84,12 @@ class Table:
     def remove(self, query: Mapping[str, Any]) -> None:
         """Remove every row of a query."""
         self._make()
-        self._cluster.write("POST", f"/{self._name}/_refresh")
-        path = f"/{self._name}/_delete_by_query"
+        self._cluster.write("POST", f"/{self.name}/_refresh")
+        path = f"/{self.name}/_delete_by_query"
         self._cluster.write("POST", path, {"query": query}, {"conflicts": "proceed"}, timeout=600.0)
 
     def _make(self) -> None:
-        make_index(self._cluster, self._name, self._body)
+        make_index(self._cluster, self.name, self._body)
 
     def _write(self, rows: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]]) -> set[str]:
         """Write rows in parts of bounded size; the ids of those whose condition did not hold."""
@@ -108,7 +108,7 @@ class Table:
 
     def _send(self, part: Mapping[str, bytes], lost: set[str]) -> dict[str, bytes]:
         """The rows that were put off; those whose condition did not hold are added to `lost`."""
-        answer = self._cluster.write("POST", f"/{self._name}/_bulk", b"".join(part.values()))
+        answer = self._cluster.write("POST", f"/{self.name}/_bulk", b"".join(part.values()))
         put_off = {}
         for (name, lines), item in zip(part.items(), answer["items"], strict=True):
             outcome = next(iter(item.values()))
