@@ -127,3 +127,14 @@ def test_without_the_catalog_the_rest_is_shown(client, app, monkeypatch):
 def test_workers_of_a_gateway_show_the_same(client, monkeypatch, tmp_path):
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     assert len(shown(client, "medley_documents{")) == 6
+
+
+@pytest.mark.parametrize(("labels", "told"), [(("public",), False), (("*",), True)])
+def test_causes_are_told_to_those_who_may_see_every_document(client, app, token, labels, told):
+    medley = app.extensions["medley"].medley
+    store, index = medley.store("notes"), medley.engine.resolve("notes").index
+    (first, *_) = store.states(index, State.INDEXED)
+    store.settle(index, [StateRecord(first.id, first.version, State.FAILED, cause="a date, not 'Jane Doe'")])
+    answer = client.get("/metrics", headers=token("ada", *labels))
+    assert ("Jane Doe" in answer.text) is told
+    assert 'medley_documents{collection="notes",state="failed"} 1.0' in answer.text
