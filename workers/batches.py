@@ -102,7 +102,8 @@ class Batch:
 def drain(target: Target, ids: frozenset[str] | None, progress: Progress | None) -> Iterator[Outcome]:
     """Everything pending, window after window, until none is left; each document at most once a window.
 
-    Reading and analysing, encoding, and writing each have a thread: none waits for another but for its next batch.
+    Where there is an encoder, reading and analysing, encoding, and writing each have a thread: none waits for another but
+    for its next batch.
     """
     done = 0
     while True:
@@ -259,7 +260,7 @@ def _check_encoders(target: Target) -> None:
     """Raise `Unavailable` when an encoder can't read any text: then it is at fault, and none of the documents."""
     for name, encoder in target.encoders.items():
         try:
-            encoder.encode_passages([_PLAIN])
+            encoder.encode_queries([_PLAIN])  # passages may come from the cache on disk, and prove nothing
         except MedleyError as error:
             raise Unavailable(f"the encoder of {name!r} reads no text at all: {error.message}") from error
         except Exception as error:  # whatever a library of the device raises

@@ -81,9 +81,9 @@ class Duty:
         self.queue.ended(count)
 
     def _silenced(self, target: str, ids: Sequence[str]) -> int:
-        """At which start a document is by the workers that fell silent over it whole, message and all; 0 for several."""
+        """At which start a document alone is, by the workers that fell silent over it whole, message and all; else 0."""
         deaths = self.queue.deaths(target, ids)[0] if len(ids) == 1 else 0
-        return deaths - ALONE_AFTER + 1
+        return max(0, deaths - ALONE_AFTER + 1)
 
     def _index(self, target: str, ids: Sequence[str]) -> None:
         started, count, failed = time.perf_counter(), 0, 0
@@ -117,7 +117,7 @@ class Duty:
         return next((version for _, version in self.medley.store(name).pending(index, 1, [identifier])), 0)
 
     def _first_index(self, name: str) -> str:
-        """The published index of a collection; made where there is none yet."""
+        """The first index of a collection, made and published."""
         medley, collection = self.medley, self.medley.collection(name)
         for _ in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection, ()):
             pass
@@ -126,7 +126,8 @@ class Duty:
     def _give_up(self, target: str, identifier: str, version: int, deaths: int) -> None:
         """Record a document that kills workers as failed; it goes back to the queue by `medley retry`, or when it changes."""
         name, index = place(target)
-        store, index = self.medley.store(name), index or self._first_index(name)
+        store = self.medley.store(name)
+        index = index or self.medley.engine.published(name) or self._first_index(name)
         cause = f"a worker died {deaths} times while it was at this document alone"
         with self.medley.engine.writer(index, _LOCK_SECONDS) as writer:
             if self._version(target, identifier) != version:

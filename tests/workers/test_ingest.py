@@ -117,6 +117,7 @@ def test_an_encoder_that_reads_nothing_any_more_is_no_documents_fault(world, mon
     world.put(note("a"), note("b"))
     with monkeypatch.context() as patch:
         patch.setattr(world.encoder, "encode_passages", broken)
+        patch.setattr(world.encoder, "encode_queries", broken)
         with pytest.raises(Unavailable, match=r"reads no text at all: .*CUDA is gone"):
             world.ingest()
     assert world.counts() == {State.RECEIVED: 2}
