@@ -251,3 +251,13 @@ def test_a_collection_that_is_not_well_keeps_no_other_waiting(duty, client, capl
     assert duty.sweep() == 1
     assert [arguments[0] for arguments in sent(client)] == ["reports"]
     assert "notes could not be swept: the index is red" in caplog.text
+
+
+def test_a_document_that_kills_is_given_up_also_in_an_index_of_another_model(duty):
+    put(duty, note("a"))
+    duty.index("notes", ["a"], "t")
+    put(duty, note("k"))
+    duty.medley.encoders = lambda _: {"dense": HashingEncoder(32)}  # the collection's model of today
+    begin(duty, "t2", ["k"], DEATHS)
+    duty.index("notes", ["k"], "t2")
+    assert states(duty, State.FAILED) == {"k": 1}

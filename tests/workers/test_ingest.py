@@ -8,6 +8,7 @@ import orjson
 import pytest
 from worlds import EVERYBODY, NOTES, Counting, embedded_world, note
 
+from encoders.cache import CachedEncoder
 from mappings.analysis.passages import windows
 from mappings.documents import Document, Section
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
@@ -418,3 +419,21 @@ def test_vectors_of_an_index_are_those_of_its_passages(world):
         float(np.dot(vector, world.encoder.encode_queries([texts[item.passage].model_text])[0])) for item in leg
     ]
     assert [item.score for item in leg] == pytest.approx(expected, abs=2e-3)
+
+
+def test_vectors_kept_on_disk_do_not_hide_a_broken_encoder(world, tmp_path, monkeypatch):
+    inner = world.encoder
+    world.encoder = CachedEncoder(inner, tmp_path / "vectors")
+    world.put(note("a"))
+    world.ingest()
+    world.put(note("b", "kidney"))
+
+    def broken(texts):
+        raise RuntimeError("CUDA is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(inner, "encode_passages", broken)
+        patch.setattr(inner, "encode_queries", broken)
+        with pytest.raises(Unavailable, match="reads no text at all"):
+            world.ingest()
+    assert world.counts() == {State.INDEXED: 1, State.RECEIVED: 1}
