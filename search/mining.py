@@ -75,7 +75,7 @@ def mine_folder(
     mining = mining or Mining()
     files = sorted((labels / "pairs").glob("*.jsonl"))
     if not files:
-        raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label {labels}` writes them", field="labels")
+        raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
     engine = EmbeddedEngine(home, collection_of)
     counts = {}
     if (labels / COUNTS).is_file():

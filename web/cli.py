@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
     "models": ("models", "List the models and what they are."),
-    "label": ("training", "Make training pairs from documents and judgements."),
+    "label": ("labels", "Make training pairs from documents and judgements."),
     "mine": ("training", "Find hard negatives for training pairs."),
     "train": ("training", "Train an encoder by a recipe."),
     "export": ("training", "Export a checkpoint as a model directory."),

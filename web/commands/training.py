@@ -1,4 +1,4 @@
-"""`medley label`, `mine`, `train` and `export`: from documents to a model directory. Needs the extra `train`."""
+"""`medley mine`, `train` and `export`: from labelled pairs to a model directory. The last two need the extra `train`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,9 @@ from typing import Any
 import click
 
 from mappings.errors import InvalidInput, Unavailable
-from search.settings import Settings, read
 from web.commands.common import json_option, show
 
 folder = click.Path(path_type=Path, file_okay=False)
-
-
-def _data(settings: Settings) -> Path:
-    if settings.data is None:
-        raise InvalidInput("MEDLEY_DATA is not set: name the folder of the data sets", field="MEDLEY_DATA")
-    return settings.data
 
 
 def _training(module: str) -> Any:
@@ -30,16 +23,6 @@ def _training(module: str) -> Any:
         raise Unavailable(
             f"training needs more packages ({error.name}): pip install 'medley[train]'", field="train"
         ) from error
-
-
-@click.command()
-@click.argument("out", type=folder)
-@json_option
-def label(out: Path, as_json: bool) -> None:
-    """Make training pairs and their corpora from the data sets of MEDLEY_DATA, into OUT."""
-    from encoders.labels.run import label as make
-
-    show(make(_data(read()), out), as_json)
 
 
 @click.command()
