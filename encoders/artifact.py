@@ -15,15 +15,19 @@ from typing import Any, Final, Literal, cast
 
 from mappings.errors import ModelError
 
-Kind = Literal["bi-encoder", "cross-encoder"]
-KINDS: Final = ("bi-encoder", "cross-encoder")
-POOLINGS: Final = ("mean", "cls", "none")
+Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder"]
+KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
+POOLINGS: Final = ("mean", "cls", "last", "none")
 FORMAT: Final = 1
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
 HALF: Final = "fp16"
 """The form for a GPU: a processor has no kernels for it and would convert at every step."""
+QUERIES: Final = "queries"
+"""The folder of a model that reads the queries alone, inside the one that reads passages; where both are one, none."""
+SCORER: Final = "scorer.npy"
+"""A poly-encoder's W, (d, d) in fp32."""
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
@@ -86,7 +90,8 @@ class Artifact:
             raise ModelError(
                 f"{path} is incomplete or has a wrong type: {error!r}; export the model again", field=str(path)
             ) from error
-        _check_files(folder, entries, {WEIGHTS, TOKENIZER, *artifact.forms.values()})
+        scorer = {SCORER} if artifact.kind == "poly-encoder" else set()
+        _check_files(folder, entries, {WEIGHTS, TOKENIZER, *artifact.forms.values(), *scorer})
         expected = fingerprint(manifest, {name: sha for name, (sha, _) in entries.items()})
         if artifact.fingerprint != expected:
             raise ModelError(
@@ -101,6 +106,18 @@ class Artifact:
         """The forms to choose from where there is no GPU, by name."""
         return sorted(form for form in self.forms if form != HALF)
 
+    def queries(self) -> Artifact:
+        """The model that reads queries: this one, or its own in `queries/`. Raises `ModelError` for another than named."""
+        if QUERIES not in self.manifest:
+            return self
+        found = Artifact.open(self.folder / QUERIES)
+        if found.fingerprint != self.manifest[QUERIES]:
+            raise ModelError(
+                f"{found.folder} is another model than {self.folder / MANIFEST} names; export the model again",
+                field=str(found.folder),
+            )
+        return found
+
     def form_path(self, form: str) -> Path:
         """The graph file of a form. Raises `ModelError` for one this model does not have."""
         if form not in self.forms:
@@ -113,7 +130,7 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what decides the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    `files` maps a file name to its SHA-256. Other forms are roundings of the same model, held together by the gate.
+    So do the queries' own tower, and a poly-encoder's scorer. `files` maps a file name to its SHA-256. Other forms are roundings of the same model, held together by the gate.
     """
     decisive = {
         "kind": manifest["kind"],
@@ -123,6 +140,9 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
         "tokenizer": files[TOKENIZER],
         "graph": files[manifest["forms"]["fp32"]],
     }
+    decisive |= {name: manifest[name] for name in (QUERIES, "sharpness") if name in manifest}
+    if manifest["kind"] == "poly-encoder":
+        decisive["scorer"] = files[SCORER]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
@@ -143,7 +163,7 @@ def describe(
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
     """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would."""
-    names = sorted(path.name for path in folder.iterdir() if path.name != MANIFEST)
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != MANIFEST)
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
     shas = {name: str(entry["sha256"]) for name, entry in entries.items()}
     whole = {**manifest, "files": entries, "fingerprint": fingerprint(manifest, shas)}

@@ -11,9 +11,11 @@ Floats = NDArray[np.float32]
 
 
 def pool(hidden: Floats, mask: NDArray[Any], pooling: str) -> Floats:
-    """(n, t, d) hidden states and an (n, t) 0/1 mask -> (n, d)."""
+    """(n, t, d) hidden states and an (n, t) 0/1 mask, padded on the right -> (n, d): the mean, the first or the last token."""
     if pooling == "cls":
         return hidden[:, 0]
+    if pooling == "last":
+        return hidden[np.arange(len(hidden)), np.maximum(mask.astype(bool).sum(axis=1), 1) - 1]
     return mean(hidden, mask)
 
 

@@ -36,12 +36,17 @@ GPU_RUNS = 2
 
 
 class BiEncoder:
-    """Texts to vectors of length one; fulfils `search.protocols.Encoder`. Threads may share it."""
+    """Texts to vectors, of length one where the model normalises; fulfils `search.protocols.Encoder`.
+
+    A model with a tower for queries alone runs them there. Threads may share it.
+    """
 
     def __init__(
         self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
     ) -> None:
         self.model = Model(artifact, "bi-encoder", threads, form, device)
+        asked = artifact.queries()
+        self._asked = None if asked is artifact else BiEncoder(asked, threads, form, device)
         self._reading = artifact.reading
         self._reader = self.model.reader
         self.form = self.model.form
@@ -51,7 +56,7 @@ class BiEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
-        return self._encode(self._reader.queries(texts))
+        return self._asked.encode_queries(texts) if self._asked else self._encode(self._reader.queries(texts))
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""

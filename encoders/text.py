@@ -77,7 +77,7 @@ class Reader:
 
     def inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """(query, passage) pairs as a model of `kind` reads them: the passages, or each pair as one input."""
-        if kind == "bi-encoder":
+        if kind != "cross-encoder":
             return self.passages([passage for _, passage in pairs])
         return [self.pairs(query, [passage])[0] for query, passage in pairs]
 

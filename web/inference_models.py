@@ -14,7 +14,7 @@ from encoders.hashing import HashingEncoder
 from encoders.pooling import Floats, unit
 from encoders.runtime import BiEncoder, CrossEncoder, Model
 from encoders.text import Tokens
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, ModelError
 from search.bootstrap import HASHING
 from search.settings import Settings
 
@@ -137,6 +137,10 @@ def load(found: Sequence[Artifact | None], settings: Settings, running: Running)
 
 def _of(artifact: Artifact, settings: Settings, running: Running) -> Served:
     arguments = (artifact, settings.threads or None, settings.form or None, settings.device)
+    if artifact.kind == "poly-encoder" or artifact.queries() is not artifact:
+        raise ModelError(
+            f"{artifact.name} has more than one graph; the model server serves models of one", field="model"
+        )
     if artifact.kind == "bi-encoder":
         encoder = BiEncoder(*arguments)
         model, run = encoder.model, encoder.vectors

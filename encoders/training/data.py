@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
-from encoders.training.recipe import Recipe, Share
+from encoders.training.recipe import CANDIDATES, Recipe, Share
+from encoders.training.windows import nearest
 
 T = TypeVar("T")
 SPAN = 24
@@ -48,10 +49,11 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
     """The pair with `negatives` of its negatives, drawn, all shown in the same way.
 
     A positive without a title (the title is its query) lets no negative show one: it would give the answer away.
+    All are cut to the share's window, so that no length gives it away either.
     """
     context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
-    texts = (pair.positive, *chosen)
+    texts = [replace(text, text=nearest(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)]
     return Example(
         pair.task,
         pair.query,
@@ -62,10 +64,14 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
 
 
 def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
-    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out."""
+    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out.
+
+    A triplet finds its negative in the batch: there a pair needs none of its own.
+    """
     made = {}
+    needed = 0 if recipe.objective == "triplet" else recipe.negatives
     for task, share in recipe.tasks.items():
-        usable = [pair for pair in pairs[task] if len(pair.negatives) >= recipe.negatives]
+        usable = [pair for pair in pairs[task] if len(pair.negatives) >= needed]
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
         made[task] = [
             example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
@@ -78,10 +84,10 @@ def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0
 def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
     """The batches of the run, in order, epoch after epoch: more epochs leave the earlier ones as they were.
 
-    A bi-encoder's batch holds one task, so that the other passages of the batch are hard enough to teach;
-    a cross-encoder's mixes tasks, filled by length.
+    Where the other passages of the batch are negatives, a batch holds one task, so that they are hard enough to
+    teach; else it mixes tasks, filled by length.
     """
-    batched = _by_task if recipe.kind == "bi-encoder" else _by_length
+    batched = _by_length if recipe.objective in CANDIDATES else _by_task
     return [
         batch
         for epoch in range(recipe.epochs)

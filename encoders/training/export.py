@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import onnx
 
 from encoders.artifact import TOKENIZER, Artifact, Kind, Reading, describe, seal
 from encoders.text import Reader
-from encoders.training import compact, gate, graphs, smoothing
+from encoders.training import compact, gate, graphs, smoothing, towers
+from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.bi_encoder import Towers
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.restore import PLAN, plan
 from mappings.errors import ModelError
@@ -37,32 +40,52 @@ def export(
     `pairs` are real (query, passage) texts, at least 16, for the gate; `judged` are held-out queries with judgements.
     """
     ready = load(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
-    reading = reading or Reading(pooling="mean" if kind == "bi-encoder" else "none", normalise=kind == "bi-encoder")
+    reading = reading or Reading(
+        pooling="mean" if kind != "cross-encoder" else "none", normalise=kind != "cross-encoder"
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-        work, final = Path(scratch) / "work", Path(scratch) / "model"
-        work.mkdir()
-        final.mkdir()
-        _tokenizer(ready.tokenizer, final / TOKENIZER)
-        fused = graphs.build(ready.model, kind, work)
-        graph = graphs.plain_norms(fused)
-        plain = work / "plain.onnx"
-        onnx.save(graph, plain)
-        (final / PLAN).write_text(json.dumps(plan(ready, graph)) + "\n", encoding="utf-8")
-        inputs = Reader(final / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
-        forms = compact.write(smoothing.smooth(graph, inputs), fused, final)
-        dimension = int(ready.model.config.hidden_size) if kind == "bi-encoder" else 1
-        manifest = describe(kind, dimension, reading, forms, card)
-        artifact = seal(final, manifest)
-        report = gate.check(ready.model, artifact, plain, pairs, judged)
-        kept = {form: file for form, file in forms.items() if form in report["forms"]}
-        for file in set(forms.values()) - set(kept.values()):
-            (final / file).unlink()
-        seal(final, {**manifest, "forms": kept, "gate": report})
+        final = Path(scratch) / "model"
+        export_one = partial(_graph, reading=reading, card=card, pairs=pairs)
+        if isinstance(ready.model, Towers):
+            towers.write(ready, export_one, final, pairs, judged)
+        else:
+            export_one(ready, kind, final, judged=judged)
         if out.exists():
             shutil.rmtree(out)
         final.rename(out)
     return Artifact.open(out)
+
+
+def _graph(
+    ready: Checkpoint,
+    kind: Kind,
+    folder: Path,
+    reading: Reading,
+    card: Mapping[str, Any],
+    pairs: Sequence[tuple[str, str]],
+    judged: Sequence[gate.Judged] = (),
+) -> Artifact:
+    """The artifact of a model that is one graph, in `folder`, which is made."""
+    folder.mkdir()
+    with tempfile.TemporaryDirectory(prefix=".work.", dir=folder.parent) as scratch:
+        _tokenizer(ready.tokenizer, folder / TOKENIZER)
+        fused = graphs.build(ready.model, Path(scratch))
+        graph = graphs.plain_norms(fused)
+        plain = Path(scratch) / "plain.onnx"
+        onnx.save(graph, plain)
+        architecture = ready.architecture or Architecture.told(kind, reading)
+        (folder / PLAN).write_text(json.dumps(plan(ready, architecture, graph)) + "\n", encoding="utf-8")
+        inputs = Reader(folder / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
+        forms = compact.write(smoothing.smooth(graph, inputs), fused, folder)
+        dimension = int(ready.model.config.hidden_size) if kind != "cross-encoder" else 1
+        manifest = describe(kind, dimension, reading, forms, card)
+        artifact = seal(folder, manifest)
+        report = gate.check(ready.model, artifact, plain, pairs, judged)
+    kept = {form: file for form, file in forms.items() if form in report["forms"]}
+    for file in set(forms.values()) - set(kept.values()):
+        (folder / file).unlink()
+    return seal(folder, {**manifest, "forms": kept, "gate": report})
 
 
 def _tokenizer(tokenizer: Any, path: Path) -> None:

@@ -14,6 +14,7 @@ from encoders.artifact import Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, session
 from encoders.text import Reader, Tokens, pad
+from encoders.training.graphs import result
 from mappings.errors import ModelError
 
 PARITY = 0.9999
@@ -95,7 +96,7 @@ class _Graph:
         tokens = self._reader.inputs(self._artifact.kind, pairs)
         mine, theirs = self._outputs(tokens, self._onnx), self._outputs(tokens, lambda arrays: _torch(model, arrays))
         if self._artifact.kind == "bi-encoder":
-            return float((mine * theirs).sum(axis=1).min())
+            return float((unit(mine) * unit(theirs)).sum(axis=1).min())
         return float(np.corrcoef(mine, theirs)[0, 1])
 
     def scores(self, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
@@ -114,9 +115,13 @@ class _Graph:
             batch = pad(tokens, list(rows))
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             raw = run({name: arrays[name] for name in self._inputs})
-            vectors = self._artifact.kind == "bi-encoder"
-            parts.append(unit(pool(raw, batch.mask, self._artifact.reading.pooling)) if vectors else raw)
+            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else raw)
         return np.concatenate(parts)
+
+    def _pooled(self, hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        reading = self._artifact.reading
+        vectors = pool(hidden, mask, reading.pooling)
+        return unit(vectors) if reading.normalise else vectors
 
     def _onnx(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         return np.asarray(self._session.run(None, dict(arrays))[0])
@@ -124,9 +129,7 @@ class _Graph:
 
 def _torch(model: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     with torch.inference_mode():
-        output = model(**{name: torch.from_numpy(array) for name, array in arrays.items()})
-    found = output.last_hidden_state if hasattr(output, "last_hidden_state") else output.logits[:, -1]
-    return found.numpy()
+        return result(model(**{name: torch.from_numpy(array) for name, array in arrays.items()})).numpy()
 
 
 def _runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder:

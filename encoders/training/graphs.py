@@ -11,33 +11,32 @@ import onnx
 import torch
 from onnx import NodeProto, helper
 
-from encoders.artifact import Kind
+from encoders.training.architectures.cross_encoder import logit
+from encoders.training.architectures.families import INPUTS, inputs_of
 
 OPSET = 17
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class _Output(torch.nn.Module):
     """A model as a function of positional tensors, with one output: hidden states (n, t, d), or logits (n,)."""
 
-    def __init__(self, model: Any, kind: Kind, names: Sequence[str]) -> None:
+    def __init__(self, model: Any, names: Sequence[str]) -> None:
         super().__init__()
-        self.model, self.kind, self.names = model, kind, tuple(names)
+        self.model, self.names = model, tuple(names)
 
     def forward(self, *arrays: torch.Tensor) -> torch.Tensor:
-        output = self.model(**dict(zip(self.names, arrays, strict=True)))
-        return output.last_hidden_state if self.kind == "bi-encoder" else output.logits[:, -1]
+        return result(self.model(**dict(zip(self.names, arrays, strict=True))))
 
 
-def inputs_of(model: Any) -> list[str]:
-    """The inputs that matter to the model: token types only where it has more than one."""
-    typed = getattr(model.config, "type_vocab_size", 0) > 1
-    return [name for name in INPUTS if name != "token_type_ids" or typed]
+def result(output: Any) -> torch.Tensor:
+    """What a graph gives of a model's output: hidden states (n, t, d), or one logit a pair (n,)."""
+    states: torch.Tensor = output.last_hidden_state if hasattr(output, "last_hidden_state") else logit(output.logits)
+    return states
 
 
-def build(model: Any, kind: Kind, work: Path) -> onnx.ModelProto:
+def build(model: Any, work: Path) -> onnx.ModelProto:
     """The model's graph, with attention, norms and activations as ONNX Runtime's fused operators; `work` takes scratch files."""
-    return _fuse(_trace(model, kind, work / "traced.onnx"), model.config)
+    return _fuse(_trace(model, work / "traced.onnx"), model.config)
 
 
 def plain_norms(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -79,10 +78,10 @@ def _plain_norm(node: NodeProto) -> list[NodeProto]:
     return nodes
 
 
-def _trace(model: Any, kind: Kind, path: Path) -> Path:
+def _trace(model: Any, path: Path) -> Path:
     names = inputs_of(model)
     # In evaluation mode as a whole: the exporter puts every part back into the mode of the outermost one.
-    wrapped = _Output(model, kind, names).eval()
+    wrapped = _Output(model, names).eval()
     ids = torch.randint(5, 40, (2, 9))
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0

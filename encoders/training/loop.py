@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from encoders.labels.pairs import Pair
+from encoders.training import state
 from encoders.training.data import Example
-from encoders.training.models import embed, score
-from encoders.training.objectives import RERANKING, contrastive
+from encoders.training.evaluate import held_out
+from encoders.training.losses import loss_of
 from encoders.training.recipe import Recipe
+from encoders.training.teacher import Teacher
+from mappings.errors import ModelError
 
 Log = Callable[[dict[str, Any]], None]
+CLIPPED = 1.0
+"""The largest norm of a step's gradients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What stays the same from step to step. `whose` is `state.identity`; `dev` are the pairs of the early stop."""
+
+    model: Any
+    tokenizer: Any
+    recipe: Recipe
+    folder: Path
+    log: Log
+    whose: Mapping[str, Any]
+    dev: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
+    teacher: Teacher | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """What changes: steps done, and the best evaluation so far with how many came after it."""
+
+    step: int = 0
+    best: float = -1.0
+    best_step: int = 0
+    waited: int = 0
+    stopped: int = 0
 
 
 def learning_rate(step: int, steps: int, recipe: Recipe) -> float:
@@ -26,96 +58,94 @@ def learning_rate(step: int, steps: int, recipe: Recipe) -> float:
     return recipe.learning_rate * max(0.0, part)
 
 
-def loss_of(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
-    """The recipe's objective on one batch."""
-    if recipe.kind == "bi-encoder":
-        return _contrastive(model, tokenizer, batch, recipe)
-    queries = [item.query for item in batch for _ in item.texts]
-    texts = [text for item in batch for text in item.texts]
-    with _precision(model, recipe):
-        scores = score(model, tokenizer, queries, texts, recipe)
-    return RERANKING[recipe.objective](scores.float().view(len(batch), -1))
+def optimise(run: Run, batches: Sequence[Sequence[Example]]) -> Progress:
+    """Train the run's model in place over `batches`, from the last state in its folder where there is one.
 
-
-def _precision(model: Any, recipe: Recipe) -> Any:
-    """The model computes in the recipe's precision; the loss, which is small and steep, always in float32."""
-    return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
-
-
-def _contrastive(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
-    columns = [(item.ids[at], item.texts[at]) for at in range(recipe.negatives + 1) for item in batch]
-    known = torch.tensor([[name in item.relevant for name, _ in columns] for item in batch])
-    known[:, : len(batch)].fill_diagonal_(False)
-    with _precision(model, recipe):
-        queries = embed(model, tokenizer, [item.query for item in batch], recipe.max_query)
-        passages = embed(model, tokenizer, [text for _, text in columns], recipe.max_length)
-    return contrastive(queries.float(), passages.float(), known.to(queries.device), recipe.temperature)
-
-
-def optimise(
-    model: Any, tokenizer: Any, batches: Sequence[Sequence[Example]], recipe: Recipe, run: Path, log: Log
-) -> None:
-    """Train `model` in place over `batches`, from the last checkpoint in `run` where there is one."""
+    Raises `ModelError` for a loss that is no number: the last good state stays.
+    """
+    recipe, model = run.recipe, run.model
     torch.manual_seed(recipe.seed)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     steps = min(recipe.steps or len(batches), len(batches))
-    first = _restore(run, model, optimiser)
+    progress = Progress(**(state.restore(run.folder, model, optimiser, run.whose) or {}))
     model.train()
-    clock, running = time.monotonic(), []
-    for step in range(first, steps):
+    clock, losses = time.monotonic(), list[float]()
+    while progress.step < steps and not progress.stopped:
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(step, steps, recipe)
-        loss = loss_of(model, tokenizer, batches[step], recipe)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(trained, 1.0)
-        optimiser.step()
-        running.append(loss.item())
-        if (step + 1) % 10 == 0 or step + 1 == steps:
-            rate = round((time.monotonic() - clock) / len(running), 3)
-            log(
-                {
-                    "step": step + 1,
-                    "steps": steps,
-                    "loss": round(sum(running) / len(running), 4),
-                    "seconds_per_step": rate,
-                }
-            )
-            clock, running = time.monotonic(), []
-        if (step + 1) % recipe.save_every == 0 or step + 1 == steps:
-            _keep(run, model, optimiser, step + 1)
+            group["lr"] = learning_rate(progress.step, steps, recipe)
+        losses.append(_step(run, batches[progress.step], optimiser, trained, progress.step))
+        progress.step += 1
+        last = progress.step == steps
+        if progress.step % 10 == 0 or last:
+            run.log(_pace(progress.step, steps, losses, time.monotonic() - clock))
+            clock, losses = time.monotonic(), []
+        if recipe.evaluate_every and (progress.step % recipe.evaluate_every == 0 or last):
+            before = time.monotonic()
+            _evaluate(run, progress)
+            clock += time.monotonic() - before
+        if progress.step % recipe.save_every == 0 or last or progress.stopped:
+            state.keep(run.folder, model, optimiser, _counted(progress), run.whose)
+    if progress.best_step:
+        state.restore_best(run.folder, model)
+    return progress
 
 
-def _keep(run: Path, model: Any, optimiser: Any, step: int) -> None:
-    """Write the state aside, then put it in the place of the last one: a kill leaves one or the other, whole."""
-    aside = run / "state.partial"
-    state = {
-        "step": step,
-        "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
-        "rng": torch.get_rng_state(),
-    }
-    torch.save(state, aside)
-    aside.replace(run / "state.pt")
+def _step(
+    run: Run, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
+) -> float:
+    """One step; its loss. Nothing changes when the loss or its gradients are no numbers."""
+    loss = loss_of(run.model, run.tokenizer, batch, run.recipe, run.teacher)
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(trained, CLIPPED)
+    value = loss.item()
+    if not (math.isfinite(value) and math.isfinite(norm.item())):
+        raise _no_number(run, value, norm.item(), step + 1)
+    optimiser.step()
+    return value
 
 
-def _restore(run: Path, model: Any, optimiser: Any) -> int:
-    path = run / "state.pt"
-    if not path.is_file():
-        return 0
-    state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    torch.set_rng_state(state["rng"])
-    return int(state["step"])
+def _no_number(run: Run, loss: float, norm: float, step: int) -> ModelError:
+    kept = run.folder / state.STATE
+    where = f"the last good state is in {kept}" if kept.is_file() else "no state had been saved yet"
+    return ModelError(
+        f"the loss of step {step} is {loss}, its gradients' norm {norm}: training stopped, {where};"
+        " a lower learning_rate may help, in another folder",
+        field="loss",
+    )
 
 
-def log_to(path: Path) -> Log:
-    """A log that appends one JSON object a line."""
+def _evaluate(run: Run, progress: Progress) -> None:
+    """Rank the development pairs; keep the best weights, and stop after `patience` evaluations without better ones."""
+    recipe = run.recipe
+    table = held_out(run.model, run.tokenizer, run.dev, recipe, recipe.dev_queries)
+    found = table["mean"]["RR"]
+    run.log({"step": progress.step, "dev": table})
+    if found > progress.best:
+        progress.best, progress.best_step, progress.waited = found, progress.step, 0
+        state.keep_best(run.folder, run.model)
+    else:
+        progress.waited += 1
+        progress.stopped = int(bool(recipe.patience) and progress.waited >= recipe.patience)
+
+
+def _counted(progress: Progress) -> dict[str, Any]:
+    return {name: getattr(progress, name) for name in Progress.__dataclass_fields__}
+
+
+def _pace(step: int, steps: int, losses: Sequence[float], seconds: float) -> dict[str, Any]:
+    mean = round(sum(losses) / len(losses), 4)
+    return {"step": step, "steps": steps, "loss": mean, "seconds_per_step": round(seconds / len(losses), 3)}
+
+
+def log_to(path: Path, watch: Log | None = None) -> Log:
+    """A log that appends one JSON object a line, and shows it to `watch`."""
 
     def write(record: dict[str, Any]) -> None:
         with path.open("a") as file:
             file.write(json.dumps({"time": round(time.time(), 1), **record}) + "\n")
+        if watch:
+            watch(record)
 
     return write

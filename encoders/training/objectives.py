@@ -1,4 +1,8 @@
-"""What training minimises. Scores and vectors in, a scalar out."""
+"""What training minimises. Scores in, a scalar out; nothing here knows a model.
+
+`scores` are (b, m) for b queries and all m passages of a batch, of which passage i answers query i; or (b, 1 + k)
+for each query's own candidates, the answer first. A temperature has already been divided by.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,33 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def contrastive(queries: Tensor, passages: Tensor, known: Tensor, temperature: float) -> Tensor:
-    """Softmax cross-entropy of each query over all passages of the batch (CAPR P2; van den Oord et al. 2018, eq. 4).
+def contrastive(scores: Tensor, known: Tensor) -> Tensor:
+    """Softmax cross-entropy of each query over all passages of the batch (van den Oord et al. 2018, eq. 4).
 
-    `queries` (b, d) and `passages` (b + n, d) have unit rows; passage i answers query i. `known` (b, b + n) is true
-    where a passage is another known answer: such a one is neither rewarded nor punished.
+    `scores` (b, m). `known` (b, m) is true where a passage is another known answer: such a one is neither rewarded
+    nor punished.
     """
-    scores = queries @ passages.T / temperature
-    scores = scores.masked_fill(known, float("-inf"))
-    return functional.cross_entropy(scores, torch.arange(len(queries), device=scores.device))
+    return whole_batch(scores.masked_fill(known, float("-inf")))
+
+
+def whole_batch(scores: Tensor) -> Tensor:
+    """Softmax cross-entropy where every other passage of the batch is a negative, known answers too (CAPR eq. 1).
+
+    `scores` (b, m).
+    """
+    return functional.cross_entropy(scores, torch.arange(len(scores), device=scores.device))
+
+
+def triplet(similarities: Tensor, known: Tensor, margin: float) -> Tensor:
+    """Mean of max(d(q, m) - d(q, u) + margin, 0), d the cosine distance, u the hardest unmatched one (RADIOLOGY eq. 1).
+
+    `similarities` (b, m) are cosines over a mega-batch; `known` (b, m) is true where another passage matches, too.
+    A query to which everything matches costs nothing.
+    """
+    matched = similarities.diagonal()
+    own = torch.eye(*similarities.shape, dtype=torch.bool, device=similarities.device)
+    hardest = similarities.masked_fill(known | own, float("-inf")).amax(dim=1)
+    return functional.relu((1 - matched) - (1 - hardest) + margin).mean()
 
 
 def listwise(scores: Tensor) -> Tensor:
@@ -26,10 +48,35 @@ def listwise(scores: Tensor) -> Tensor:
 
 
 def pointwise(scores: Tensor) -> Tensor:
-    """Two classes, each candidate for itself (CLAIMS L4). `scores` (b, 1 + k), the positive first."""
+    """Two classes by one logit, each candidate for itself. `scores` (b, 1 + k)."""
     targets = torch.zeros_like(scores)
     targets[:, 0] = 1
     return functional.binary_cross_entropy_with_logits(scores, targets)
 
 
-RERANKING: dict[str, Callable[[Tensor], Tensor]] = {"listwise": listwise, "pointwise": pointwise}
+def two_class(logits: Tensor) -> Tensor:
+    """Softmax cross-entropy of two classes, each candidate for itself (CLAIMS L4). `logits` (b, 1 + k, 2)."""
+    targets = torch.zeros(logits.shape[:2], dtype=torch.long, device=logits.device)
+    targets[:, 0] = 1
+    return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def kl(student: Tensor, teacher: Tensor) -> Tensor:
+    """Mean KL divergence of the teacher's softmax over a query's candidates from the student's (Hinton et al. 2015).
+
+    Both (b, 1 + k).
+    """
+    return functional.kl_div(
+        student.log_softmax(dim=1), teacher.log_softmax(dim=1), reduction="batchmean", log_target=True
+    )
+
+
+def margin_mse(student: Tensor, teacher: Tensor) -> Tensor:
+    """Mean squared difference of the answer's margins over each negative (Hofstätter et al. 2020, eq. 3).
+
+    Both (b, 1 + k).
+    """
+    return functional.mse_loss(student[:, :1] - student[:, 1:], teacher[:, :1] - teacher[:, 1:])
+
+
+DISTILLATION: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"kl": kl, "margin-mse": margin_mse}

@@ -11,29 +11,67 @@ from typing import Any
 from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
-PRECISIONS = ("fp32", "bf16")
-OBJECTIVES = {"bi-encoder": ("contrastive",), "cross-encoder": ("listwise", "pointwise")}
+OBJECTIVES = {
+    "bi-encoder": ("contrastive", "whole-batch", "triplet"),
+    "poly-encoder": ("contrastive", "whole-batch"),
+    "cross-encoder": ("listwise", "pointwise", "two-class", "whole-batch"),
+}
+CHOICES = {
+    "precision": ("fp32", "bf16"),
+    "device": ("auto", "cpu", "cuda"),
+    "head": ("cls", "interaction"),
+    "pooling": ("mean", "cls"),
+    "similarity": ("cosine", "dot"),
+    "towers": ("shared", "separate"),
+    "markers": ("none", "template", "tokens"),
+    "distillation": ("none", "kl", "margin-mse"),
+}
+LEAST = {
+    "batch": 1, "epochs": 1, "max_length": 4, "max_query": 4, "save_every": 1, "threads": 1, "dev_queries": 1,
+    "negatives": 0, "steps": 0, "patience": 0, "evaluate_every": 0, "warmup": 0, "weight_decay": 0, "margin": 0,
+}  # fmt: skip
+POSITIVE = ("learning_rate", "temperature", "teacher_temperature")
+SHARES = ("soup", "dropout", "teacher_share")
+CANDIDATES = ("listwise", "pointwise", "two-class")
+"""Objectives over a query's own candidates: they need negatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """How one task takes part: at most `take` training pairs, each seen `repeat` times, each time with other negatives.
 
-    `context` is the share of examples whose passages are shown with title and heading.
+    `context` is the share of examples whose passages are shown with title and heading. `window` is the most words
+    of a passage that are shown, those nearest to the query: as a collection's windows serve it; 0 shows all.
     """
 
     take: int = 1_000_000
     repeat: int = 1
     context: float = 1.0
+    window: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("take", "repeat", "window"):
+            if getattr(self, name) < 0:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 0", field=name)
+        if not 0 <= self.context <= 1:
+            raise InvalidInput(f"context is {self.context}; it lies between 0 and 1", field="context")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """One run. `batch` counts queries; `max_length` counts tokens of a passage, or of query and passage together.
 
-    `steps` 0 means: as many as the plan has; fewer end the run (and the learning rate) early.
-    `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to train further.
+    The base: `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to
+    train further; `layers` are those that are kept of it, all when empty.
+    The model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and
+    `[PASSAGE]` stand before the texts: as text, or as new special tokens) are a bi-encoder's and a poly-encoder's.
+    The run: `steps` 0 means as many as the plan has; fewer end the run (and the learning rate) early. Every
+    `evaluate_every` steps `dev_queries` held-out pairs a task are ranked; the best state is kept, and after
+    `patience` evaluations without a better one the run stops (0: never).
+    The teacher: `teacher` is a cross-encoder's model directory, whose scores (`teacher_form` of it, divided by
+    `teacher_temperature`) make up `teacher_share` of the loss, in the way that `distillation` says.
     `precision` bf16 computes in bfloat16 and keeps the weights in float32. `dropout` counts for hidden states.
+    `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's.
     `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging
     after Wortsman et al. 2022).
     """
@@ -43,6 +81,12 @@ class Recipe:
     objective: str
     tasks: Mapping[str, Share]
     base: str = "minilm"
+    layers: tuple[int, ...] = ()
+    head: str = "cls"
+    pooling: str = "mean"
+    similarity: str = "cosine"
+    towers: str = "shared"
+    markers: str = "none"
     seed: int = 13
     batch: int = 8
     negatives: int = 3
@@ -52,11 +96,21 @@ class Recipe:
     warmup: float = 0.1
     weight_decay: float = 0.01
     temperature: float = 0.05
+    margin: float = 0.5
     frozen: tuple[str, ...] = ("embeddings.word_embeddings",)
     epochs: int = 1
     steps: int = 0
     save_every: int = 100
+    evaluate_every: int = 0
+    patience: int = 0
+    dev_queries: int = 20
+    teacher: str = ""
+    teacher_form: str = "fp32"
+    teacher_temperature: float = 1.0
+    teacher_share: float = 1.0
+    distillation: str = "none"
     threads: int = 2
+    device: str = "auto"
     soup: float = 1.0
     precision: str = "fp32"
     dropout: float = 0.1
@@ -67,22 +121,47 @@ class Recipe:
         if self.objective not in (known := OBJECTIVES[self.kind]):
             message = f"objective is {self.objective!r}; for a {self.kind} it is one of {', '.join(known)}"
             raise InvalidInput(message, field="objective")
-        for name in ("batch", "epochs", "max_length", "max_query", "save_every", "threads"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 1", field=name)
         if not self.tasks:
             raise InvalidInput("a recipe names at least one task under [tasks]", field="tasks")
-        for name in ("soup", "dropout"):
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                message = f"{name} is {getattr(self, name)!r}; it is one of {', '.join(choices)}"
+                raise InvalidInput(message, field=name)
+        self._check_numbers()
+        self._check_together()
+
+    def _check_numbers(self) -> None:
+        for name in (*LEAST, *POSITIVE, *SHARES):
+            if isinstance(value := getattr(self, name), bool) or not isinstance(value, int | float):
+                raise InvalidInput(f"{name} is {value!r}; it is a number", field=name)
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least {least}", field=name)
+        for name in POSITIVE:
+            if getattr(self, name) <= 0:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it is more than 0", field=name)
+        for name in SHARES:
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it lies between 0 and 1", field=name)
-        if self.precision not in PRECISIONS:
-            raise InvalidInput(
-                f"precision is {self.precision!r}; it is one of {', '.join(PRECISIONS)}", field="precision"
-            )
+
+    def _check_together(self) -> None:
+        """Settings that only make sense together."""
+        if self.objective in CANDIDATES and not self.negatives:
+            raise InvalidInput(f"negatives is 0; {self.objective} needs at least 1", field="negatives")
+        if self.distillation != "none" and not self.negatives:
+            raise InvalidInput("negatives is 0; distillation needs at least 1", field="negatives")
+        if (self.distillation == "none") == bool(self.teacher):
+            raise InvalidInput("teacher and distillation are given both or neither", field="teacher")
+        if self.objective == "two-class" and self.head != "cls":
+            raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
+        if self.objective == "triplet" and self.similarity != "cosine":
+            raise InvalidInput("similarity is 'dot'; the triplet objective needs 'cosine'", field="similarity")
+        if self.patience and not self.evaluate_every:
+            raise InvalidInput("patience needs evaluate_every, the steps between two evaluations", field="patience")
 
     def as_json(self) -> dict[str, Any]:
         """The recipe as a JSON object."""
-        return {**asdict(self), "frozen": list(self.frozen)}
+        return {**asdict(self), "frozen": list(self.frozen), "layers": list(self.layers)}
 
 
 def load_recipe(source: Path | str) -> Recipe:
@@ -102,8 +181,9 @@ def load_recipe(source: Path | str) -> Recipe:
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
     """A recipe from its TOML table. Raises `InvalidInput` that names the setting."""
     given = {**values, "tasks": {task: _build(Share, share) for task, share in values.get("tasks", {}).items()}}
-    if "frozen" in given:
-        given["frozen"] = tuple(given["frozen"])
+    for setting in ("frozen", "layers"):
+        if setting in given:
+            given[setting] = tuple(given[setting])
     return _build(Recipe, {"name": name, **given})
 
 

@@ -14,11 +14,13 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
-from encoders.artifact import TOKENIZER, Artifact
+from encoders.artifact import SCORER, TOKENIZER, Artifact
+from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.cross_encoder import new_classifier
+from encoders.training.architectures.families import backbone, inputs_of, prepare
 from encoders.training.checkpoint import Checkpoint
-from encoders.training.graphs import inputs_of
 from encoders.training.smoothing import inverses
 from mappings.errors import ModelError
 
@@ -27,7 +29,7 @@ PACKED = 3
 """Fused attention keeps the weights of query, key and value side by side."""
 
 
-def plan(checkpoint: Checkpoint, graph: onnx.ModelProto) -> dict[str, Any]:
+def plan(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelProto) -> dict[str, Any]:
     """What `restore` needs beside the graph: the configuration, and each parameter's place, found by its values.
 
     A place is (tensor, transposed, part of a packed tensor or -1). Parameters that the graph does not use, as a
@@ -35,35 +37,57 @@ def plan(checkpoint: Checkpoint, graph: onnx.ModelProto) -> dict[str, Any]:
     """
     tensors = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
     state = checkpoint.model.state_dict()
-    places = {name: _place(value.float().numpy(), tensors) for name, value in state.items() if value.ndim}
+    places = {name: _place(value.float().numpy(), tensors) for name, value in state.items()}
     config = json.loads(checkpoint.model.config.to_json_string(use_diff=False))
     return {
         # The folder it was read from is nobody's business but the exporter's.
         "config": {name: value for name, value in config.items() if name != "_name_or_path"},
+        "architecture": architecture.as_json(),
         "special_tokens": {name: str(token) for name, token in checkpoint.tokenizer.special_tokens_map.items()},
         "parameters": {name: place for name, place in places.items() if place},
     }
 
 
+def architecture_of(artifact: Artifact) -> Architecture:
+    """What an artifact's model is made of. Raises `ModelError` where it says nothing about torch."""
+    return _architecture(artifact, _content(artifact))
+
+
 def restore(artifact: Artifact) -> Checkpoint:
     """The torch model and tokenizer of an artifact. Raises `ModelError` where it says nothing about them."""
-    path = artifact.folder / PLAN
-    if not path.is_file():
-        raise ModelError(f"{path} is missing; only a model exported with it can be restored", field=str(path))
-    content = json.loads(path.read_text(encoding="utf-8"))
-    config = AutoConfig.for_model(**content["config"])
-    base = AutoModel if artifact.kind == "bi-encoder" else AutoModelForSequenceClassification
-    model = base.from_config(config).float().eval()
-    tensors = _tensors(onnx.load(artifact.form_path("fp32")))
-    state = {name: _take(tensors, *place) for name, place in content["parameters"].items()}
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()}, strict=False)
+    content = _content(artifact)
+    architecture = _architecture(artifact, content)
+    config = prepare(AutoConfig.for_model(**content["config"]), artifact.name)
+    tower = new_classifier(config) if architecture.classifies else AutoModel.from_config(config)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(artifact.folder / TOKENIZER),
-        model_input_names=inputs_of(model),  # without it a pair's second half would lose its segment
+        model_input_names=inputs_of(tower),  # without it a pair's second half would lose its segment
         model_max_length=artifact.reading.passage_tokens,
         **content["special_tokens"],
     )
-    return Checkpoint(model, tokenizer)
+    asked = artifact.queries()
+    queries = None if asked is artifact else backbone(restore(asked).model.passages)
+    model = architecture.assemble(tower, queries, tokenizer)
+    tensors = _tensors(onnx.load(artifact.form_path("fp32")))
+    state = {name: torch.from_numpy(_take(tensors, *place)) for name, place in content["parameters"].items()}
+    # A tower's own parameters are named as in a checkpoint of it alone.
+    (model.passages if hasattr(model, "passages") else model).load_state_dict(state, strict=False)
+    if artifact.kind == "poly-encoder":
+        model.head.weight.data.copy_(torch.from_numpy(np.load(artifact.folder / SCORER)))
+    return Checkpoint(model.float().eval(), tokenizer, architecture)
+
+
+def _content(artifact: Artifact) -> dict[str, Any]:
+    path = artifact.folder / PLAN
+    if not path.is_file():
+        raise ModelError(f"{path} is missing; only a model exported with it can be restored", field=str(path))
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def _architecture(artifact: Artifact, content: Mapping[str, Any]) -> Architecture:
+    told = content.get("architecture")
+    return Architecture(**told) if told else Architecture.told(artifact.kind, artifact.reading)
 
 
 def _place(value: np.ndarray, tensors: Mapping[str, np.ndarray]) -> tuple[str, bool, int] | None:

@@ -1,64 +1,147 @@
-"""`train`: pairs and a recipe in, a checkpoint with its log and its held-out scores out."""
+"""`train`: pairs and a recipe in, a checkpoint with its log, its record and its held-out scores out."""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import orjson
 import torch
 
+from encoders.training.architectures.architecture import Architecture
+from encoders.training.bases import is_artifact, load, origin
+from encoders.training.checkpoint import Checkpoint, save
 from encoders.training.data import load_pairs, plan
 from encoders.training.evaluate import held_out
-from encoders.training.loop import log_to, optimise
-from encoders.training.models import freeze, is_artifact, load, mix, origin, save
+from encoders.training.loop import Log, Run, log_to, optimise
+from encoders.training.models import freeze, mix
+from encoders.training.plot import loss_plot
 from encoders.training.recipe import Recipe, load_recipe
+from encoders.training.record import Record, hashes
+from encoders.training.state import identity
+from encoders.training.teacher import teach
+from mappings.errors import InvalidInput, MedleyError
+
+GUARD = "encoders.labels.guard"
 
 
-def train(recipe: Path | str | Recipe, data: Path, out: Path, queries: int = 40) -> dict[str, Any]:
+def train(
+    recipe: Path | str | Recipe,
+    data: Path,
+    out: Path,
+    queries: int = 40,
+    evaluated: Path | None = None,
+    watch: Log | None = None,
+) -> dict[str, Any]:
     """Train by `recipe` on the pairs in `data` and write a Hugging Face checkpoint to `out/checkpoint`.
 
-    `out` also gets `log.jsonl`, `report.json` (what is returned) and `state.pt`, from which the same command goes
-    on after a kill. At most `queries` held-out pairs a task score the base and the result.
-    Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base.
+    `out` also gets `log.jsonl`, `loss.svg`, `record.json`, `report.json` (what is returned) and `state.pt`, from which
+    the same command goes on after a kill. At most `queries` held-out pairs a task score the base and the result.
+    `evaluated` is the folder of the evaluation's data sets: pairs that hold any of it are refused. `watch` is shown
+    every entry of the log. Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base,
+    `Conflict` for a run that was begun otherwise.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
-    torch.set_num_threads(chosen.threads)
-    torch.manual_seed(chosen.seed)
+    device = device_of(chosen)
+    if evaluated is not None:
+        _refuse_evaluated(chosen, data, evaluated)
     out.mkdir(parents=True, exist_ok=True)
-    log = log_to(out / "log.jsonl")
-    pairs = load_pairs(data, chosen, "train")
-    batches = plan(pairs, chosen)
-    model, tokenizer = load(chosen.base, chosen.kind, chosen.dropout)
-    trainable = freeze(model, chosen.frozen)
+    hashed = hashes(data, chosen)
+    record = Record(out, chosen, hashed, device)
+    record.write("running")
+    try:
+        report = _trained(chosen, data, out, queries, log_to(out / "log.jsonl", watch), hashed, device)
+    except MedleyError as error:
+        record.write("failed", cause=error.message)
+        raise
+    finally:
+        _plot(chosen.name, out)
+    record.write("finished", **{name: report[name] for name in ("pairs", "steps", "best_step", "held_out")})
+    return report
+
+
+def _trained(
+    recipe: Recipe, data: Path, out: Path, queries: int, log: Log, hashed: Mapping[str, str], device: str
+) -> dict[str, Any]:
+    torch.set_num_threads(recipe.threads)
+    torch.manual_seed(recipe.seed)
+    pairs, dev = load_pairs(data, recipe, "train"), load_pairs(data, recipe, "held-out")
+    if recipe.evaluate_every and not any(dev.values()):
+        raise InvalidInput("evaluate_every needs held-out pairs, and the files have none", field="evaluate_every")
+    batches = plan(pairs, recipe)
+    if not batches:
+        raise InvalidInput(f"the pairs in {data} do not fill one batch of {recipe.batch}", field="batch")
+    ready = load(recipe)
+    ready.model.to(device)
+    trainable = freeze(ready.model, recipe.frozen)
     counts = {task: len(found) for task, found in pairs.items()}
-    log({"recipe": chosen.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
-    optimise(model, tokenizer, batches, chosen, out, log)
-    report = {"recipe": chosen.as_json(), "base": origin(chosen.base), "pairs": counts, "data": _origin(data)}
-    return finish(model, tokenizer, chosen, data, out, report, queries)
+    log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
+    teacher = teach(recipe, batches[: recipe.steps or None], out, log)
+    run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, hashed), dev, teacher)
+    progress = optimise(run, batches)
+    report = {
+        "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": _origin(data),
+        "steps": progress.step, "best_step": progress.best_step or progress.step,
+    }  # fmt: skip
+    return finish(ready, recipe, data, out, report, queries)
 
 
 def finish(
-    model: Any, tokenizer: Any, recipe: Recipe, data: Path, out: Path, report: dict[str, Any], queries: int
+    ready: Checkpoint, recipe: Recipe, data: Path, out: Path, report: dict[str, Any], queries: int
 ) -> dict[str, Any]:
     """Mix with the base as the recipe says, save, and score base and result on the held-out pairs.
 
     A base without a head ranks as a bi-encoder also beside a cross-encoder.
     """
-    headless = recipe.kind == "cross-encoder" and not is_artifact(recipe.base)
-    plain = replace(recipe, kind="bi-encoder", objective="contrastive") if headless else recipe
+    headless = recipe.kind == "cross-encoder" and recipe.head == "cls" and not is_artifact(recipe.base)
+    plain = _as_bi_encoder(recipe) if headless else recipe
     if recipe.soup < 1:
-        mix(model, load(recipe.base, recipe.kind)[0], recipe.soup)
-    save(model, tokenizer, out / "checkpoint")
+        mix(ready.model, load(recipe).model, recipe.soup)
+    save(ready.model, ready.tokenizer, out / "checkpoint", Architecture.of(recipe))
     pairs = load_pairs(data, recipe, "held-out")
+    base = load(plain)
+    base.model.to(ready.model.device)
     scores = {
-        "base": held_out(load(recipe.base, plain.kind)[0], tokenizer, pairs, plain, queries),
-        "trained": held_out(model, tokenizer, pairs, recipe, queries),
+        "base": held_out(base.model, base.tokenizer, pairs, plain, queries),
+        "trained": held_out(ready.model, ready.tokenizer, pairs, recipe, queries),
     }
     whole = {**report, "held_out": scores}
     (out / "report.json").write_bytes(orjson.dumps(whole, option=orjson.OPT_INDENT_2))
     return whole
+
+
+def device_of(recipe: Recipe) -> str:
+    """Where the recipe's run computes: a GPU where there is one. Raises `InvalidInput` for one that is not there."""
+    if recipe.device == "cuda" and not torch.cuda.is_available():
+        raise InvalidInput(
+            "device is 'cuda', but torch finds no GPU; 'auto' takes one where there is one", field="device"
+        )
+    return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _as_bi_encoder(recipe: Recipe) -> Recipe:
+    return replace(recipe, kind="bi-encoder", objective="contrastive", teacher="", distillation="none")
+
+
+def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
+    """Raise `InvalidInput` where a file of pairs holds evaluation data."""
+    if find_spec(GUARD) is None:
+        return
+    guard = importlib.import_module(GUARD)
+    for task in recipe.tasks:
+        if (file := data / f"{task}.jsonl").is_file():
+            guard.refuse(file, evaluated)
+
+
+def _plot(name: str, out: Path) -> None:
+    path = out / "log.jsonl"
+    if path.is_file():
+        log = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        (out / "loss.svg").write_text(loss_plot(name, log), encoding="utf-8")
 
 
 def _origin(data: Path) -> dict[str, Any]:

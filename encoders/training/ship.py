@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
-from encoders.artifact import Artifact, Reading
+from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair
+from encoders.training.architectures.architecture import Architecture
+from encoders.training.checkpoint import load
 from encoders.training.data import load_pairs, shown
 from encoders.training.export import export
 from encoders.training.gate import Judged
+from encoders.training.markers import templates
 from encoders.training.recipe import Recipe, parse_recipe
 from mappings.errors import NotFound
 
-READING_TOKENS = {"bi-encoder": 256, "cross-encoder": 512}
+READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
 """What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
 
 
@@ -29,13 +32,10 @@ def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) 
     report = _report(run)
     recipe = parse_recipe(report["recipe"], out.name)
     pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
-    mean = recipe.kind == "bi-encoder"
-    reading = Reading(
-        "mean" if mean else "none", mean, recipe.max_query, max(READING_TOKENS[recipe.kind], recipe.max_length)
-    )
+    ready = load(run / "checkpoint", cast(Kind, recipe.kind))
     return export(
-        run / "checkpoint",
-        recipe.kind,
+        ready,
+        cast(Kind, recipe.kind),
         out,
         {"name": out.name, **card(report, recipe, run)},
         [
@@ -43,9 +43,23 @@ def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) 
             for pair in pairs[: texts // 2]
             for text in (pair.positive, pair.negatives[0])
         ],
-        reading,
+        reading(recipe, ready.model.config),
         [judged(pair) for pair in pairs[:queries]],
     )
+
+
+def reading(recipe: Recipe, config: Any) -> Reading:
+    """How a model of the recipe reads texts when it serves."""
+    plan, (query, passage) = Architecture.of(recipe), templates(recipe)
+    most = min(READING_TOKENS[recipe.kind], _positions(config))
+    longest = max(recipe.max_length, most)
+    return Reading(plan.reading_pooling(config), plan.normalises, recipe.max_query, longest, query, passage)
+
+
+def _positions(config: Any) -> int:
+    """The most tokens that the base has positions for; RoBERTa's first two are taken by padding."""
+    known = getattr(config, "max_position_embeddings", 0) or 0
+    return known - 2 if config.model_type == "roberta" else known if known > 0 else max(READING_TOKENS.values())
 
 
 def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:

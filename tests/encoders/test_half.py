@@ -45,7 +45,7 @@ def copied(model: Any) -> Any:
 
 @pytest.fixture(params=FAMILIES)
 def fused(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    return graphs.build(checkpoint(request.param, True, 5).model, "cross-encoder", tmp_path)
+    return graphs.build(checkpoint(request.param, True, 5).model, tmp_path)
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -66,7 +66,7 @@ def test_the_first_token_alone_gives_the_same_score(fused: Any) -> None:
 
 
 def test_hidden_states_are_all_kept(tmp_path: Path) -> None:
-    fused = graphs.build(checkpoint("Bert", False).model, "bi-encoder", tmp_path)
+    fused = graphs.build(checkpoint("Bert", False).model, tmp_path)
     assert half.first_token(copied(fused)) == fused
 
 

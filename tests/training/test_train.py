@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
-from encoders.training import loop, models, objectives, run  # noqa: E402
+from encoders.training import bases, checkpoint, loop, models, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.ship import ship  # noqa: E402
 from mappings.errors import ModelError, NotFound  # noqa: E402
@@ -58,7 +58,7 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     torch.manual_seed(0)
     tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
     tokenizer.model_input_names = ["input_ids", "attention_mask"]
-    models.save(transformers.AutoModel.from_config(configs()[request.param]), tokenizer, folder)
+    checkpoint.save(transformers.AutoModel.from_config(configs()[request.param]), tokenizer, folder)
     return folder
 
 
@@ -88,7 +88,7 @@ def test_any_family_trains_and_reports(base: Path, pairs: Path, tmp_path: Path, 
     assert report["held_out"]["trained"]["claim"]["queries"] == 8
     steps = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert steps[-1]["step"] == steps[-1]["steps"] == 4
-    models.load(str(tmp_path / "checkpoint"), recipe.kind)
+    bases.load(replace(recipe, base=str(tmp_path / "checkpoint")))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def bert(tmp_path: Path) -> Recipe:
     torch.manual_seed(0)
     (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
     tokenizer = transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"))
-    models.save(transformers.AutoModel.from_config(configs()["bert"]), tokenizer, tmp_path / "base")
+    checkpoint.save(transformers.AutoModel.from_config(configs()["bert"]), tokenizer, tmp_path / "base")
     return replace(CROSS, base=str(tmp_path / "base"))
 
 
@@ -119,7 +119,8 @@ def test_training_learns_what_the_pairs_show(bert: Recipe, tmp_path: Path, preci
 
 
 def test_scores_do_not_depend_on_what_is_computed_together(bert: Recipe, tmp_path: Path) -> None:
-    model, tokenizer = models.load(bert.base, "cross-encoder", dropout=0.0)
+    ready = bases.load(replace(bert, dropout=0.0))
+    model, tokenizer = ready.model.eval(), ready.tokenizer
     texts = [" ".join(WORDS[: 1 + number % 9]) for number in range(2 * models.TOGETHER + 3)]
     queries = [WORDS[number % 5] for number in range(len(texts))]
     with torch.inference_mode():
@@ -129,7 +130,8 @@ def test_scores_do_not_depend_on_what_is_computed_together(bert: Recipe, tmp_pat
 
 
 def test_a_shipped_model_is_a_base_by_its_name() -> None:
-    model, tokenizer = models.load("medley-crossencoder", "cross-encoder", dropout=0.0)
+    ready = bases.load(replace(CROSS, base="medley-crossencoder", dropout=0.0))
+    model, tokenizer = ready.model, ready.tokenizer
     assert {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
     assert tokenizer.mask_token == "[MASK]"
     with torch.inference_mode():
@@ -164,7 +166,7 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     run.train(recipe, pairs, tmp_path / "full")
     run.train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
     folders = (bert.base, tmp_path / "full/checkpoint", tmp_path / "mixed/checkpoint")
-    base, full, mixed = (models.load(str(folder), "bi-encoder")[0].state_dict() for folder in folders)
+    base, full, mixed = (bases.load(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders)
     key = "encoder.layer.0.attention.self.query.weight"
     assert torch.equal(base["embeddings.word_embeddings.weight"], full["embeddings.word_embeddings.weight"])
     assert not torch.equal(base[key], full[key])
@@ -173,26 +175,7 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
 
 def test_an_unknown_base_is_named() -> None:
     with pytest.raises(ModelError, match="no checkpoint could be loaded from '/nowhere'"):
-        models.load("/nowhere", "bi-encoder")
-
-
-def test_objectives_by_hand() -> None:
-    scores = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
-    log = torch.log(torch.tensor(2.0))
-    assert objectives.listwise(scores) == pytest.approx(
-        float((torch.log1p(torch.exp(torch.tensor(-2.0))) + log) / 2), abs=1e-6
-    )
-    parts = torch.nn.functional.softplus(torch.tensor([-2.0, 0.0, 0.0, 0.0]))
-    assert objectives.pointwise(scores) == pytest.approx(float(parts.mean()), abs=1e-6)
-
-
-def test_another_known_answer_is_neither_rewarded_nor_punished() -> None:
-    queries = torch.nn.functional.normalize(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), dim=1)
-    passages = torch.cat([queries, queries[:1]])
-    known = torch.zeros(2, 3, dtype=torch.bool)
-    plain = objectives.contrastive(queries, passages, known, 0.5)
-    known[0, 2] = True
-    assert objectives.contrastive(queries, passages, known, 0.5) < plain
+        bases.load(replace(BI, base="/nowhere"))
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
@@ -222,4 +205,4 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert further["base"]["base"] == f"model {artifact.fingerprint[:12]}, itself from {bert.base}"
     assert further["held_out"]["base"]["claim"]["queries"] == 8
     with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):
-        models.load(str(artifact.folder), "bi-encoder")
+        bases.load(replace(BI, base=str(artifact.folder)))

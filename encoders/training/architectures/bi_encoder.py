@@ -1,0 +1,58 @@
+"""The bi-encoder: query and passage each to one vector, by one tower or by two (CAPR P3; RADIOLOGY R4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from encoders.training.architectures.families import cls_last
+from encoders.training.architectures.places import cls_token, mean_token
+
+
+class Towers(nn.Module):
+    """A tower for passages and, when they are separate, one for queries. `pooling` is mean or cls."""
+
+    def __init__(self, passages: Any, queries: Any | None, pooling: str, normalise: bool) -> None:
+        super().__init__()
+        self.passages, self.queries = passages, queries
+        self.pooling, self.normalise = pooling, normalise
+
+    @property
+    def config(self) -> Any:
+        """The configuration of the passages' tower."""
+        return self.passages.config
+
+    @property
+    def device(self) -> Any:
+        """Where the model is."""
+        return self.passages.device
+
+    def forward(self, **inputs: Tensor) -> Any:
+        """What the passages' tower makes of its inputs."""
+        return self.passages(**inputs)
+
+    def tower(self, query: bool) -> Any:
+        """The tower that reads queries, or the one that reads passages."""
+        return self.queries if query and self.queries is not None else self.passages
+
+    def vectors(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
+        """Inputs (n, t) -> vectors (n, d), of length one where the model normalises."""
+        hidden, mask = self.hidden(inputs, query), inputs["attention_mask"]
+        pooled = mean_token(hidden, mask) if self.pooling == "mean" else cls_token(hidden, mask, cls_last(self.config))
+        return functional.normalize(pooled, dim=-1) if self.normalise else pooled
+
+    def hidden(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
+        """Inputs (n, t) -> the last hidden states (n, t, d)."""
+        states: Tensor = self.tower(query)(**inputs).last_hidden_state
+        return states
+
+
+class BiEncoder(Towers):
+    """Similarity is the dot product: the cosine where vectors are normalised."""
+
+    def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
+        """Inputs of b queries and m passages -> scores of each with each, (b, m)."""
+        return self.vectors(queries, query=True) @ self.vectors(passages, query=False).T

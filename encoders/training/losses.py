@@ -1,0 +1,100 @@
+"""A recipe's objective on a batch: what the model has to score, and which formula takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from encoders.training.architectures.cross_encoder import logit
+from encoders.training.data import Example
+from encoders.training.models import logits, score, similarities
+from encoders.training.objectives import (
+    DISTILLATION,
+    contrastive,
+    listwise,
+    pointwise,
+    triplet,
+    two_class,
+    whole_batch,
+)
+from encoders.training.recipe import Recipe
+from encoders.training.teacher import Teacher
+
+
+def loss_of(
+    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, teacher: Teacher | None = None
+) -> Tensor:
+    """The recipe's objective on one batch, with the teacher's share where there is one."""
+    over_batch = recipe.kind != "cross-encoder" or recipe.objective == "whole-batch"
+    own, candidates = (_over_batch if over_batch else _over_candidates)(model, tokenizer, batch, recipe)
+    if teacher is None:
+        return own
+    wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
+    taught = DISTILLATION[recipe.distillation](candidates, wanted)
+    return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
+
+
+def _precision(model: Any, recipe: Recipe) -> Any:
+    """The model computes in the recipe's precision; the loss, which is small and steep, always in float32."""
+    return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
+
+
+def _over_candidates(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """(loss, candidates' scores (b, 1 + k)) of a cross-encoder that scores each query with its own candidates."""
+    queries = [item.query for item in batch for _ in item.texts]
+    texts = [text for item in batch for text in item.texts]
+    with _precision(model, recipe):
+        found = logits(model, tokenizer, queries, texts, recipe)
+    found = found.float().view(len(batch), -1, found.shape[1])
+    scores = logit(found.flatten(0, 1)).view(len(batch), -1)
+    if recipe.objective == "two-class":
+        return two_class(found), scores
+    return {"listwise": listwise, "pointwise": pointwise}[recipe.objective](scores), scores
+
+
+def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """(loss, candidates' scores (b, 1 + k)) of a model that scores each query with every passage of the batch.
+
+    Where the examples have unlike numbers of negatives, which no teacher judges, the candidates are not in place.
+    """
+    named = columns(batch)
+    queries, passages = [item.query for item in batch], [text for _, text in named]
+    with _precision(model, recipe):
+        if recipe.kind == "cross-encoder":
+            pairs = [(query, passage) for query in queries for passage in passages]
+            flat = score(model, tokenizer, [query for query, _ in pairs], [text for _, text in pairs], recipe)
+            found = flat.view(len(batch), -1)
+        else:
+            found = similarities(model, tokenizer, queries, passages, recipe)
+    found = found.float()
+    known = known_answers(batch, [name for name, _ in named]).to(found.device)
+    scores = found if recipe.kind == "cross-encoder" else found / recipe.temperature
+    return _batch_loss(found, scores, known, recipe), _own(scores, len(batch))
+
+
+def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) -> Tensor:
+    if recipe.objective == "triplet":
+        return triplet(found, known, recipe.margin)
+    return contrastive(scores, known) if recipe.objective == "contrastive" else whole_batch(scores)
+
+
+def _own(scores: Tensor, count: int) -> Tensor:
+    """Each query's own candidates out of (b, b * (1 + k)) scores: (b, 1 + k)."""
+    lists = scores.shape[1] // count
+    return scores[:, : lists * count].view(count, lists, count).diagonal(dim1=0, dim2=2).T
+
+
+def columns(batch: Sequence[Example]) -> list[tuple[str, str]]:
+    """The (id, text) of a batch's passages: the answers first, then the first negative of each query, and so on."""
+    most = max(len(item.texts) for item in batch)
+    return [(item.ids[at], item.texts[at]) for at in range(most) for item in batch if at < len(item.texts)]
+
+
+def known_answers(batch: Sequence[Example], ids: Sequence[str]) -> Tensor:
+    """Where the passage called so answers the query, too, (b, m); a query's own passage is not meant."""
+    known = torch.tensor([[name in item.relevant for name in ids] for item in batch])
+    known[:, : len(batch)].fill_diagonal_(False)
+    return known
