@@ -82,7 +82,7 @@ def _trace(model: Any, path: Path) -> Path:
     names = inputs_of(model)
     # In evaluation mode as a whole: the exporter puts every part back into the mode of the outermost one.
     wrapped = _Output(model, names).eval()
-    ids = torch.randint(5, 40, (2, 9))
+    ids = torch.randint(5, min(40, model.config.vocab_size), (2, 9))
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
     arrays = dict(zip(INPUTS, (ids, mask, torch.zeros_like(ids)), strict=True))

@@ -68,7 +68,7 @@ def test_a_truncated_or_foreign_manifest_is_named(bi: Artifact) -> None:
         ({"format": 2}, "has format 2; this program reads up to 1"),
         ({"format": 0}, "has format 0"),
         ({"format": "new"}, "has format 'new'"),
-        ({"kind": "decoder"}, "kind 'decoder' is unknown; known are bi-encoder, cross-encoder"),
+        ({"kind": "decoder"}, "kind 'decoder' is unknown; known are bi-encoder, poly-encoder, cross-encoder"),
         ({"reading": {}}, "`reading` must have exactly"),
         ({"reading": 3}, "is incomplete or has a wrong type"),
         ({"files": {}}, "`files` does not list"),

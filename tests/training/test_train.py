@@ -166,7 +166,9 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     run.train(recipe, pairs, tmp_path / "full")
     run.train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
     folders = (bert.base, tmp_path / "full/checkpoint", tmp_path / "mixed/checkpoint")
-    base, full, mixed = (bases.load(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders)
+    base, full, mixed = (
+        bases.load(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders
+    )
     key = "encoder.layer.0.attention.self.query.weight"
     assert torch.equal(base["embeddings.word_embeddings.weight"], full["embeddings.word_embeddings.weight"])
     assert not torch.equal(base[key], full[key])

@@ -1,0 +1,80 @@
+"""The poly-encoder at run time, on an artifact written by hand: no torch."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import WIDTH, sentences, write_artifact
+
+from encoders.artifact import QUERIES, SCORER, Artifact, seal
+from encoders.poly import PolyEncoder, attend
+from encoders.runtime import BiEncoder
+from mappings.errors import ModelError
+
+TEXTS = sentences(7, seed=2)
+
+
+def poly(folder: Path, separate: bool = False) -> Artifact:
+    """The tiny bi-encoder as a poly-encoder's towers, with a random W."""
+    manifest = dict(write_artifact(folder).manifest)
+    np.save(folder / SCORER, np.random.default_rng(5).normal(size=(WIDTH, WIDTH)).astype(np.float32))
+    manifest |= {"kind": "poly-encoder", "sharpness": 2.0}
+    if separate:
+        manifest[QUERIES] = write_artifact(folder / QUERIES).fingerprint
+    return seal(folder, manifest)
+
+
+def by_hand(query: np.ndarray, tokens: np.ndarray, weight: np.ndarray) -> float:
+    products = [2.0 * float(token @ query) for token in tokens]
+    total = sum(map(math.exp, products))
+    y = sum(math.exp(product) / total * token for product, token in zip(products, tokens, strict=True))
+    return float(np.maximum(weight @ y, 0) @ query)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_scores_are_the_papers_formula(tmp_path: Path, separate: bool) -> None:
+    artifact = poly(tmp_path / "poly", separate)
+    encoder = PolyEncoder(artifact, threads=2, form="fp32")
+    query, tokens = encoder.encode_query("heart pain"), encoder.encode_passages(TEXTS)
+    assert [item.shape[1] for item in tokens] == [WIDTH] * 7
+    assert len({len(item) for item in tokens}) > 1
+    assert np.allclose(np.linalg.norm(np.concatenate(tokens), axis=1), 1, atol=1e-6)
+    weight = np.load(artifact.folder / SCORER)
+    expected = [by_hand(query, item, weight) for item in tokens]
+    assert encoder.score(query, tokens) == pytest.approx(expected, abs=1e-5)
+    assert encoder.score(query, []).shape == (0,)
+
+
+def test_a_tower_for_queries_reads_them(tmp_path: Path) -> None:
+    artifact = poly(tmp_path / "poly", separate=True)
+    queries = BiEncoder(artifact.queries(), form="fp32").encode_queries(TEXTS)
+    assert np.array_equal(PolyEncoder(artifact, form="fp32").encode_queries(TEXTS), queries)
+
+
+def test_large_products_do_not_overflow() -> None:
+    tokens = np.array([[1e4, 0], [0, 1e4]], dtype=np.float32)
+    assert np.array_equal(attend(np.array([1, 0], dtype=np.float32), tokens), tokens[0])
+
+
+def test_the_fingerprint_follows_the_scorer_and_the_queries_tower(tmp_path: Path) -> None:
+    shared, separate = poly(tmp_path / "a"), poly(tmp_path / "b", separate=True)
+    assert shared.fingerprint != separate.fingerprint
+    np.save(shared.folder / SCORER, np.zeros((WIDTH, WIDTH), dtype=np.float32))
+    with pytest.raises(ModelError, match=r"scorer\.npy was altered"):
+        Artifact.open(shared.folder)
+    path = separate.folder / "model.json"
+    manifest = json.loads(path.read_text())
+    seal(separate.folder, {**manifest, QUERIES: "0" * 64})
+    with pytest.raises(ModelError, match="is another model than"):
+        PolyEncoder(Artifact.open(separate.folder))
+
+
+def test_a_poly_encoder_is_not_taken_for_another_kind(tmp_path: Path, bi: Artifact) -> None:
+    with pytest.raises(ModelError, match="is a poly-encoder; a bi-encoder is needed here"):
+        BiEncoder(poly(tmp_path / "poly"))
+    with pytest.raises(ModelError, match="is a bi-encoder; a poly-encoder is needed here"):
+        PolyEncoder(bi)

@@ -1,0 +1,180 @@
+"""Every architecture on every family: trained, exported, run without torch, restored, and the same each time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+pytest.importorskip("transformers", reason="the train extra is not installed")
+pytest.importorskip("onnx", reason="the train extra is not installed")
+
+from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # noqa: E402
+
+from encoders.artifact import Artifact  # noqa: E402
+from encoders.poly import PolyEncoder  # noqa: E402
+from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
+from encoders.training import bases, checkpoint, models, run  # noqa: E402
+from encoders.training.recipe import Recipe, Share  # noqa: E402
+from encoders.training.ship import ship  # noqa: E402
+from mappings.errors import ModelError  # noqa: E402
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # torch's exporter and transformers warn about their own internals
+]
+TASKS = {"claim": Share(repeat=10)}
+PAPER = {"pooling": "cls", "similarity": "dot", "towers": "separate", "temperature": 1.0, "objective": "whole-batch"}
+DESIGNS: dict[str, Recipe] = {
+    "bi": BI,
+    "bi-separate": replace(BI, **PAPER, markers="tokens", learning_rate=5e-4),
+    "triplet": replace(BI, objective="triplet"),
+    "poly": replace(BI, kind="poly-encoder", markers="template"),
+    "poly-separate": replace(BI, kind="poly-encoder", **PAPER, learning_rate=5e-4),
+    "cls": CROSS,
+    "two-class": replace(CROSS, objective="two-class"),
+    "interaction": replace(CROSS, head="interaction"),
+}
+QUERIES = [f"{word} stop" for word in WORDS[:6]]
+PASSAGES = [f"{word} help the old" for word in WORDS[:4]] + ["the young sleep in pain", "masks"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a base of each family, and pairs."""
+    folder = tmp_path_factory.mktemp("home")
+    for family in FAMILIES:
+        write_base(folder / family, family)
+    write_pairs(folder / "pairs")
+    return folder
+
+
+def by_torch(ready: checkpoint.Checkpoint, recipe: Recipe) -> np.ndarray:
+    """Scores of each query with each passage."""
+    model, tokenizer = ready.model.eval(), ready.tokenizer
+    with torch.inference_mode():
+        if recipe.kind == "cross-encoder":
+            rows = [models.score(model, tokenizer, [query] * len(PASSAGES), PASSAGES, recipe) for query in QUERIES]
+            return torch.stack(rows).numpy()
+        found: Any = models.similarities(model, tokenizer, QUERIES, PASSAGES, recipe)
+        return found.numpy()
+
+
+def by_runtime(artifact: Artifact) -> np.ndarray:
+    if artifact.kind == "cross-encoder":
+        encoder = CrossEncoder(artifact, form="fp32")
+        return np.stack([encoder.score(query, PASSAGES) for query in QUERIES])
+    if artifact.kind == "poly-encoder":
+        poly = PolyEncoder(artifact, form="fp32")
+        tokens = poly.encode_passages(PASSAGES)
+        return np.stack([poly.score(poly.encode_query(query), tokens) for query in QUERIES])
+    bi = BiEncoder(artifact, form="fp32")
+    return bi.encode_queries(QUERIES) @ bi.encode_passages(PASSAGES).T
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_it_learns_and_is_the_same_wherever_it_runs(family: str, design: str, home: Path, tmp_path: Path) -> None:
+    recipe = replace(DESIGNS[design], base=str(home / family), tasks=TASKS, threads=1, steps=10, dropout=0.0)
+    run.train(recipe, home / "pairs", tmp_path / "run")
+    entries = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    assert entries[-1]["step"] == 10
+    assert falls(recipe, home, tmp_path)
+
+    ready = checkpoint.load(tmp_path / "run/checkpoint", recipe.kind)
+    expected = by_torch(ready, recipe)
+    artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    tolerance = 1e-3 * max(1.0, float(np.abs(expected).max()))
+    assert np.abs(by_runtime(artifact) - expected).max() < tolerance
+    further = bases.load(replace(recipe, base=str(tmp_path / "model")))
+    assert np.abs(by_torch(further, recipe) - expected).max() < tolerance
+
+
+def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
+    """Whether the loss of the first batch is smaller after training than before."""
+    from encoders.training.data import load_pairs, plan
+    from encoders.training.losses import loss_of
+
+    (batch, *_) = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    trained = replace(recipe, base=str(tmp_path / "run/checkpoint"))
+    losses = []
+    for chosen in (recipe, trained):
+        torch.manual_seed(recipe.seed)
+        ready = bases.load(chosen)
+        with torch.inference_mode():
+            losses.append(loss_of(ready.model.eval(), ready.tokenizer, batch, chosen).item())
+    return losses[1] < losses[0]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_smaller_student_keeps_the_layers_that_are_named(family: str, home: Path, tmp_path: Path) -> None:
+    write_base(tmp_path / "base", family, layers=4)
+    whole = bases.load(replace(CROSS, base=str(tmp_path / "base")))
+    small = bases.load(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 3)))
+    assert small.model.config.num_hidden_layers == 2
+    theirs, mine = whole.model.state_dict(), small.model.state_dict()
+    layers = {name for name in theirs if ".3." in name}
+    assert layers
+    assert all(torch.equal(theirs[name], mine[name.replace(".3.", ".1.")]) for name in layers)
+    checkpoint.save(small.model, small.tokenizer, tmp_path / "small", small.architecture)
+    again = checkpoint.load(tmp_path / "small", "cross-encoder")
+    assert np.allclose(by_torch(again, CROSS), by_torch(small, CROSS), atol=1e-5)
+    with pytest.raises(ModelError, match="layers names 7; the base has 0 to 3"):
+        bases.load(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 7)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_do_not_depend_on_padding(family: str, home: Path) -> None:
+    for recipe in (
+        CROSS,
+        replace(CROSS, head="interaction"),
+        replace(BI, pooling="cls"),
+        replace(BI, kind="poly-encoder"),
+    ):
+        recipe = replace(recipe, base=str(home / family), dropout=0.0)
+        ready = bases.load(recipe)
+        together = by_torch(ready, recipe)
+        model, tokenizer = ready.model.eval(), ready.tokenizer
+        with torch.inference_mode():
+            for place, passage in enumerate(PASSAGES):
+                found = (
+                    models.score(model, tokenizer, QUERIES[:1], [passage], recipe)
+                    if recipe.kind == "cross-encoder"
+                    else models.similarities(model, tokenizer, QUERIES[:1], [passage], recipe)
+                )
+                assert found.item() == pytest.approx(float(together[0, place]), abs=1e-4)
+
+
+def test_marks_are_tokens_with_the_meaning_of_their_words(home: Path) -> None:
+    ready = bases.load(replace(BI, base=str(home / "bert"), markers="tokens"))
+    assert ready.tokenizer.tokenize("[QUERY] pain") == ["[QUERY]", "pain"]
+    weight = ready.model.passages.get_input_embeddings().weight
+    ids = ready.tokenizer.convert_tokens_to_ids(["[PASSAGE]", "passage", "[QUERY]", "query"])
+    assert torch.equal(weight[ids[0]], weight[ids[1]])
+    assert torch.equal(weight[ids[2]], weight[ids[3]])
+    assert len(ready.tokenizer) == weight.shape[0]
+
+
+def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    write_base(tmp_path)
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    transformers.AutoModel.from_config(transformers.ElectraConfig(vocab_size=30, **small)).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="of the family 'electra'; supported are BERT, RoBERTa, DistilBERT, XLNet"):
+        bases.load(replace(BI, base=str(tmp_path)))
+
+
+def test_a_head_that_a_model_directory_lacks_is_named(home: Path, tmp_path: Path) -> None:
+    recipe = replace(CROSS, base=str(home / "bert"), head="interaction", steps=1, threads=1)
+    run.train(recipe, home / "pairs", tmp_path / "run")
+    ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    with pytest.raises(ModelError, match=r"has the head 'interaction'.*needs 'cls'"):
+        bases.load(replace(CROSS, base=str(tmp_path / "model")))
+    with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):
+        bases.load(replace(BI, base=str(tmp_path / "model")))

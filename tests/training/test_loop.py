@@ -1,0 +1,190 @@
+"""The loop survives: it resumes exactly, refuses other input, stops early, and stops at a loss that is no number."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+pytest.importorskip("transformers", reason="the train extra is not installed")
+
+from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
+
+from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
+from encoders.training import loop, run  # noqa: E402
+from encoders.training.plot import loss_plot  # noqa: E402
+from encoders.training.recipe import Recipe, Share  # noqa: E402
+from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    write_base(folder / "base")
+    write_pairs(folder / "pairs")
+    return folder
+
+
+def recipe_of(home: Path, recipe: Recipe = CROSS, **changes: object) -> Recipe:
+    return replace(recipe, base=str(home / "base"), threads=1, tasks={"claim": Share(repeat=8)}, **changes)
+
+
+def entries(out: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
+RESUMED = {
+    "cross-encoder": CROSS,
+    "interaction, watched": replace(CROSS, head="interaction", evaluate_every=3, patience=9),
+    "poly-encoder": replace(BI, kind="poly-encoder"),
+    "two towers": replace(BI, towers="separate", objective="triplet"),
+}
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_killed_run_goes_on_to_the_same_weights(name: str, home: Path, tmp_path: Path, monkeypatch) -> None:
+    recipe = recipe_of(home, RESUMED[name])
+    whole = run.train(recipe, home / "pairs", tmp_path / "whole")
+    real, calls = loop.loss_of, []
+
+    def killed(*arguments):
+        calls.append(1)
+        if len(calls) == 7:  # after the state of step 4
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(loop, "loss_of", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(recipe, home / "pairs", tmp_path / "cut")
+    again = run.train(replace(recipe, threads=2, name="other"), home / "pairs", tmp_path / "cut")
+    assert len(calls) == 7 + 4
+    assert again["held_out"] == whole["held_out"]
+    states = [torch.load(tmp_path / name / "state.pt", weights_only=True) for name in ("whole", "cut")]
+    assert states[0]["step"] == states[1]["step"] == 8
+    assert states[0]["best"] == states[1]["best"]
+    assert all(torch.equal(value, states[1]["model"][key]) for key, value in states[0]["model"].items())
+
+
+def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path, tmp_path: Path) -> None:
+    recipe = recipe_of(home, steps=2)
+    write_pairs(tmp_path / "pairs")
+    run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    with pytest.raises(Conflict, match="'learning_rate' was 0.002 and is 0.001") as caught:
+        run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", tmp_path / "run")
+    assert caught.value.field == "learning_rate"
+    with (tmp_path / "pairs/claim.jsonl").open("a") as file:
+        file.write("\n")
+    with pytest.raises(Conflict, match=r"the hash of the pairs 'claim\.jsonl' was '[0-9a-f]{64}'") as caught:
+        run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert caught.value.field == "claim.jsonl"
+
+
+def test_the_best_weights_are_kept_and_the_run_stops_early(home: Path, tmp_path: Path) -> None:
+    recipe = recipe_of(home, learning_rate=1e-12, evaluate_every=2, patience=2)
+    report = run.train(recipe, home / "pairs", tmp_path / "flat")
+    assert (report["steps"], report["best_step"]) == (6, 2)
+    best = torch.load(tmp_path / "flat/best.pt", weights_only=True)
+    last = torch.load(tmp_path / "flat/state.pt", weights_only=True)
+    assert (last["step"], last["stopped"]) == (6, 1)
+    assert any(not torch.equal(best[name], value) for name, value in last["model"].items())
+    again = run.train(recipe, home / "pairs", tmp_path / "flat")
+    assert again == report
+    scores = [entry["dev"]["mean"]["RR"] for entry in entries(tmp_path / "flat") if "dev" in entry]
+    assert len(scores) == 3
+    kept = run.load(replace(recipe, base=str(tmp_path / "flat/checkpoint"))).model.state_dict()
+    assert all(torch.equal(value, kept[name]) for name, value in best.items())
+
+
+@pytest.mark.parametrize("save_every", [1, 100])
+def test_a_loss_that_is_no_number_stops_and_names_the_last_good_state(
+    home: Path, tmp_path: Path, save_every: int
+) -> None:
+    recipe = recipe_of(home, learning_rate=1e30, save_every=save_every)
+    with pytest.raises(ModelError, match=r"the loss of step \d is .*training stopped") as caught:
+        run.train(recipe, home / "pairs", tmp_path)
+    assert caught.value.field == "loss"
+    step = int(caught.value.message.split("step ")[1].split()[0])
+    if save_every == 1:
+        assert f"the last good state is in {tmp_path / 'state.pt'}" in caught.value.message
+        kept = torch.load(tmp_path / "state.pt", weights_only=True)
+        assert kept["step"] == step - 1
+        assert all(value.isfinite().all() for value in kept["model"].values())
+    else:
+        assert "no state had been saved yet" in caught.value.message
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert (record["status"], record["cause"]) == ("failed", caught.value.message)
+
+
+def test_a_record_says_what_a_run_was(home: Path, tmp_path: Path) -> None:
+    report = run.train(recipe_of(home, steps=2), home / "pairs", tmp_path)
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert set(record) == {
+        "status", "recipe", "data", "revision", "python", "packages", "device", "seconds", "pairs", "steps",
+        "best_step", "held_out",
+    }  # fmt: skip
+    assert record["status"] == "finished"
+    assert record["recipe"] == report["recipe"]
+    assert list(record["data"]) == ["claim.jsonl"]
+    assert record["packages"]["torch"] == torch.__version__.split("+")[0]
+    assert record["held_out"] == report["held_out"]
+    assert record["revision"] is None or len(record["revision"].rstrip("+")) == 40
+
+
+def test_impossible_runs_are_refused_before_they_begin(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="do not fill one batch of 512"):
+        run.train(recipe_of(home, BI, batch=512), home / "pairs", tmp_path)
+    only = Pair(
+        "claim", "1", "1", "train", "c", "pain stop", ("1",), Text("1", "", "", "pain"), (Text("2", "", "", "sleep"),)
+    )
+    write_lines(tmp_path / "pairs/claim.jsonl", [only])
+    with pytest.raises(InvalidInput, match="evaluate_every needs held-out pairs"):
+        run.train(recipe_of(home, negatives=1, evaluate_every=2), tmp_path / "pairs", tmp_path / "run")
+    if not torch.cuda.is_available():
+        with pytest.raises(InvalidInput, match="torch finds no GPU"):
+            run.train(recipe_of(home, device="cuda"), home / "pairs", tmp_path)
+
+
+def test_a_triplet_needs_no_negatives_of_its_own(home: Path, tmp_path: Path) -> None:
+    found = [
+        Pair("claim", word, word, "train" if place < 6 else "held-out", "c", f"{word} stop", (word,),
+             Text(word, "", "", f"{word} help the old"), (Text(f"no {word}", "", "", f"stop {word}"),) * (place % 2))
+        for place, word in enumerate(WORDS[:8])
+    ]  # fmt: skip
+    write_lines(tmp_path / "pairs/claim.jsonl", found)
+    recipe = recipe_of(home, BI, objective="triplet", batch=6, learning_rate=1e-3)
+    run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    losses = [entry["loss"] for entry in entries(tmp_path / "run") if "loss" in entry]
+    assert len(losses) == 1
+    assert losses[0] > 0
+
+
+def test_the_watch_sees_what_the_log_holds(home: Path, tmp_path: Path) -> None:
+    seen: list[dict[str, object]] = []
+    run.train(recipe_of(home, steps=2), home / "pairs", tmp_path, watch=seen.append)
+    assert [{name: entry[name] for name in entry if name != "time"} for entry in entries(tmp_path)] == seen
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    recipe = replace(CROSS, learning_rate=1.0, warmup=0.2)
+    rates = [loop.learning_rate(step, 10, recipe) for step in range(10)]
+    assert rates[:2] == [0.5, 1.0]
+    assert rates[2:] == sorted(rates[2:], reverse=True)
+    assert rates[-1] > 0
+
+
+def test_the_plot_shows_each_step_once_and_both_curves() -> None:
+    log = [{"recipe": {}}, *({"step": n, "steps": 30, "loss": 1 / n} for n in (10, 20, 20, 30))]
+    log += [{"step": n, "dev": {"mean": {"RR": n / 40}}} for n in (10, 30)]
+    drawn = ElementTree.fromstring(loss_plot("claims & <more>", log))
+    lines = [line.attrib["points"].split() for line in drawn.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert [len(points) for points in lines] == [3, 2]
+    heights = [float(point.split(",")[1]) for point in lines[0]]
+    assert heights == sorted(heights)
+    assert "claims & <more>" in [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "polyline" not in loss_plot("nothing yet", [])

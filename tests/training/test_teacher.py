@@ -1,0 +1,134 @@
+"""Distillation: a teacher is asked once for every example, and what it said survives a kill."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+pytest.importorskip("transformers", reason="the train extra is not installed")
+pytest.importorskip("onnx", reason="the train extra is not installed")
+
+from tiny_models import BI, CROSS, write_base, write_pairs  # noqa: E402
+
+from encoders.artifact import Artifact  # noqa: E402
+from encoders.runtime import CrossEncoder  # noqa: E402
+from encoders.training import bases, losses, objectives, run  # noqa: E402
+from encoders.training.data import load_pairs, plan  # noqa: E402
+from encoders.training.recipe import Recipe, Share  # noqa: E402
+from encoders.training.ship import ship  # noqa: E402
+from encoders.training.teacher import RECORD, teach  # noqa: E402
+from mappings.errors import ModelError  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+STUDENTS = {
+    "bi-encoder": replace(BI, distillation="kl", negatives=3),
+    "poly-encoder": replace(BI, kind="poly-encoder", distillation="margin-mse", negatives=2, temperature=0.5),
+    "cross-encoder": replace(CROSS, distillation="kl", layers=(0,), teacher_share=0.5),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A base, pairs, and a teacher trained on them."""
+    folder = tmp_path_factory.mktemp("home")
+    write_base(folder / "base")
+    write_pairs(folder / "pairs")
+    recipe = replace(CROSS, base=str(folder / "base"), steps=4, threads=1)
+    run.train(recipe, folder / "pairs", folder / "run")
+    ship(folder / "run", folder / "pairs", folder / "teacher", queries=0)
+    return folder
+
+
+def student(home: Path, recipe: Recipe) -> Recipe:
+    tasks = {"claim": Share(repeat=3)}
+    return replace(recipe, base=str(home / "base"), teacher=str(home / "teacher"), threads=1, tasks=tasks, dropout=0.0)
+
+
+@pytest.mark.parametrize("kind", STUDENTS)
+def test_a_student_comes_nearer_to_its_teacher(kind: str, home: Path, tmp_path: Path) -> None:
+    recipe = student(home, STUDENTS[kind])
+    report = run.train(recipe, home / "pairs", tmp_path)
+    assert report["recipe"]["teacher"] == recipe.teacher
+    (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    teacher = teach(recipe, batches, tmp_path, lambda entry: None)
+    found = []
+    for base in (recipe.base, str(tmp_path / "checkpoint")):
+        torch.manual_seed(recipe.seed)
+        ready = bases.load(replace(recipe, base=base, layers=recipe.layers if base == recipe.base else ()))
+        with torch.inference_mode():
+            found.append(losses.loss_of(ready.model.eval(), ready.tokenizer, batch, recipe, teacher).item())
+    assert found[1] < found[0]
+
+
+def test_every_example_is_asked_once_and_a_cut_file_is_mended(home: Path, tmp_path: Path) -> None:
+    recipe = student(home, STUDENTS["cross-encoder"])
+    batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    log: list[dict[str, object]] = []
+    teacher = teach(recipe, batches, tmp_path, log.append)
+    pairs = {(item.query, text) for batch in batches for item in batch for text in item.texts}
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    assert len(whole) == len(pairs) * RECORD.itemsize
+    assert log[-1]["queries"] == log[-1]["of"] == len({query for query, _ in pairs})
+
+    judge = CrossEncoder(Artifact.open(home / "teacher"), form="fp32")
+    item = batches[0][0]
+    assert np.allclose(teacher.scores(batches[0])[0].numpy(), judge.score(item.query, item.texts), atol=1e-5)
+
+    path.write_bytes(whole[:-7])
+    log.clear()
+    again = teach(recipe, batches, tmp_path, log.append)
+    assert [entry["of"] for entry in log] == [1]
+    assert path.stat().st_size == len(whole)
+    assert all(torch.equal(teacher.scores(batch), again.scores(batch)) for batch in batches)
+    log.clear()
+    teach(recipe, batches, tmp_path, log.append)
+    assert log == []
+
+
+def test_the_teachers_share_of_the_loss(home: Path, tmp_path: Path) -> None:
+    recipe = student(home, STUDENTS["cross-encoder"])
+    (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    teacher = teach(recipe, batches, tmp_path, lambda entry: None)
+    torch.manual_seed(0)
+    ready = bases.load(recipe)
+    ready.model.eval()
+
+    def loss(**changes: float) -> float:
+        with torch.inference_mode():
+            return losses.loss_of(ready.model, ready.tokenizer, batch, replace(recipe, **changes), teacher).item()
+
+    own, taught = loss(teacher_share=0.0), loss(teacher_share=1.0)
+    assert loss(teacher_share=0.25) == pytest.approx(0.25 * taught + 0.75 * own, abs=1e-5)
+    with torch.inference_mode():
+        plain = losses.loss_of(ready.model, ready.tokenizer, batch, recipe)
+    assert own == pytest.approx(plain.item(), abs=1e-6)
+    assert loss(teacher_share=1.0, teacher_temperature=1e9) == pytest.approx(
+        objectives.kl(scores_of(ready, batch, recipe), torch.zeros(len(batch), 4)).item(), abs=1e-5
+    )
+
+
+def scores_of(ready, batch, recipe: Recipe) -> torch.Tensor:
+    with torch.inference_mode():
+        rows = [
+            losses.score(ready.model, ready.tokenizer, [item.query] * len(item.texts), item.texts, recipe)
+            for item in batch
+        ]
+    return torch.stack(rows)
+
+
+def test_a_teacher_that_cannot_teach_is_named(home: Path, tmp_path: Path) -> None:
+    recipe = student(home, STUDENTS["bi-encoder"])
+    for teacher, message in (
+        (str(home / "base"), "is no model directory; export it first"),
+        ("medley-biencoder", "'medley-biencoder' is a bi-encoder; it must be a cross-encoder"),
+    ):
+        with pytest.raises(ModelError, match=message) as caught:
+            run.train(replace(recipe, teacher=teacher), home / "pairs", tmp_path)
+        assert caught.value.field == "teacher"
+    assert json.loads((tmp_path / "record.json").read_text())["status"] == "failed"

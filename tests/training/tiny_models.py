@@ -1,0 +1,102 @@
+"""Tiny random checkpoints of every family, over a vocabulary of sixteen words, and pairs that can be learned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.training.checkpoint import save
+from encoders.training.recipe import Recipe, Share
+
+FAMILIES = ("bert", "roberta", "distilbert", "xlnet")
+WORDS = [
+    "statins",
+    "aspirin",
+    "walking",
+    "masks",
+    "stroke",
+    "sleep",
+    "pain",
+    "virus",
+    "lower",
+    "raise",
+    "stop",
+    "help",
+    "in",
+    "the",
+    "old",
+    "young",
+    "query",
+    "passage",
+]
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+VOCABULARY = {word: number for number, word in enumerate((*SPECIALS, *WORDS))}
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
+         "max_position_embeddings": 80}  # fmt: skip
+XLNET = {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 64, "pad_token_id": 0}
+DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64, "max_position_embeddings": 80}
+CROSS = Recipe(
+    "tiny", "cross-encoder", "listwise", {"claim": Share(repeat=4)}, learning_rate=2e-3, save_every=4, frozen=()
+)
+BI = replace(CROSS, kind="bi-encoder", objective="contrastive", negatives=1)
+
+
+def config(family: str) -> Any:
+    """The configuration of a tiny model. XLNet's differs from the others' in about everything."""
+    size = len(VOCABULARY)
+    return {
+        "bert": lambda: transformers.BertConfig(vocab_size=size, **SMALL),
+        "roberta": lambda: transformers.RobertaConfig(vocab_size=size, pad_token_id=0, type_vocab_size=1, **SMALL),
+        "distilbert": lambda: transformers.DistilBertConfig(vocab_size=size, **DISTIL),
+        "xlnet": lambda: transformers.XLNetConfig(vocab_size=size, **XLNET),
+    }[family]()
+
+
+def tokenizer(family: str) -> Any:
+    """Words as tokens, in the family's template: XLNet's CLS token comes last and its padding first."""
+    backend = Tokenizer(models.WordLevel(VOCABULARY, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer()
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    templates = {
+        "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
+        "roberta": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
+        "distilbert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]"),
+        "xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2"),
+    }
+    single, pair = templates[family]
+    special = [(name, VOCABULARY[name]) for name in ("[CLS]", "[SEP]")]
+    backend.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=special)
+    typed = ["token_type_ids"] if family in ("bert", "xlnet") else []
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", padding_side="left" if family == "xlnet" else "right",
+        model_input_names=["input_ids", "attention_mask", *typed],
+    )  # fmt: skip
+
+
+def write_base(folder: Path, family: str = "bert", layers: int = 2) -> Path:
+    """A random checkpoint, the same each time."""
+    torch.manual_seed(0)
+    wanted = config(family)
+    wanted.num_hidden_layers = layers
+    save(transformers.AutoModel.from_config(wanted), tokenizer(family), folder)
+    return folder
+
+
+def write_pairs(folder: Path) -> Path:
+    """Queries of one word, half of them held out: the answer holds it and helps, the others stop something else."""
+    found = [
+        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} stop", (word,),
+             Text(word, "", "", f"{word} help the old"),
+             tuple(Text(f"no {other}", "", "", f"{other} stop the young") for other in WORDS[:8] if other != word))
+        for split in ("train", "held-out")
+        for word in WORDS[:8]
+    ]  # fmt: skip
+    write_lines(folder / "claim.jsonl", found)
+    return folder
