@@ -15,7 +15,8 @@ def pool(hidden: Floats, mask: NDArray[Any], pooling: str) -> Floats:
     if pooling == "cls":
         return hidden[:, 0]
     if pooling == "last":
-        return hidden[np.arange(len(hidden)), np.maximum(mask.astype(bool).sum(axis=1), 1) - 1]
+        last = np.maximum(mask.astype(bool).sum(axis=1), 1) - 1
+        return np.asarray(hidden[np.arange(len(hidden)), last])
     return mean(hidden, mask)
 
 

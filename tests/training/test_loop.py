@@ -75,7 +75,7 @@ def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path,
     recipe = recipe_of(home, steps=2)
     write_pairs(tmp_path / "pairs")
     run.train(recipe, tmp_path / "pairs", tmp_path / "run")
-    with pytest.raises(Conflict, match="'learning_rate' was 0.002 and is 0.001") as caught:
+    with pytest.raises(Conflict, match=r"'learning_rate' was 0\.002 and is 0\.001") as caught:
         run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", tmp_path / "run")
     assert caught.value.field == "learning_rate"
     with (tmp_path / "pairs/claim.jsonl").open("a") as file:

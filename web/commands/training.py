@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mappings.errors import InvalidInput, Unavailable
-from web.commands.common import json_option, show
+from search.settings import read
+from web.commands.common import json_option, show, table
 
 folder = click.Path(path_type=Path, file_okay=False)
 
@@ -27,12 +30,59 @@ def _training(module: str) -> Any:
 
 @click.command()
 @click.argument("recipe")
-@click.argument("data", type=folder)
-@click.argument("out", type=folder)
+@click.argument("data", type=folder, required=False)
+@click.argument("out", type=folder, required=False)
 @json_option
-def train(recipe: str, data: Path, out: Path, as_json: bool) -> None:
-    """Train by RECIPE (a name or a TOML file) on the mined pairs in DATA; the checkpoint goes to OUT."""
-    show(_training("run").train(recipe, data, out), as_json)
+def train(recipe: str, data: Path | None, out: Path | None, as_json: bool) -> None:
+    """Train by RECIPE (a name or a TOML file) on the mined pairs in DATA; the checkpoint goes to OUT.
+
+    RECIPE alone is printed with every setting. Where MEDLEY_DATA is set, pairs that hold its evaluation data are
+    refused.
+    """
+    from encoders.training.recipe import load_recipe
+
+    chosen = load_recipe(recipe)
+    if data is None:
+        settings = chosen.as_json()
+        show(
+            settings,
+            as_json,
+            lambda: table(["setting", "value"], [[name, _plain(settings[name])] for name in settings]),
+        )
+        return
+    if out is None:
+        raise InvalidInput("OUT is missing: the folder for the checkpoint, the log and the record", field="OUT")
+    with _watched() as watch:
+        report = _training("run").train(chosen, data, out, evaluated=read().data, watch=watch)
+    show(report, as_json)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+    """Shows the newest entry of a run's log on one line of a terminal; None where the error stream is none."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("preparing") as status:
+        yield lambda entry: status.update(_progress(entry))
+
+
+def _progress(entry: Mapping[str, Any]) -> str:
+    """An entry of a run's log in a few words."""
+    if "teacher" in entry:
+        return f"teacher: {entry['queries']} of {entry['of']} queries"
+    if "dev" in entry:
+        return f"step {entry['step']}: RR {entry['dev']['mean']['RR']} on held-out pairs"
+    if "loss" in entry:
+        left = (entry["steps"] - entry["step"]) * entry["seconds_per_step"]
+        return f"step {entry['step']} of {entry['steps']}, loss {entry['loss']}, {left / 60:.0f} minutes to go"
+    return f"{entry['batches']} batches of {sum(entry['pairs'].values())} pairs"
 
 
 @click.command()
@@ -54,7 +104,9 @@ def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
 @click.argument("checkpoint", metavar="RUN|CHECKPOINT")
 @click.argument("out", type=folder)
 @click.option(
-    "--kind", type=click.Choice(["bi-encoder", "cross-encoder"]), help="Of a checkpoint; a run knows its own."
+    "--kind",
+    type=click.Choice(["bi-encoder", "poly-encoder", "cross-encoder"]),
+    help="Of a checkpoint; a run knows its own.",
 )
 @click.option("--pairs", type=folder, required=True, help="Folder of pairs; held-out ones are the texts of the gate.")
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -45,14 +46,16 @@ class Towers(nn.Module):
         return functional.normalize(pooled, dim=-1) if self.normalise else pooled
 
     def hidden(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
-        """Inputs (n, t) -> the last hidden states (n, t, d)."""
+        """Inputs (n, t) -> the last hidden states (n, t, d), in float32."""
         states: Tensor = self.tower(query)(**inputs).last_hidden_state
-        return states
+        return states.float()
 
 
 class BiEncoder(Towers):
     """Similarity is the dot product: the cosine where vectors are normalised."""
 
     def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> scores of each with each, (b, m)."""
-        return self.vectors(queries, query=True) @ self.vectors(passages, query=False).T
+        """Inputs of b queries and m passages -> scores of each with each, (b, m), in float32 whatever the towers' precision."""
+        left, right = self.vectors(queries, query=True), self.vectors(passages, query=False)
+        with torch.autocast(left.device.type, enabled=False):
+            return left @ right.T

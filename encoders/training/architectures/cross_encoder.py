@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, XLNetForSequenceClassification
 from transformers.modeling_outputs import SequenceClassifierOutput
@@ -44,8 +45,10 @@ class InteractionCrossEncoder(nn.Module):
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         hidden = self.backbone(**inputs | ({} if types is None else {"token_type_ids": types})).last_hidden_state
         query, passage = segments(input_ids, attention_mask, types, self.cls, self.separator)
-        cls = cls_token(hidden, attention_mask, cls_last(self.config))
-        return SequenceClassifierOutput(logits=self.head(hidden, query, passage, cls).unsqueeze(-1))
+        with torch.autocast(hidden.device.type, enabled=False):  # a cosine in bfloat16, times twenty, is noise
+            hidden = hidden.float()
+            cls = cls_token(hidden, attention_mask, cls_last(self.config))
+            return SequenceClassifierOutput(logits=self.head(hidden, query, passage, cls).unsqueeze(-1))
 
 
 class XLNetCrossEncoder(XLNetForSequenceClassification):

@@ -51,6 +51,8 @@ class PolyEncoder(Towers):
         return functional.normalize(hidden, dim=-1) if self.normalise else hidden
 
     def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> scores of each with each, (b, m)."""
-        scores: Tensor = self.head(self.vectors(queries, query=True), self.tokens(passages), passages["attention_mask"])
-        return scores
+        """Inputs of b queries and m passages -> scores of each with each, (b, m), in float32 whatever the towers' precision."""
+        left, right = self.vectors(queries, query=True), self.tokens(passages)
+        with torch.autocast(left.device.type, enabled=False):
+            scores: Tensor = self.head(left, right, passages["attention_mask"])
+            return scores
