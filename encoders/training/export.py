@@ -18,7 +18,7 @@ from encoders.training import compact, gate, graphs, smoothing, towers
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bi_encoder import Towers
 from encoders.training.checkpoint import Checkpoint, load
-from encoders.training.restore import PLAN, plan
+from encoders.training.restore import PLAN, places
 from mappings.errors import ModelError
 
 CALIBRATION = 64
@@ -40,9 +40,8 @@ def export(
     `pairs` are real (query, passage) texts, at least 16, for the gate; `judged` are held-out queries with judgements.
     """
     ready = load(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
-    reading = reading or Reading(
-        pooling="mean" if kind != "cross-encoder" else "none", normalise=kind != "cross-encoder"
-    )
+    plan = ready.architecture or (Architecture.told(kind, reading) if reading else Architecture(kind))
+    reading = reading or plan.reading(ready.model.config)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
         final = Path(scratch) / "model"
@@ -75,7 +74,7 @@ def _graph(
         plain = Path(scratch) / "plain.onnx"
         onnx.save(graph, plain)
         architecture = ready.architecture or Architecture.told(kind, reading)
-        (folder / PLAN).write_text(json.dumps(plan(ready, architecture, graph)) + "\n", encoding="utf-8")
+        (folder / PLAN).write_text(json.dumps(places(ready, architecture, graph)) + "\n", encoding="utf-8")
         inputs = Reader(folder / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
         forms = compact.write(smoothing.smooth(graph, inputs), fused, folder)
         dimension = int(ready.model.config.hidden_size) if kind != "cross-encoder" else 1

@@ -7,15 +7,13 @@ from typing import Any
 
 import torch
 
-from encoders.training.recipe import Recipe
-
 MARKS = {"[QUERY]": "query", "[PASSAGE]": "passage"}
 """A mark -> the word whose embedding a new token starts from."""
 
 
-def templates(recipe: Recipe) -> tuple[str, str]:
+def templates(markers: str) -> tuple[str, str]:
     """(query, passage) templates as serving fills them."""
-    if recipe.markers == "none":
+    if markers == "none":
         return "{text}", "{text}"
     query, passage = MARKS
     return f"{query} {{text}}", f"{passage} {{text}}"

@@ -35,7 +35,7 @@ def similarities(model: Any, tokenizer: Any, queries: Sequence[str], passages: S
 
 def read(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe, query: bool) -> dict[str, Tensor]:
     """Texts as inputs (n, t) on the model's device, in their template and cut to their length."""
-    template = templates(recipe)[0 if query else 1]
+    template = templates(recipe.markers)[0 if query else 1]
     limit = recipe.max_query if query else recipe.max_length
     ready = [template.replace("{text}", text) for text in texts]
     tokens = tokenizer(ready, padding=True, truncation=True, max_length=limit, return_tensors="pt")
@@ -61,7 +61,7 @@ def logits(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[s
 
 
 def _joined(tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Mapping[str, Any]:
-    left, right = (template.replace for template in templates(recipe))
+    left, right = (template.replace for template in templates(recipe.markers))
     first = [left("{text}", query) for query in queries]
     short = tokenizer(first, truncation=True, max_length=recipe.max_query, add_special_tokens=False)["input_ids"]
     if any(len(ids) == recipe.max_query for ids in short):

@@ -29,7 +29,7 @@ PACKED = 3
 """Fused attention keeps the weights of query, key and value side by side."""
 
 
-def plan(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelProto) -> dict[str, Any]:
+def places(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelProto) -> dict[str, Any]:
     """What `restore` needs beside the graph: the configuration, and each parameter's place, found by its values.
 
     A place is (tensor, transposed, part of a packed tensor or -1). Parameters that the graph does not use, as a
@@ -37,14 +37,14 @@ def plan(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelPr
     """
     tensors = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
     state = checkpoint.model.state_dict()
-    places = {name: _place(value.float().numpy(), tensors) for name, value in state.items()}
+    found = {name: _place(value.float().numpy(), tensors) for name, value in state.items()}
     config = json.loads(checkpoint.model.config.to_json_string(use_diff=False))
     return {
         # The folder it was read from is nobody's business but the exporter's.
         "config": {name: value for name, value in config.items() if name != "_name_or_path"},
         "architecture": architecture.as_json(),
         "special_tokens": {name: str(token) for name, token in checkpoint.tokenizer.special_tokens_map.items()},
-        "parameters": {name: place for name, place in places.items() if place},
+        "parameters": {name: place for name, place in found.items() if place},
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 import torch
+from transformers.utils.logging import disable_progress_bar
 
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.bases import is_artifact, load, origin
@@ -46,6 +47,7 @@ def train(
     `Conflict` for a run that was begun otherwise.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
+    disable_progress_bar()
     device = device_of(chosen)
     if evaluated is not None:
         _refuse_evaluated(chosen, data, evaluated)

@@ -16,7 +16,6 @@ from encoders.training.checkpoint import load
 from encoders.training.data import load_pairs, shown
 from encoders.training.export import export
 from encoders.training.gate import Judged
-from encoders.training.markers import templates
 from encoders.training.recipe import Recipe, parse_recipe
 from mappings.errors import NotFound
 
@@ -50,10 +49,8 @@ def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) 
 
 def reading(recipe: Recipe, config: Any) -> Reading:
     """How a model of the recipe reads texts when it serves."""
-    plan, (query, passage) = Architecture.of(recipe), templates(recipe)
-    most = min(READING_TOKENS[recipe.kind], _positions(config))
-    longest = max(recipe.max_length, most)
-    return Reading(plan.reading_pooling(config), plan.normalises, recipe.max_query, longest, query, passage)
+    longest = max(recipe.max_length, min(READING_TOKENS[recipe.kind], _positions(config)))
+    return Architecture.of(recipe).reading(config, recipe.max_query, longest)
 
 
 def _positions(config: Any) -> int:

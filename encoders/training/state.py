@@ -12,8 +12,9 @@ from encoders.training.recipe import Recipe
 from mappings.errors import Conflict
 
 STATE, BEST = "state.pt", "best.pt"
-FREE = ("name", "threads", "save_every")
-"""Settings that may change between a run and its resumption: no weight depends on them."""
+FREE = ("name", "save_every")
+"""Settings that may change between a run and its resumption: no weight depends on them, as it does on `threads`, by
+which sums are split."""
 
 
 def identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ def test_mean_and_first_token_by_hand():
     assert mean(HIDDEN, MASK).tolist() == [[3, 4], [1, 1]]
     assert pool(HIDDEN, MASK, "mean").tolist() == [[3, 4], [1, 1]]
     assert pool(HIDDEN, MASK, "cls").tolist() == [[1, 2], [1, 1]]
+    assert pool(HIDDEN, MASK, "last").tolist() == [[5, 6], [1, 1]]
 
 
 def test_what_padding_holds_never_counts():

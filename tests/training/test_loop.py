@@ -62,7 +62,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(name: str, home: Path, tmp_pat
     monkeypatch.setattr(loop, "loss_of", killed)
     with pytest.raises(KeyboardInterrupt):
         run.train(recipe, home / "pairs", tmp_path / "cut")
-    again = run.train(replace(recipe, threads=2, name="other"), home / "pairs", tmp_path / "cut")
+    again = run.train(replace(recipe, save_every=100, name="other"), home / "pairs", tmp_path / "cut")
     assert len(calls) == 7 + 4
     assert again["held_out"] == whole["held_out"]
     states = [torch.load(tmp_path / name / "state.pt", weights_only=True) for name in ("whole", "cut")]
@@ -78,6 +78,8 @@ def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path,
     with pytest.raises(Conflict, match=r"'learning_rate' was 0\.002 and is 0\.001") as caught:
         run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", tmp_path / "run")
     assert caught.value.field == "learning_rate"
+    with pytest.raises(Conflict, match="'threads' was 1 and is 2"):
+        run.train(replace(recipe, threads=2), tmp_path / "pairs", tmp_path / "run")
     with (tmp_path / "pairs/claim.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(Conflict, match=r"the hash of the pairs 'claim\.jsonl' was '[0-9a-f]{64}'") as caught:

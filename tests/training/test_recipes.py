@@ -51,6 +51,19 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         ({"soup": 1.5}, "soup"),
         ({"colour": "red"}, "colour"),
         ({"tasks": {"a": {"takes": 3}}}, "takes"),
+        ({"tasks": {"a": {"window": -1}}}, "window"),
+        ({"batch": "eight"}, "batch"),
+        ({"learning_rate": 0}, "learning_rate"),
+        ({"negatives": 0}, "negatives"),
+        ({"head": "tail"}, "head"),
+        ({"objective": "two-class", "head": "interaction"}, "head"),
+        ({"objective": "triplet"}, "objective"),
+        ({"kind": "bi-encoder", "objective": "triplet", "similarity": "dot"}, "similarity"),
+        ({"kind": "poly-encoder", "objective": "triplet"}, "objective"),
+        ({"distillation": "kl"}, "teacher"),
+        ({"teacher": "medley-crossencoder"}, "teacher"),
+        ({"patience": 2}, "patience"),
+        ({"markers": "always"}, "markers"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None:
@@ -107,6 +120,16 @@ def test_the_plan_is_the_same_each_time_and_holds_every_example_once() -> None:
 def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
     batches = plan(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
     assert len(batches) == 18 // 4 + 1
+    assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
+
+
+def test_a_triplet_takes_pairs_without_negatives_too() -> None:
+    recipe = replace(RECIPE, kind="bi-encoder", objective="triplet", tasks={"a": Share()})
+    assert len(examples({"a": made("a", 3, negatives=1) + made("a", 2, negatives=0)}, recipe)["a"]) == 5
+
+
+def test_a_cross_encoder_over_the_whole_batch_gets_batches_of_one_task() -> None:
+    batches = plan(PAIRS, replace(RECIPE, objective="whole-batch", negatives=0))
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
 
 

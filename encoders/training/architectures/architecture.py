@@ -11,6 +11,7 @@ from encoders.training.architectures.bi_encoder import BiEncoder
 from encoders.training.architectures.cross_encoder import InteractionCrossEncoder
 from encoders.training.architectures.families import backbone, cls_last
 from encoders.training.architectures.poly_encoder import PolyEncoder
+from encoders.training.markers import templates
 from encoders.training.recipe import Recipe
 
 
@@ -24,12 +25,13 @@ class Architecture:
     pooling: str = "mean"
     similarity: str = "cosine"
     towers: str = "shared"
+    markers: str = "none"
     sharpness: float = 1.0
 
     @classmethod
     def of(cls, recipe: Recipe) -> Architecture:
         """The one that a recipe asks for. Products of unit vectors are sharpened as the loss sharpens them."""
-        names = ("kind", "head", "pooling", "similarity", "towers")
+        names = ("kind", "head", "pooling", "similarity", "towers", "markers")
         return cls(
             **{name: getattr(recipe, name) for name in names},
             classes=2 if recipe.objective == "two-class" else 1,
@@ -58,11 +60,12 @@ class Architecture:
         """As a JSON object."""
         return asdict(self)
 
-    def reading_pooling(self, config: Any) -> str:
-        """How serving pools hidden states of a model with this configuration."""
+    def reading(self, config: Any, query_tokens: int = 64, passage_tokens: int = 256) -> Reading:
+        """How a model with this configuration reads texts when it serves, up to these lengths."""
+        pooling = "last" if self.pooling == "cls" and cls_last(config) else self.pooling
         if self.kind == "cross-encoder":
-            return "none"
-        return "last" if self.pooling == "cls" and cls_last(config) else self.pooling
+            pooling = "none"
+        return Reading(pooling, self.normalises, query_tokens, passage_tokens, *templates(self.markers))
 
     def assemble(self, passages: Any, queries: Any | None, tokenizer: Any) -> Any:
         """The model over its towers: of the passages or of the joint input, and of the queries where that is apart."""
