@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from encoders.artifact import SCORER, Artifact
 from encoders.pooling import Floats, pool, unit
 from encoders.runtime import BiEncoder, Model
 from encoders.text import Batch
+
+KEPT = 2048
+"""Passages whose token vectors a reranker keeps, in half precision: 200 KB each at 256 tokens of 384 numbers."""
 
 
 class PolyEncoder:
@@ -62,6 +68,39 @@ class PolyEncoder:
 
     def _pooled(self, output: Floats, batch: Batch) -> Floats:
         return pool(output, batch.mask, self._reading.pooling)
+
+
+class PolyReranker:
+    """A poly-encoder where a reranker is wanted; fulfils `search.protocols.Reranker`. Threads may share it.
+
+    The token vectors of the passages it saw last are kept, so that a passage that is a candidate again costs only its
+    score.
+    """
+
+    def __init__(self, encoder: PolyEncoder, kept: int = KEPT) -> None:
+        self.fingerprint = encoder.fingerprint
+        self._encoder = encoder
+        self._most = kept
+        self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._lock = Lock()
+
+    def score(self, query: str, passages: Sequence[str]) -> Floats:
+        """Shape (n,), in input order; higher is better."""
+        with self._lock:
+            known = {text: self._kept[text] for text in passages if text in self._kept}
+        new = [text for text in dict.fromkeys(passages) if text not in known]
+        known |= zip(new, (item.astype(np.float16) for item in self._encoder.encode_passages(new)), strict=True)
+        self._keep(known)
+        tokens = [known[text].astype(np.float32) for text in passages]
+        return self._encoder.score(self._encoder.encode_query(query), tokens)
+
+    def _keep(self, seen: Mapping[str, NDArray[np.float16]]) -> None:
+        with self._lock:
+            self._kept.update(seen)
+            for text in seen:
+                self._kept.move_to_end(text)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
 
 
 def attend(query: Floats, tokens: Floats, sharpness: float = 1.0) -> Floats:

@@ -16,6 +16,7 @@ from pathlib import Path
 from encoders.artifact import SHIPPED, Artifact, find
 from encoders.cache import CachedEncoder
 from encoders.hashing import HashingEncoder
+from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings import collection as kinds
 from mappings.collection import Collection
@@ -181,11 +182,12 @@ class Medley:
         return str(manifest.get("fingerprint", "")) if isinstance(manifest, dict) else ""
 
     def reranker(self, name: str) -> Reranker:
-        """The cross-encoder called `name`. Raises `NotFound`, `ModelError`."""
+        """The cross-encoder or poly-encoder called `name`. Raises `NotFound`, `ModelError`."""
         if self.servers is not None:
             return RemoteReranker(self.servers, name)
         artifact = Artifact.open(find(name, self.model_folders()))
-        return CrossEncoder(artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
+        arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
+        return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
 
     def anytime(self, collection: Collection) -> Anytime | None:
         """The collection's reranker with its cache and pace; None when it is switched off. Raises as `reranker` does."""

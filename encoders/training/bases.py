@@ -64,7 +64,7 @@ def load(recipe: Recipe) -> Checkpoint:
 
 def _pretrained(folder: str, base: str, plan: Architecture) -> Checkpoint:
     try:
-        return build(folder, plan)
+        return build(folder, plan, {})
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"no checkpoint could be loaded from {base!r}: {error}", field="base") from None
 

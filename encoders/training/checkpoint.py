@@ -7,6 +7,7 @@ Where Hugging Face's classes do not say it all, the folder also holds `architect
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def load(path: str | Path, kind: Kind) -> Checkpoint:
         plan = described(Path(path)) or plain(path, kind)
         if plan.kind != kind:
             raise ModelError(f"{path} is a {plan.kind}, not a {kind}", field="checkpoint")
-        return build(path, plan, attn_implementation="eager", dtype=torch.float32)
+        return build(path, plan, {"attn_implementation": "eager", "dtype": torch.float32})
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(
             f"{path} is no Hugging Face checkpoint that can be read: {error}", field="checkpoint"
@@ -63,23 +64,23 @@ def plain(path: str | Path, kind: Kind) -> Architecture:
     return Architecture(kind, classes=classes)
 
 
-def build(folder: str | Path, plan: Architecture, **options: Any) -> Checkpoint:
+def build(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Checkpoint:
     """A model of `plan` from the checkpoint in `folder`, with what it holds of it; the rest of its parts is new.
 
-    Raises `OSError`, `ValueError` or `KeyError` where there is no checkpoint, `ModelError` for a family unsupported.
+    `options` are for Hugging Face's loader. Raises `OSError`, `ValueError` or `KeyError` where there is no checkpoint, `ModelError` for a family unsupported.
     """
     tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
-    passages, queries = tower(folder, plan, **options), None
+    passages, queries = tower(folder, plan, options), None
     if plan.towers == "separate" and plan.kind != "cross-encoder":
         apart = Path(folder) / QUERIES
-        queries = backbone(tower(apart if apart.is_dir() else folder, plan, **options))
+        queries = backbone(tower(apart if apart.is_dir() else folder, plan, options))
     model = plan.assemble(passages, queries, tokenizer)
     if (part := head(model)) is not None and (stored := Path(folder) / HEAD).is_file():
         part.load_state_dict(load_file(stored))
     return Checkpoint(model, tokenizer, plan)
 
 
-def tower(folder: str | Path, plan: Architecture, **options: Any) -> Any:
+def tower(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Any:
     """One Hugging Face model of a checkpoint; a classifier without a fitting head gets a new one."""
     config = prepare(AutoConfig.from_pretrained(folder), str(folder))
     if not plan.classifies:

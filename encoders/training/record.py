@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from encoders.training.recipe import Recipe
 
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnx", "onnxruntime")
 RECORD = "record.json"
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -31,8 +33,8 @@ class Record:
     device: str
     began: float = field(default_factory=monotonic)
 
-    def write(self, status: str, **more: Any) -> None:
-        """Write the record. `status` is running, finished or failed; `more` are figures, or the cause of a failure.
+    def write(self, status: str, figures: Mapping[str, Any] = NOTHING) -> None:
+        """Write the record. `status` is running, finished or failed; `figures` may be the cause of a failure, too.
 
         `seconds` are those since this process began the run, which may have been resumed.
         """
@@ -45,7 +47,7 @@ class Record:
             "packages": versions(),
             "device": self.device,
             "seconds": round(monotonic() - self.began, 1),
-            **more,
+            **figures,
         }
         aside = self.folder / f"{RECORD}.partial"
         aside.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))

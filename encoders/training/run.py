@@ -58,11 +58,11 @@ def train(
     try:
         report = _trained(chosen, data, out, queries, log_to(out / "log.jsonl", watch), hashed, device)
     except MedleyError as error:
-        record.write("failed", cause=error.message)
+        record.write("failed", {"cause": error.message})
         raise
     finally:
         _plot(chosen.name, out)
-    record.write("finished", **{name: report[name] for name in ("pairs", "steps", "best_step", "held_out")})
+    record.write("finished", {name: report[name] for name in ("pairs", "steps", "best_step", "held_out")})
     return report
 
 

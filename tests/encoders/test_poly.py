@@ -11,7 +11,7 @@ import pytest
 from tiny import WIDTH, sentences, write_artifact
 
 from encoders.artifact import QUERIES, SCORER, Artifact, seal
-from encoders.poly import PolyEncoder, attend
+from encoders.poly import PolyEncoder, PolyReranker, attend
 from encoders.runtime import BiEncoder
 from mappings.errors import ModelError
 
@@ -53,6 +53,19 @@ def test_a_tower_for_queries_reads_them(tmp_path: Path) -> None:
     artifact = poly(tmp_path / "poly", separate=True)
     queries = BiEncoder(artifact.queries(), form="fp32").encode_queries(TEXTS)
     assert np.array_equal(PolyEncoder(artifact, form="fp32").encode_queries(TEXTS), queries)
+
+
+def test_as_a_reranker_it_scores_alike_whatever_it_kept(tmp_path: Path) -> None:
+    encoder = PolyEncoder(poly(tmp_path / "poly"), form="fp32")
+    expected = encoder.score(encoder.encode_query("heart"), encoder.encode_passages(TEXTS))
+    for kept in (0, 3, 100):
+        reranker = PolyReranker(encoder, kept)
+        for texts in (TEXTS, TEXTS[::-1], TEXTS + TEXTS[:2]):
+            wanted = [expected[TEXTS.index(text)] for text in texts]
+            assert reranker.score("heart", texts) == pytest.approx(wanted, abs=0.01)  # kept in half precision
+        assert len(reranker._kept) == min(kept, len(set(TEXTS)))
+    assert reranker.score("heart", []).shape == (0,)
+    assert reranker.fingerprint == encoder.fingerprint
 
 
 def test_large_products_do_not_overflow() -> None:

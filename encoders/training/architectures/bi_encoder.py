@@ -31,9 +31,10 @@ class Towers(nn.Module):
         """Where the model is."""
         return self.passages.device
 
-    def forward(self, **inputs: Tensor) -> Any:
-        """What the passages' tower makes of its inputs."""
-        return self.passages(**inputs)
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
+        """What the passages' tower makes of ids, mask and types (n, t)."""
+        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        return self.passages(input_ids=input_ids, attention_mask=attention_mask, **types)
 
     def tower(self, query: bool) -> Any:
         """The tower that reads queries, or the one that reads passages."""
