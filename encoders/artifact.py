@@ -18,7 +18,9 @@ from mappings.errors import ModelError
 Kind = Literal["bi-encoder", "cross-encoder"]
 KINDS: Final = ("bi-encoder", "cross-encoder")
 POOLINGS: Final = ("mean", "cls", "none")
-FORMAT: Final = 1
+CUTS: Final = ("end", "middle")
+FORMAT: Final = 2
+"""2 says how a passage that is too long is cut; a directory of form 1 was cut at the end."""
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
@@ -32,8 +34,8 @@ class Reading:
     """How a model reads text. Lengths are in tokens, special tokens included.
 
     A bi-encoder reads queries up to `query_tokens` and passages up to `passage_tokens`; in a cross-encoder the
-    query part is cut to `query_tokens` and the whole pair to `passage_tokens`, at the passage's end.
-    A template holds `{text}` once.
+    query part is cut to `query_tokens` and the whole pair to `passage_tokens`. A passage that is too long loses its
+    `cut`: its end, or its middle, since an abstract says at its end what was found. A template holds `{text}` once.
     """
 
     pooling: str = "mean"
@@ -42,12 +44,15 @@ class Reading:
     passage_tokens: int = 256
     query_template: str = "{text}"
     passage_template: str = "{text}"
+    cut: str = "end"
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
             raise ModelError(
                 f"the pooling {self.pooling!r} is unknown; known are {', '.join(POOLINGS)}", field="pooling"
             )
+        if self.cut not in CUTS:
+            raise ModelError(f"the cut {self.cut!r} is unknown; known are {', '.join(CUTS)}", field="cut")
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
                 f"query_tokens {self.query_tokens} and passage_tokens {self.passage_tokens} must be 4 <= query <= passage",
@@ -195,7 +200,7 @@ def _parse(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
         raise ModelError(
             f"{folder / MANIFEST}: the kind {kind!r} is unknown; known are {', '.join(KINDS)}", field="kind"
         )
-    known = {item.name for item in fields(Reading)}
+    known = {item.name for item in fields(Reading)} - ({"cut"} if manifest["format"] == 1 else set())
     if set(manifest["reading"]) != known:
         raise ModelError(
             f"{folder / MANIFEST}: `reading` must have exactly {', '.join(sorted(known))}", field="reading"
