@@ -93,16 +93,21 @@ def fused(found: Legs, fusion: Fusion) -> list[Fused]:
     return fuse(found.rankings, fusion)
 
 
+def window(bench: Bench, order: Sequence[Fused]) -> tuple[list[Fused], list[str]]:
+    """The candidates of reranking, best first, and what a model reads of each."""
+    limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
+    index = bench.medley.engine.resolve(bench.task.corpus.name).index
+    texts = bench.medley.engine.passages(index, [item.passage for item in order[:limit]], ACCESS)
+    present = [item for item in order[:limit] if item.passage in texts]
+    return present, [texts[item.passage].model_text for item in present]
+
+
 def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> Scores:
     """Cross-encoder logits of the best passages of the fused order, with no deadline; empty without a reranker."""
     if bench.rerankers is None:
         return Scores()
-    limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
-    index = bench.medley.engine.resolve(bench.task.corpus.name).index
-    texts = bench.medley.engine.passages(index, [item.passage for item in order[:limit]], ACCESS)
-    window = [item for item in order[:limit] if item.passage in texts]
-    read = [texts[item.passage].model_text for item in window]
-    return cascade.read(bench.rerankers, bench.collection.reranking, found.understood.model_text, window, read, None)
+    text = found.understood.model_text
+    return cascade.read(bench.rerankers, bench.collection.reranking, text, *window(bench, order), None)
 
 
 def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
