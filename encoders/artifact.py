@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+from encoders.cards import markdown
 from mappings.errors import ModelError
 
 Kind = Literal["bi-encoder", "cross-encoder"]
@@ -24,6 +25,7 @@ FORMAT: Final = 2
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
+CARD: Final = "README.md"
 HALF: Final = "fp16"
 """The form for a GPU: a processor has no kernels for it and would convert at every step."""
 SHIPPED: Final = Path(__file__).parent / "models"
@@ -147,12 +149,16 @@ def describe(
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
-    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would."""
-    names = sorted(path.name for path in folder.iterdir() if path.name != MANIFEST)
+    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would.
+
+    A `README.md`, the card for people, is made from it and may be edited: it is not sealed.
+    """
+    names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
     shas = {name: str(entry["sha256"]) for name, entry in entries.items()}
     whole = {**manifest, "files": entries, "fingerprint": fingerprint(manifest, shas)}
     (folder / MANIFEST).write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / CARD).write_text(markdown(whole), encoding="utf-8")
     return Artifact.open(folder)
 
 
