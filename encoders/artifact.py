@@ -13,15 +13,19 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+from encoders.cards import markdown
 from mappings.errors import ModelError
 
 Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder"]
 KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
 POOLINGS: Final = ("mean", "cls", "last", "none")
-FORMAT: Final = 1
+CUTS: Final = ("end", "middle")
+FORMAT: Final = 2
+"""2 says how a passage that is too long is cut; a directory of form 1 was cut at the end."""
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
+CARD: Final = "README.md"
 HALF: Final = "fp16"
 """The form for a GPU: a processor has no kernels for it and would convert at every step."""
 QUERIES: Final = "queries"
@@ -36,8 +40,8 @@ class Reading:
     """How a model reads text. Lengths are in tokens, special tokens included.
 
     A bi-encoder reads queries up to `query_tokens` and passages up to `passage_tokens`; in a cross-encoder the
-    query part is cut to `query_tokens` and the whole pair to `passage_tokens`, at the passage's end.
-    A template holds `{text}` once.
+    query part is cut to `query_tokens` and the whole pair to `passage_tokens`. A passage that is too long loses its
+    `cut`: its end, or its middle, since an abstract says at its end what was found. A template holds `{text}` once.
     """
 
     pooling: str = "mean"
@@ -46,12 +50,15 @@ class Reading:
     passage_tokens: int = 256
     query_template: str = "{text}"
     passage_template: str = "{text}"
+    cut: str = "end"
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
             raise ModelError(
                 f"the pooling {self.pooling!r} is unknown; known are {', '.join(POOLINGS)}", field="pooling"
             )
+        if self.cut not in CUTS:
+            raise ModelError(f"the cut {self.cut!r} is unknown; known are {', '.join(CUTS)}", field="cut")
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
                 f"query_tokens {self.query_tokens} and passage_tokens {self.passage_tokens} must be 4 <= query <= passage",
@@ -162,12 +169,16 @@ def describe(
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
-    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would."""
-    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != MANIFEST)
+    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would.
+
+    A `README.md`, the card for people, is made from it and may be edited: it is not sealed.
+    """
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in (MANIFEST, CARD))
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
     shas = {name: str(entry["sha256"]) for name, entry in entries.items()}
     whole = {**manifest, "files": entries, "fingerprint": fingerprint(manifest, shas)}
     (folder / MANIFEST).write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / CARD).write_text(markdown(whole), encoding="utf-8")
     return Artifact.open(folder)
 
 
@@ -215,7 +226,7 @@ def _parse(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
         raise ModelError(
             f"{folder / MANIFEST}: the kind {kind!r} is unknown; known are {', '.join(KINDS)}", field="kind"
         )
-    known = {item.name for item in fields(Reading)}
+    known = {item.name for item in fields(Reading)} - ({"cut"} if manifest["format"] == 1 else set())
     if set(manifest["reading"]) != known:
         raise ModelError(
             f"{folder / MANIFEST}: `reading` must have exactly {', '.join(sorted(known))}", field="reading"

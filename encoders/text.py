@@ -20,6 +20,9 @@ CHARACTERS_PER_TOKEN = 100
 MASK_INDEX = "mask_index"
 """The input of a graph that takes its mask as `mask_index` makes it."""
 
+KEPT_START = 0.4
+"""Of a passage whose middle is cut so much is its start: what it is about is said in fewer words than what it found."""
+
 Ints = NDArray[np.int64]
 
 
@@ -71,9 +74,11 @@ class Reader:
         left.truncate(max(0, min(reading.query_tokens, reading.passage_tokens - extra)))
         room = max(0, reading.passage_tokens - extra - len(left.ids))
         rights = self._plain(passages, reading.passage_template, reading.passage_tokens)
-        for right in rights:
-            right.truncate(room)
-        return [_tokens(self._tokenizer.post_process(left, right)) for right in rights]
+        if reading.cut == "end":
+            for right in rights:
+                right.truncate(room)
+            return [_tokens(self._tokenizer.post_process(left, right)) for right in rights]
+        return [without_middle(self._tokenizer.post_process(left, right), room) for right in rights]
 
     def inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """(query, passage) pairs as a model of `kind` reads them: the passages, or each pair as one input."""
@@ -150,3 +155,14 @@ def mask_index(mask: Ints, starts: bool) -> NDArray[np.int32]:
 
 def _tokens(encoding: Encoding) -> Tokens:
     return Tokens(encoding.ids, encoding.type_ids)
+
+
+def without_middle(pair: Encoding, room: int) -> Tokens:
+    """A pair whose second part keeps `room` tokens: its start and, mostly, its end."""
+    second = [place for place, part in enumerate(pair.sequence_ids) if part == 1]
+    ids, types = pair.ids, pair.type_ids
+    if len(second) > room:
+        kept = second[0] + round(KEPT_START * room)
+        gone = slice(kept, kept + len(second) - room)
+        del ids[gone], types[gone]
+    return Tokens(ids, types)

@@ -45,13 +45,30 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstStage:
+    """A small cross-encoder that reads all candidates and passes the best `keep` on; `weight` is as for the last one."""
+
+    model: str
+    keep: int
+    weight: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.keep, int) or self.keep < 1:
+            raise ValueError(f"rerank.first.keep must be a whole number above 0, not {self.keep!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Reranking:
-    """The cross-encoder of a collection. `weight` is its share of the final score, fusion has the rest."""
+    """The cross-encoder of a collection. `weight` is its share of the final score, fusion has the rest.
+
+    With `first` it is the last stage of two, and reads what the first one passes on.
+    """
 
     model: str
     candidates: int
     deadline_ms: int
     weight: float
+    first: FirstStage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +155,17 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 
+def _reranking(data: Mapping[str, Any]) -> Reranking:
+    first = data.get("first")
+    return Reranking(**{**data, "first": FirstStage(**first) if first else None})
+
+
 def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
     """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
     fusion = replace(collection.fusion, **written.get("fusion", {}))
-    reranking = replace(collection.reranking, **written.get("rerank", {}))
+    changes = written.get("rerank", {})
+    first = {"first": FirstStage(**changes["first"])} if changes.get("first") else {}
+    reranking = replace(collection.reranking, **{**changes, **first})
     return replace(collection, fusion=fusion, reranking=reranking)
 
 
@@ -163,6 +187,6 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         fields={key: Field(name=key, **value) for key, value in data.get("fields", {}).items()},
         vectors=dict(data["vectors"]),
         fusion=Fusion(**data["fusion"]),
-        reranking=Reranking(**data["rerank"]),
+        reranking=_reranking(data["rerank"]),
         **data.get("opensearch", {}),
     )

@@ -67,11 +67,11 @@ def _evidence(
     choices = [evidence.candidates(passage.text, weights, CHOICES) for passage in passages]
     until = deadline(query, parts, found.collection, trace)
     try:
-        anytime = parts.reranker(found.collection) if query.rerank and until is not None else None
-        if anytime is None:
+        stages = parts.reranker(found.collection) if query.rerank and until is not None else None
+        if stages is None:
             return [evidence.best(choice) for choice in choices]
         texts = [item.text for choice in choices for item in choice]
-        scores = anytime.score(found.understood.model_text, texts, until)
+        scores = stages.last.score(found.understood.model_text, texts, until)
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
     return _decided(choices, scores)

@@ -22,6 +22,7 @@ from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
+from search.cascade import Stages
 from search.engines.opened import Engines, open_engines, secret
 from search.parts import Parts
 from search.pipeline import search
@@ -60,7 +61,7 @@ class Medley:
             settings=settings,
             collection=medley.collection,
             encoder=medley.encoder_of,
-            reranker=medley.anytime,
+            reranker=medley.stages,
             key=read_key(medley.home / "cursor.key"),
         )
         return medley
@@ -189,11 +190,19 @@ class Medley:
         arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
         return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
 
-    def anytime(self, collection: Collection) -> Anytime | None:
-        """The collection's reranker with its cache and pace; None when it is switched off. Raises as `reranker` does."""
-        name = self.settings.reranker or collection.reranking.model
+    def stages(self, collection: Collection) -> Stages | None:
+        """The collection's rerankers; None when reranking is switched off. Raises as `reranker` does.
+
+        A reranker that the settings name decides alone.
+        """
+        name, first = self.settings.reranker or collection.reranking.model, collection.reranking.first
         if name == "none":
             return None
+        alone = first is None or bool(self.settings.reranker)
+        return Stages(self._anytime(name), None if alone or first is None else self._anytime(first.model))
+
+    def _anytime(self, name: str) -> Anytime:
+        """A cross-encoder with its cache and pace, made once."""
         with self._lock:
             if name not in self._rerankers:
                 try:
@@ -218,9 +227,13 @@ class Medley:
                 for fingerprint in self.engine.resolve(name).encoders.values():
                     if (encoder := self.encoder_of(fingerprint)) is not None:
                         encoder.encode_queries([_WARMING])
-                if (anytime := self.anytime(self.collection(name))) is not None:
-                    anytime.reranker.score(_WARMING, [_WARMING])  # the first run is slow: no pace is learned from it
-                    anytime.score(_WARMING, [f"{_WARMING} {number}" for number in range(4)], None)
+                stages = self.stages(self.collection(name))
+                for anytime in (stages.first, stages.last) if stages else ():
+                    if anytime is not None:
+                        anytime.reranker.score(
+                            _WARMING, [_WARMING]
+                        )  # the first run is slow: no pace is learned from it
+                        anytime.score(_WARMING, [f"{_WARMING} {number}" for number in range(4)], None)
 
     # Doors
 

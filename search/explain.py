@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from search.rerank import Ranked
+from search.cascade import Ranked
 
 
 def explain(item: Ranked, matched: Sequence[str]) -> dict[str, Any]:
@@ -32,6 +32,7 @@ def explain(item: Ranked, matched: Sequence[str]) -> dict[str, Any]:
             "normalised": item.normalised,
             "weight": item.weight,
             "contribution": item.weight * (item.normalised or 0.0),
+            "stage": "first" if item.below else "last",
         },
         "final": _final(item),
         "score": item.score,
@@ -40,7 +41,9 @@ def explain(item: Ranked, matched: Sequence[str]) -> dict[str, Any]:
 
 
 def _final(item: Ranked) -> dict[str, float]:
+    below = {"below": -item.below} if item.below else {}
     if item.cross is not None:
-        return {"fused": (1 - item.weight) * item.fused.score, "reranker": item.weight * (item.normalised or 0.0)}
-    below = item.score - item.fused.score
-    return {"fused": item.fused.score} | ({"not_reranked": below} if below else {})
+        parts = {"fused": (1 - item.weight) * item.fused.score, "reranker": item.weight * (item.normalised or 0.0)}
+        return parts | below
+    rest = item.score - item.fused.score
+    return {"fused": item.fused.score} | ({"not_reranked": rest} if rest else {})

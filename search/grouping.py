@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mappings.documents import FieldValue
-from search.rerank import Ranked
+from search.cascade import Ranked
 
 Fields = Mapping[str, Mapping[str, FieldValue]]
 """Document id -> its fields."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from mappings.documents import parse_passage_id
 from search import cursor as cursors
+from search.cascade import Ranked
 from search.fusion import NOTHING, Fused
 from search.grouping import Group
 from search.parts import Found
 from search.query import Query, Reranked
-from search.rerank import Ranked
 
 MAX_DEPTH = 1_000
 """Documents that paging may reach; past them a narrower query serves better."""
@@ -57,6 +57,11 @@ def _marks(item: Group) -> list[str]:
     return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
 
 
+def _decided(item: Ranked) -> float | None:
+    """The last stage's logit: a frozen page explains no more than that."""
+    return None if item.below else item.cross
+
+
 def next_cursor(
     query: Query, found: Found, page: Sequence[Group], rest: Sequence[Group], shown: Shown, key: bytes
 ) -> str | None:
@@ -64,7 +69,7 @@ def next_cursor(
     marks = (*shown.marks, *marks_of(page))
     if len(marks) >= MAX_DEPTH or not (rest or found.full):
         return None
-    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, item.best.cross) for item in rest)
+    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best)) for item in rest)
     issued = int(time.time())
     asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
     return cursors.sign(cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond), key)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from mappings.collection import Collection
 from search.cache import Cache
+from search.cascade import Stages
 from search.fusion import Fused
 from search.protocols import Encoder, IndexMeta, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
-from search.rerank import Anytime
 from search.settings import Settings
 from search.understanding import Understood
 
@@ -24,7 +24,7 @@ class Parts:
     settings: Settings
     collection: Callable[[str], Collection]
     encoder: Callable[[str], Encoder | None]
-    reranker: Callable[[Collection], Anytime | None]
+    reranker: Callable[[Collection], Stages | None]
     key: bytes
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.collection import Collection
+from mappings.collection import Collection, Reranking
 from mappings.errors import InvalidInput, MedleyError, NotFound
+from search import cascade
 from search.answer import page
+from search.cascade import Ranked, Scores, Stages, combine
 from search.cursor import Cursor, verify
 from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
@@ -16,9 +18,10 @@ from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
 from search.parts import Found, Parts, Trace, deadline
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import Query, Reranked, Results
-from search.rerank import Ranked, combine
 from search.understanding import Understood, understand
 
+BENEATH = 2.0
+"""What comes past the window stands below every stage's floor."""
 EVIDENCE_SHARE = 0.2
 """Part of the deadline kept for choosing the evidence sentences with the cross-encoder."""
 
@@ -129,28 +132,37 @@ def _encode(text: str, parts: Parts, meta: IndexMeta, trace: Trace) -> dict[str,
 
 
 def _rerank(query: Query, parts: Parts, found: Found, trace: Trace) -> tuple[list[Ranked], Reranked]:
-    limit = parts.settings.candidates or found.collection.reranking.candidates
-    window = found.fused[:limit]
+    reranking = found.collection.reranking
+    window = found.fused[: parts.settings.candidates or reranking.candidates]
     if not query.rerank or not window:
-        return combine(found.fused, {}, 0.0), Reranked(0, 0)
+        return combine(found.fused, Scores(), reranking), Reranked(0, 0)
     texts = parts.engine.passages(found.meta.index, [item.passage for item in window], query.access)
     trace.step("fetch")
     present = [item for item in found.fused if item.passage in texts or item not in window]
     window = [item for item in window if item.passage in texts]
     until = deadline(query, parts, found.collection, trace, 1 - EVIDENCE_SHARE)
     try:
-        anytime = parts.reranker(found.collection)
-        if anytime is None:
-            return combine(present, {}, 0.0), Reranked(0, 0)
-        scores = anytime.score(found.understood.model_text, [texts[item.passage].model_text for item in window], until)
+        stages = parts.reranker(found.collection)
+        if stages is None:
+            return combine(present, Scores(), reranking), Reranked(0, 0)
+        read = [texts[item.passage].model_text for item in window]
+        scores = cascade.read(stages, reranking, found.understood.model_text, window, read, until)
     except MedleyError as error:
         trace.degraded.append(f"the reranker failed ({error.message}); the fused order is shown")
-        return combine(present, {}, 0.0), Reranked(0, len(window))
+        return combine(present, Scores(), reranking), Reranked(0, len(window))
     trace.step("rerank")
-    known = {item.passage: score for item, score in zip(window, scores, strict=True) if score is not None}
-    if len(known) < len(window):
-        trace.degraded.append(f"the reranker passed its deadline: {len(known)} of {len(window)} reranked")
-    return combine(present, known, found.collection.reranking.weight), Reranked(len(known), len(window))
+    trace.degraded += _unread(scores, stages, reranking, len(window))
+    return combine(present, scores, reranking), Reranked(len(scores), len(window))
+
+
+def _unread(scores: Scores, stages: Stages, reranking: Reranking, candidates: int) -> list[str]:
+    """What the deadline left out, in words."""
+    if len(scores) < candidates:
+        return [f"the reranker passed its deadline: {len(scores)} of {candidates} reranked"]
+    wanted = min(reranking.first.keep, candidates) if stages.first and reranking.first else candidates
+    if len(scores.last) < wanted:
+        return [f"the reranker's last stage passed its deadline: it read {len(scores.last)} of {wanted}"]
+    return []
 
 
 def _groups(query: Query, parts: Parts, found: Found, ranked: Sequence[Ranked], trace: Trace) -> list[Group]:
@@ -176,6 +188,6 @@ def _next_page(query: Query, parts: Parts, collection: Collection, previous: Cur
     groups = frozen(found, previous.items)
     if beyond:
         # Past the window nothing is reranked: the fused order goes on, below everything that was.
-        ranked = [Ranked(item, item.score - 1) for item in found.fused]
+        ranked = [Ranked(item, item.score - BENEATH, below=BENEATH) for item in found.fused]
         groups += unseen(_groups(query, parts, found, ranked, trace), (*previous.shown, *marks_of(groups)))
     return page(query, parts, found, groups, Shown(previous.shown, beyond), trace)

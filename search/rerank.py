@@ -1,8 +1,4 @@
-"""Anytime reranking: the cross-encoder reads the best candidates first, until the deadline.
-
-What it scored stands above what it did not. Final score = weight × normalised cross-encoder score
-+ (1 − weight) × fused score for the scored, fused score − 1 for the others: one scale, two floors.
-"""
+"""Anytime reranking: a cross-encoder reads the best candidates first, until the deadline. `search.cascade` makes the order."""
 
 from __future__ import annotations
 
@@ -10,10 +6,9 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from search.fusion import Fused, min_max
 from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
 
 GROUP = 16
@@ -138,34 +133,3 @@ class Anytime:
         if until is not None and isinstance(self.reranker, TimedReranker):
             return self.reranker.score_within(query, texts, until - self.clock())
         return self.reranker.score(query, texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate after reranking. `cross` is the logit, `normalised` the same over the scored, both None if not scored."""
-
-    fused: Fused
-    score: float
-    cross: float | None = None
-    normalised: float | None = None
-    weight: float = 0.0
-
-
-def combine(fused: Sequence[Fused], scores: Mapping[str, float], weight: float) -> list[Ranked]:
-    """The final order: score descending, then passage id; `scores` maps a passage to its cross-encoder logit.
-
-    Without any score the fused order and its scores stay as they are.
-    """
-    if not scores:
-        return [Ranked(item, item.score) for item in fused]
-    normal = dict(zip(scores, min_max(list(scores.values())), strict=True))
-    return sorted(
-        (_ranked(item, scores.get(item.passage), normal.get(item.passage), weight) for item in fused),
-        key=lambda item: (-item.score, item.fused.passage),
-    )
-
-
-def _ranked(item: Fused, cross: float | None, normalised: float | None, weight: float) -> Ranked:
-    if cross is None or normalised is None:
-        return Ranked(item, item.score - 1)
-    return Ranked(item, weight * normalised + (1 - weight) * item.score, cross, normalised, weight)

@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "worker": ("worker", "Work on the queue: index, read files, sweep up what was lost."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
-    "models": ("models", "List the models and what they are."),
+    "models": ("models", "List the models, or print one's card."),
     "label": ("labels", "Make training pairs from documents and judgements."),
     "mine": ("training", "Find hard negatives for training pairs."),
     "train": ("training", "Train an encoder by a recipe."),

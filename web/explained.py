@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
+STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
+BELOW: Final = {"not_reranked": "Below what was reranked", "below": "Not passed on to the last stage"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def table(explain: Mapping[str, Any]) -> Table:
         rows.append(Row("Fused", "", "", _number(fused), _number(1 - cross["weight"]), _number(final["fused"])))
         rows.append(
             Row(
-                "Cross-encoder",
+                STAGES[cross["stage"]],
                 "",
                 f"{cross['logit']:.2f}",
                 _number(cross["normalised"]),
@@ -47,8 +49,7 @@ def table(explain: Mapping[str, Any]) -> Table:
                 _number(final["reranker"]),
             )
         )
-    elif "not_reranked" in final:
-        rows.append(Row("Below what was reranked", "", "", "", "", _number(final["not_reranked"])))
+    rows += [Row(text, "", "", "", "", _number(final[name])) for name, text in BELOW.items() if name in final]
     rows.append(Row("Score", "", "", "", "", _number(explain["score"]), "total"))
     return Table(rows, explain["matched_terms"])
 

@@ -112,7 +112,7 @@ def not_ready() -> list[str]:
         try:
             collection = medley.collection(name)
             meta = medley.engine.resolve(name)
-            medley.anytime(collection)
+            medley.stages(collection)
         except MedleyError as error:
             reasons.append(f"{name}: {error.message}")
             continue

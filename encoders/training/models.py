@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from encoders.text import without_middle
 from encoders.training.architectures.cross_encoder import logit
 from encoders.training.architectures.families import inputs_of
 from encoders.training.markers import templates
@@ -49,7 +50,7 @@ def score(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[st
 
 def logits(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Tensor:
     """The logits of each query with its text: shape (n, classes). Long texts are cut, queries only beyond `max_query`."""
-    tokens = _joined(tokenizer, queries, texts, recipe)
+    tokens = joined(tokenizer, queries, texts, recipe)
     order = sorted(range(len(texts)), key=lambda at: len(tokens["input_ids"][at]))
     together = TOGETHER if model.device.type == "cpu" else TOGETHER_ON_GPU
     parts = []
@@ -60,15 +61,31 @@ def logits(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[s
     return torch.cat(parts)[places]
 
 
-def _joined(tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Mapping[str, Any]:
+def joined(tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Mapping[str, Any]:
+    """Each query with its text as one input, not yet padded: the query cut to its own limit, then only the text."""
     left, right = (template.replace for template in templates(recipe.markers))
     first = [left("{text}", query) for query in queries]
     short = tokenizer(first, truncation=True, max_length=recipe.max_query, add_special_tokens=False)["input_ids"]
     if any(len(ids) == recipe.max_query for ids in short):
         first = tokenizer.batch_decode(short)
     second = [right("{text}", text) for text in texts]
-    joined: Mapping[str, Any] = tokenizer(first, second, truncation="only_second", max_length=recipe.max_length)
-    return joined
+    if recipe.cut == "middle":
+        return _without_middles(tokenizer(first, second, verbose=False), recipe.max_length)
+    pairs: Mapping[str, Any] = tokenizer(first, second, truncation="only_second", max_length=recipe.max_length)
+    return pairs
+
+
+def _without_middles(pairs: Any, most: int) -> Mapping[str, Any]:
+    """Pairs of at most `most` tokens each, cut as serving cuts them."""
+    parts = [
+        without_middle(pair, most - pair.sequence_ids.count(0) - pair.sequence_ids.count(None))
+        for pair in pairs.encodings
+    ]
+    return {
+        "input_ids": [part.ids for part in parts],
+        "token_type_ids": [part.types for part in parts],
+        "attention_mask": [[1] * len(part) for part in parts],
+    }
 
 
 def _inputs(model: Any, tokens: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -24,6 +24,7 @@ CHOICES = {
     "similarity": ("cosine", "dot"),
     "towers": ("shared", "separate"),
     "markers": ("none", "template", "tokens"),
+    "cut": ("end", "middle"),
     "distillation": ("none", "kl", "margin-mse"),
 }
 LEAST = {
@@ -65,6 +66,7 @@ class Recipe:
     train further; `layers` are those that are kept of it, all when empty.
     The model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and
     `[PASSAGE]` stand before the texts: as text, or as new special tokens) are a bi-encoder's and a poly-encoder's.
+    A cross-encoder's passage that is too long loses its `cut`: the end or the middle.
     The run: `steps` 0 means as many as the plan has; fewer end the run (and the learning rate) early. Every
     `evaluate_every` steps `dev_queries` held-out pairs a task are ranked; the best state is kept, and after
     `patience` evaluations without a better one the run stops (0: never).
@@ -92,6 +94,7 @@ class Recipe:
     negatives: int = 3
     max_length: int = 192
     max_query: int = 64
+    cut: str = "end"
     learning_rate: float = 5e-5
     warmup: float = 0.1
     weight_decay: float = 0.01

@@ -8,13 +8,14 @@ from typing import Final
 
 from mappings.collection import Collection, Fusion
 from mappings.documents import EVERY_LABEL, Access
+from search import cascade
 from search.bootstrap import Medley
+from search.cascade import Scores, Stages, combine
 from search.evaluation.measures import Run
 from search.evaluation.task import CANDIDATE_FIELD, Question, Task
 from search.fusion import Fused, fuse
 from search.protocols import LegsRequest
 from search.query import Query, Ranking, Scored, Terms
-from search.rerank import Anytime, combine
 from search.understanding import Understood, understand
 
 ACCESS: Final = Access("evaluation", frozenset({EVERY_LABEL}))
@@ -40,11 +41,11 @@ class Legs:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A task over an open collection. `anytime` is None when nothing is reranked."""
+    """A task over an open collection. `rerankers` is None when nothing is reranked."""
 
     medley: Medley
     task: Task
-    anytime: Anytime | None
+    rerankers: Stages | None
 
     @property
     def collection(self) -> Collection:
@@ -92,17 +93,21 @@ def fused(found: Legs, fusion: Fusion) -> list[Fused]:
     return fuse(found.rankings, fusion)
 
 
-def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> dict[str, float]:
-    """Cross-encoder logits of the best passages of the fused order, with no deadline; empty without a reranker."""
-    if bench.anytime is None:
-        return {}
+def window(bench: Bench, order: Sequence[Fused]) -> tuple[list[Fused], list[str]]:
+    """The candidates of reranking, best first, and what a model reads of each."""
     limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
-    window = [item.passage for item in order[:limit]]
     index = bench.medley.engine.resolve(bench.task.corpus.name).index
-    texts = bench.medley.engine.passages(index, window, ACCESS)
-    present = [passage for passage in window if passage in texts]
-    values = bench.anytime.score(found.understood.model_text, [texts[key].model_text for key in present], None)
-    return {key: value for key, value in zip(present, values, strict=True) if value is not None}
+    texts = bench.medley.engine.passages(index, [item.passage for item in order[:limit]], ACCESS)
+    present = [item for item in order[:limit] if item.passage in texts]
+    return present, [texts[item.passage].model_text for item in present]
+
+
+def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> Scores:
+    """Cross-encoder logits of the best passages of the fused order, with no deadline; empty without a reranker."""
+    if bench.rerankers is None:
+        return Scores()
+    text = found.understood.model_text
+    return cascade.read(bench.rerankers, bench.collection.reranking, text, *window(bench, order), None)
 
 
 def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
@@ -121,9 +126,8 @@ def _systems(bench: Bench, question: Question) -> dict[str, list[str]]:
     order = fused(found, bench.collection.fusion)
     systems = {name: keys(bench.task, ranking.items) for name, ranking in found.rankings.items()}
     systems[FUSED] = keys(bench.task, [_scored(item) for item in order])
-    if bench.anytime is not None:
-        known = scores(bench, found, order)
-        ranked = combine(order, known, bench.collection.reranking.weight)
+    if bench.rerankers is not None:
+        ranked = combine(order, scores(bench, found, order), bench.collection.reranking)
         systems[RERANKED] = keys(bench.task, [_scored(item.fused) for item in ranked])
     return systems
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
+from search.cascade import Stages
 from search.evaluation import reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
@@ -145,17 +147,29 @@ def _models(medley: Medley, task: Task, options: Options) -> dict[str, Any]:
             "weights": dict(collection.fusion.weights),
         },
         "rerank_weight": collection.reranking.weight,
+        **_first(collection, settings),
         "candidates": settings.candidates or collection.reranking.candidates,
     }
 
 
+def _first(collection: Collection, settings: Settings) -> dict[str, Any]:
+    first = collection.reranking.first
+    if first is None or settings.reranker:
+        return {}
+    return {"first_stage": {"name": first.model, "keep": first.keep, "weight": first.weight}}
+
+
 def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:
     """The task over its open collection, with cross-encoder scores kept on disk."""
-    anytime = medley.anytime(medley.collection(task.corpus.name)) if rerank else None
-    if anytime is not None:
-        kept = KeptScores(anytime.reranker, medley.home / "scores.sqlite")
-        anytime = Anytime(kept, ScoreCache(1_000), Pace())
-    return stages.Bench(medley, task, anytime)
+    found = medley.stages(medley.collection(task.corpus.name)) if rerank else None
+    if found is None:
+        return stages.Bench(medley, task, None)
+    first = _kept(medley, found.first) if found.first else None
+    return stages.Bench(medley, task, Stages(_kept(medley, found.last), first))
+
+
+def _kept(medley: Medley, anytime: Anytime) -> Anytime:
+    return Anytime(KeptScores(anytime.reranker, medley.home / "scores.sqlite"), ScoreCache(1_000), Pace())
 
 
 def _runs(medley: Medley, task: Task, options: Options, progress: stages.Progress | None) -> dict[str, Run]:

@@ -7,7 +7,7 @@ The legs and the cross-encoder run once a question; the grid is arithmetic on wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
+from search.cascade import Scores, combine
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Measure, Values, parse, per_query
@@ -24,7 +25,6 @@ from search.evaluation.task import Task
 from search.evaluation.tasks import beir, training
 from search.fusion import Fused, fuse
 from search.query import Scored
-from search.rerank import combine
 from search.settings import Settings
 
 Report = dict[str, Any]
@@ -68,7 +68,7 @@ def run(
     prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
-    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].bench.anytime else []
+    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].bench.rerankers else []
     weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
     return {
         "tune": kind,
@@ -149,7 +149,7 @@ def _shares(
     prepared: Sequence[Prepared], fusion: Fusion, progress: stages.Progress | None
 ) -> list[tuple[float, Values]]:
     """The measure of every question for each share of the reranker."""
-    orders: list[list[tuple[list[Fused], dict[str, float]]]] = []
+    orders: list[list[tuple[list[Fused], Scores]]] = []
     for item in prepared:
         known = []
         for number, legs in enumerate(item.legs, 1):
@@ -162,12 +162,19 @@ def _shares(
 
 
 def _reranked(
-    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Fused], Mapping[str, float]]]], share: float
+    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Fused], Scores]]], share: float
 ) -> Values:
     return np.concatenate(
         [
             _measured(
-                item.task, [[ranked.fused for ranked in combine(order, scores, share)] for order, scores in known]
+                item.task,
+                [
+                    [
+                        ranked.fused
+                        for ranked in combine(order, scores, replace(item.bench.collection.reranking, weight=share))
+                    ]
+                    for order, scores in known
+                ],
             )
             for item, known in zip(prepared, orders, strict=True)
         ]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import edit, write_artifact
 
-from encoders.artifact import SHIPPED, Artifact, Reading, find
+from encoders.artifact import SHIPPED, Artifact, Reading, find, fingerprint
 from mappings.errors import ModelError
 
 
@@ -65,7 +65,8 @@ def test_a_truncated_or_foreign_manifest_is_named(bi: Artifact) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has format 2; this program reads up to 1"),
+        ({"format": 3}, "has format 3; this program reads up to 2"),
+        ({"format": 1}, "`reading` must have exactly"),
         ({"format": 0}, "has format 0"),
         ({"format": "new"}, "has format 'new'"),
         ({"kind": "decoder"}, "kind 'decoder' is unknown; known are bi-encoder, poly-encoder, cross-encoder"),
@@ -86,6 +87,16 @@ def test_a_wrong_entry_is_named(bi: Artifact, changes: dict[str, object], messag
     edit(bi.folder, **changes)
     with pytest.raises(ModelError, match=message):
         Artifact.open(bi.folder)
+
+
+def test_a_directory_of_the_first_form_is_cut_at_the_end(bi: Artifact) -> None:
+    path = bi.folder / "model.json"
+    manifest = json.loads(path.read_text())
+    del manifest["reading"]["cut"]
+    files = {name: entry["sha256"] for name, entry in manifest["files"].items()}
+    path.write_text(json.dumps({**manifest, "format": 1, "fingerprint": fingerprint(manifest, files)}))
+    assert Artifact.open(bi.folder).reading == bi.reading
+    assert bi.reading.cut == "end"
 
 
 def test_no_entry_can_be_left_out(bi: Artifact) -> None:

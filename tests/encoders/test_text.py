@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,16 @@ def test_in_a_pair_only_the_passage_gives_way(reader: Reader) -> None:
     assert long.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung renal acute chronic risk trial"), SEP]
     assert long.types == [0] * 5 + [1] * 7
     assert short.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung"), SEP]
+    assert empty.ids == [CLS, *ids("dose fever pain"), SEP, SEP]
+
+
+def test_a_pair_may_lose_the_middle_of_its_passage(path: Path) -> None:
+    middle = Reader(path, replace(READING, cut="middle"))
+    text = "lung renal acute chronic risk trial patients aspirin"
+    long, fits, empty = middle.pairs("fever pain", [text, "lung renal acute chronic risk trial", ""])
+    assert long.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung renal risk trial patients aspirin"), SEP]  # fmt: skip
+    assert long.types == [0] * 5 + [1] * 7
+    assert fits.ids == [CLS, *ids("dose fever pain"), SEP, *ids("lung renal acute chronic risk trial"), SEP]
     assert empty.ids == [CLS, *ids("dose fever pain"), SEP, SEP]
 
 

@@ -15,6 +15,7 @@ import pytest
 from mappings.analysis.words import terms
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.bootstrap import Medley
+from search.cascade import Stages
 from search.evaluation import reference, stages, suites
 from search.evaluation.index import opened
 from search.evaluation.kept import KeptScores
@@ -132,15 +133,15 @@ def task_of(path: Path) -> Task:
     return beir.task(folder(path))
 
 
-def bench_of(task: Task, settings: Settings, anytime: Anytime | None = None) -> stages.Bench:
-    return stages.Bench(opened(task.corpus, settings, fill), task, anytime)
+def bench_of(task: Task, settings: Settings, rerankers: Stages | None = None) -> stages.Bench:
+    return stages.Bench(opened(task.corpus, settings, fill), task, rerankers)
 
 
 def test_the_stages_are_the_products_own_answers(tmp_path: Path, settings: Settings) -> None:
-    anytime = Anytime(Overlap(), ScoreCache(), Pace())
-    bench = bench_of(task_of(tmp_path / "mine"), settings, anytime)
+    rerankers = Stages(Anytime(Overlap(), ScoreCache(), Pace()))
+    bench = bench_of(task_of(tmp_path / "mine"), settings, rerankers)
     runs = stages.runs(bench)
-    parts = replace(bench.medley.parts, reranker=lambda collection: anytime)
+    parts = replace(bench.medley.parts, reranker=lambda collection: rerankers)
     for question in bench.task.questions:
         for system, rerank in (("fused", False), ("reranked", True)):
             query = Query(bench.task.corpus.name, stages.ACCESS, question.text, size=100, rerank=rerank, deadline_ms=0)

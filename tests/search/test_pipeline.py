@@ -6,6 +6,7 @@ import pytest
 
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
+from search.cascade import Stages
 from search.pipeline import search
 from search.query import Query, Range, Terms
 from search.rerank import Anytime, Pace, ScoreCache
@@ -33,9 +34,9 @@ class Longest:
 
 
 def with_reranker(medley, reranker, **settings):
-    anytime = Anytime(reranker, ScoreCache(), Pace())
+    stages = Stages(Anytime(reranker, ScoreCache(), Pace()))
     changed = dataclasses.replace(medley.settings, **settings)
-    return dataclasses.replace(medley.parts, settings=changed, reranker=lambda _: anytime)
+    return dataclasses.replace(medley.parts, settings=changed, reranker=lambda _: stages)
 
 
 def test_the_whole_answer(medley):

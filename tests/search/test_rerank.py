@@ -1,13 +1,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from search.explain import explain
-from search.fusion import Fused, Given
-from search.rerank import Anytime, Pace, ScoreCache, combine
+from search.rerank import Anytime, Pace, ScoreCache
 
 
 @dataclass
@@ -99,47 +94,3 @@ def test_the_cache_forgets_the_least_recently_used():
         cache.put("m", "q", text, 1.0)
         cache.get("m", "q", "a")
     assert [cache.get("m", "q", text) for text in "abc"] == [1.0, None, 1.0]
-
-
-def in_words(scores):
-    """The fused order of one leg alone, whose scores are normalised already."""
-    names = [f"d{number:02}@1#0" for number in range(len(scores))]
-    given = Given({"bm25": (names, scores, scores, 1.0)})
-    return [Fused(name, name[:3], score, given) for name, score in zip(names, scores, strict=True)]
-
-
-fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
-    lambda scores: in_words(sorted(scores, reverse=True))
-)
-
-
-@given(fused_lists, st.integers(0, 15), st.floats(0, 1), st.randoms(use_true_random=False))
-def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weight, random):
-    scores = {item.passage: random.uniform(-9, 9) for item in fused[:count]}
-    ranked = combine(fused, scores, weight)
-    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
-    assert [(-item.score, item.fused.passage) for item in ranked] == sorted(
-        (-item.score, item.fused.passage) for item in ranked
-    )
-    places = {item.fused.passage: place for place, item in enumerate(ranked)}
-    scored, rest = [places[name] for name in scores], [places[item.passage] for item in fused[count:]]
-    # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
-    assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
-    for item in ranked:
-        why = explain(item, [])
-        assert sum(why["final"].values()) == pytest.approx(why["score"])
-        assert sum(leg["contribution"] for leg in why["legs"].values()) == pytest.approx(why["fused"])
-
-
-def test_the_whole_explanation_of_a_reranked_hit():
-    given = Given({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
-    item = Fused("d@1#0", "d", 0.5, given)
-    (ranked,) = combine([item], {"d@1#0": 2.0}, 0.6)
-    assert explain(ranked, ["aspirin"]) == {
-        "legs": {"bm25": {"rank": 3, "score": 7.5, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
-        "fused": 0.5,
-        "reranker": {"logit": 2.0, "normalised": 1.0, "weight": 0.6, "contribution": 0.6},
-        "final": {"fused": 0.2, "reranker": 0.6},
-        "score": 0.8,
-        "matched_terms": ["aspirin"],
-    }

@@ -19,7 +19,9 @@ from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # n
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
+from encoders.text import Reader  # noqa: E402
 from encoders.training import bases, checkpoint, models, run  # noqa: E402
+from encoders.training.architectures.architecture import Architecture  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.ship import ship  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
@@ -159,6 +161,30 @@ def test_marks_are_tokens_with_the_meaning_of_their_words(home: Path) -> None:
     assert torch.equal(weight[ids[0]], weight[ids[1]])
     assert torch.equal(weight[ids[2]], weight[ids[3]])
     assert len(ready.tokenizer) == weight.shape[0]
+
+
+LONG = " ".join(WORDS * 3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("cut", ["end", "middle"])
+@pytest.mark.parametrize("markers", ["none", "template", "tokens"])
+def test_training_reads_what_serving_reads(family: str, cut: str, markers: str, home: Path, tmp_path: Path) -> None:
+    recipe = replace(CROSS, base=str(home / family), cut=cut, markers=markers, max_length=24, max_query=9)
+    ready = bases.load(recipe)
+    ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    reading = Architecture.of(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
+    reader = Reader(tmp_path / "tokenizer.json", reading)
+    for query, text in (("pain", LONG), (LONG, LONG), ("pain stop", "masks help"), (LONG, "")):
+        (served,) = reader.pairs(query, [text])
+        trained = models.joined(ready.tokenizer, [query], [text], recipe)
+        assert trained["input_ids"][0] == served.ids
+        if "token_type_ids" in ready.tokenizer.model_input_names:
+            assert trained["token_type_ids"][0] == served.types
+    bi = replace(recipe, kind="bi-encoder", objective="contrastive")
+    for is_query, tokens in ((True, reader.queries([LONG])), (False, reader.passages([LONG]))):
+        ids = models.read(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
+        assert ids[0].tolist() == tokens[0].ids
 
 
 def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from portal_home import settings_of
 
+from search.cascade import Ranked
 from search.explain import explain
 from search.fusion import Fused, Given
-from search.rerank import Ranked
 from search.settings import Settings
 from web import create_app, tokens
 from web.explained import Row, table

@@ -97,7 +97,7 @@ def test_a_reranker_that_is_missing_does_not_stop_the_start(home):
     medley = Medley.open(replace(settings_of(home), reranker="no-such-model"))
     medley.warm()
     with pytest.raises(ModelError, match="no-such-model"):
-        medley.anytime(medley.collection("notes"))
+        medley.stages(medley.collection("notes"))
 
 
 def test_a_gateway_starts_while_its_cluster_is_down_and_says_so(tmp_path):

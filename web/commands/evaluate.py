@@ -109,13 +109,14 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "encode", "inference", "words", "intake")
+BENCHES = ("search", "deadline", "rerank", "cascade", "encode", "inference", "words", "intake")
 ON_GPU = ("gpu",)
 ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search import bench_cluster, bench_search, bench_swap
+    from search.bench_cascade import bench_cascade
     from search.bench_gpu import bench_gpu
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
@@ -130,6 +131,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
         "swap": lambda settings: bench_swap.swap(settings, bench_swap.Work(fill, rebuild, findings)),
         "rerank": bench_rerank,
+        "cascade": lambda settings: bench_cascade(settings, fill_quietly),
         "encode": bench_encode,
         "inference": bench_inference,
         "words": bench_words,

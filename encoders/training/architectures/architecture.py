@@ -26,12 +26,13 @@ class Architecture:
     similarity: str = "cosine"
     towers: str = "shared"
     markers: str = "none"
+    cut: str = "end"
     sharpness: float = 1.0
 
     @classmethod
     def of(cls, recipe: Recipe) -> Architecture:
         """The one that a recipe asks for. Products of unit vectors are sharpened as the loss sharpens them."""
-        names = ("kind", "head", "pooling", "similarity", "towers", "markers")
+        names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut")
         return cls(
             **{name: getattr(recipe, name) for name in names},
             classes=2 if recipe.objective == "two-class" else 1,
@@ -65,7 +66,7 @@ class Architecture:
         pooling = "last" if self.pooling == "cls" and cls_last(config) else self.pooling
         if self.kind == "cross-encoder":
             pooling = "none"
-        return Reading(pooling, self.normalises, query_tokens, passage_tokens, *templates(self.markers))
+        return Reading(pooling, self.normalises, query_tokens, passage_tokens, *templates(self.markers), self.cut)
 
     def assemble(self, passages: Any, queries: Any | None, tokenizer: Any) -> Any:
         """The model over its towers: of the passages or of the joint input, and of the queries where that is apart."""

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from encoders.training.architectures.families import cls_last
 from encoders.training.architectures.places import cls_token, mean_token
+from mappings.errors import ModelError
 
 
 class Towers(nn.Module):
@@ -30,6 +31,16 @@ class Towers(nn.Module):
     def device(self) -> Any:
         """Where the model is."""
         return self.passages.device
+
+    def get_input_embeddings(self) -> Any:
+        """The table of word embeddings, as Hugging Face's models give it."""
+        return self.passages.get_input_embeddings()
+
+    def set_input_embeddings(self, table: Any) -> None:
+        """Replace the table of word embeddings. Raises `ModelError` for two towers, which have two."""
+        if self.queries is not None:
+            raise ModelError("a model of two towers has two tables of word embeddings", field="towers")
+        self.passages.set_input_embeddings(table)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
         """What the passages' tower makes of ids, mask and types (n, t)."""

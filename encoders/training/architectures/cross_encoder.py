@@ -37,6 +37,14 @@ class InteractionCrossEncoder(nn.Module):
         """Where the model is."""
         return self.backbone.device
 
+    def get_input_embeddings(self) -> Any:
+        """The table of word embeddings, as Hugging Face's models give it."""
+        return self.backbone.get_input_embeddings()
+
+    def set_input_embeddings(self, table: Any) -> None:
+        """Replace the table of word embeddings."""
+        self.backbone.set_input_embeddings(table)
+
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
     ) -> SequenceClassifierOutput:

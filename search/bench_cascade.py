@@ -1,0 +1,104 @@
+"""`medley bench cascade`: two stages of reranking beside the large cross-encoder alone, in quality and in time.
+
+Both order the same candidates of SciFact's development claims. Quality is over all claims; the time is that of the
+cross-encoders alone, in turns on a fixed sample, with nothing remembered between them.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mappings.errors import InvalidInput
+from search import cascade
+from search.bench_search import machine
+from search.cascade import Stages
+from search.evaluation import stages
+from search.evaluation.index import Fill, opened
+from search.evaluation.measures import Values, parse, per_query
+from search.evaluation.statistics import compare
+from search.evaluation.suites import bench
+from search.evaluation.tasks import scifact
+from search.fusion import Fused
+from search.query import Scored
+from search.rerank import Anytime, Pace, ScoreCache
+from search.settings import Settings
+
+Report = dict[str, Any]
+MEASURE: Final = "nDCG@10"
+SAMPLE: Final = 40
+SEED: Final = 20_120_717
+
+
+def bench_cascade(settings: Settings, fill: Fill) -> Report:
+    """nDCG@10 of both with the difference's interval, and `speed_ratio`: the large one's time over the cascade's.
+
+    Raises `InvalidInput` where abstracts have one stage only, and what reading the data raises.
+    """
+    task = scifact.task(settings)
+    asked = bench(opened(task.corpus, settings, fill), task, True)
+    if asked.rerankers is None or asked.rerankers.first is None:
+        raise InvalidInput("abstracts are reranked in one stage: `rerank.first` of the collection's kind names the other", field="rerank.first")  # fmt: skip
+    prepared = [stages.legs(asked, question) for question in task.questions]
+    orders = [stages.fused(legs, asked.collection.fusion) for legs in prepared]
+    ways = {"cascade": asked, "full": replace(asked, rerankers=replace(asked.rerankers, first=None))}
+    values = {name: _values(way, prepared, orders) for name, way in ways.items()}
+    found = compare(values["cascade"], values["full"])
+    reranking = asked.collection.reranking
+    figures = {
+        f"cascade_{MEASURE}": float(values["cascade"].mean()),
+        f"full_{MEASURE}": float(values["full"].mean()),
+        "difference": found.difference.value,
+        "difference_low": found.difference.low,
+        "difference_high": found.difference.high,
+        "queries": float(len(orders)),
+        "candidates": float(settings.candidates or reranking.candidates),
+        "keep": float(reranking.first.keep if reranking.first else 0),
+        **_speed(asked, prepared, orders),
+    }
+    return {"bench": "cascade", "machine": _machine(asked), "figures": {k: round(v, 4) for k, v in figures.items()}}
+
+
+def _values(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> Values:
+    run = {}
+    for legs, order in zip(prepared, orders, strict=True):
+        scores = stages.scores(asked, legs, order)
+        ranked = cascade.combine(order, scores, asked.collection.reranking)
+        items = (Scored(item.fused.passage, item.fused.document, item.score) for item in ranked)
+        run[legs.question.id] = stages.keys(asked.task, items)
+    measure = parse(MEASURE)
+    return per_query([measure], asked.task.judgements, run)[measure]
+
+
+def _speed(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> dict[str, float]:
+    """Milliseconds a query of both ways, medians over a sample, and their ratio."""
+    both = asked.medley.stages(asked.collection)
+    if both is None:
+        return {}
+    reranking = asked.collection.reranking
+    times: dict[str, list[float]] = {"cascade": [], "full": []}
+    chosen = random.Random(SEED).sample(range(len(orders)), min(SAMPLE + 1, len(orders)))  # noqa: S311
+    for place, number in enumerate(chosen):
+        window, texts = stages.window(asked, orders[number])
+        for name, first in (("full", None), ("cascade", both.first)):
+            stage = Stages(_fresh(both.last), _fresh(first) if first else None)
+            started = time.perf_counter()
+            cascade.read(stage, reranking, prepared[number].understood.model_text, window, texts, None)
+            if place:  # the first one warms up
+                times[name].append(1000 * (time.perf_counter() - started))
+    medians = {f"{name}_p50_ms": statistics.median(found) for name, found in times.items()}
+    return medians | {"speed_ratio": sum(times["full"]) / sum(times["cascade"]), "timed_queries": len(times["full"])}
+
+
+def _fresh(anytime: Anytime) -> Anytime:
+    """The same model with nothing remembered."""
+    return Anytime(anytime.reranker, ScoreCache(), Pace())
+
+
+def _machine(asked: stages.Bench) -> Mapping[str, Any]:
+    reranking = asked.collection.reranking
+    return {**machine(), "model": reranking.model, "first": reranking.first.model if reranking.first else ""}

@@ -1,0 +1,104 @@
+"""Reranking in one stage or two: a small cross-encoder reads every candidate, the large one the best of those.
+
+Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for what the last stage scored.
+What only the first one scored stands below that, what none scored below both: one scale, a floor for each.
+(Cascade ranking: Wang, Lin and Metzler 2011; with cross-encoders Nogueira et al. 2019, "Multi-stage document ranking".)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mappings.collection import Reranking
+from search.fusion import Fused, min_max
+from search.rerank import Anytime
+
+FIRST_SHARE = 0.4
+"""Part of the time that the first stage may take, so that the last one is never left without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The cross-encoders of a collection; `first` is None where one decides alone."""
+
+    last: Anytime
+    first: Anytime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Logits by passage: of the last stage, and of the first for all that it read."""
+
+    last: Mapping[str, float] = field(default_factory=dict)
+    first: Mapping[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.last.keys() | self.first.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate after reranking.
+
+    `cross` is the logit of the last stage that scored it and `normalised` the same over that stage; both are None if
+    none did. `below` is how far its stage stands under the last one.
+    """
+
+    fused: Fused
+    score: float
+    cross: float | None = None
+    normalised: float | None = None
+    weight: float = 0.0
+    below: float = 0.0
+
+
+def read(
+    stages: Stages, reranking: Reranking, query: str, window: Sequence[Fused], texts: Sequence[str], until: float | None
+) -> Scores:
+    """Score the window's `texts`, all of them or the best the first stage finds, until the moment `until`."""
+    known = dict(zip((item.passage for item in window), texts, strict=True))
+    first: dict[str, float] = {}
+    chosen = list(window)
+    if stages.first is not None and reranking.first is not None and len(window) > reranking.first.keep:
+        first = _scored(stages.first, query, chosen, known, _halt(stages.first, until))
+        best = combine(window, Scores(first=first), reranking)
+        chosen = [item.fused for item in best[: reranking.first.keep]]
+    return Scores(_scored(stages.last, query, chosen, known, until), first)
+
+
+def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> list[Ranked]:
+    """The final order: score descending, then passage id. Without any score the fused order and scores stay."""
+    last = dict(zip(scores.last, min_max(list(scores.last.values())), strict=True))
+    first = dict(zip(scores.first, min_max(list(scores.first.values())), strict=True))
+    floors = float(bool(last)), float(bool(last)) + float(bool(first))
+
+    def ranked(item: Fused) -> Ranked:
+        if item.passage in last:
+            return _blend(item, scores.last, last, reranking.weight, 0.0)
+        if item.passage in first and reranking.first is not None:
+            return _blend(item, scores.first, first, reranking.first.weight, floors[0])
+        return Ranked(item, item.score - floors[1], below=floors[1])
+
+    made = [ranked(item) for item in fused]
+    return sorted(made, key=lambda item: (-item.score, item.fused.passage)) if scores else made
+
+
+def _blend(
+    item: Fused, logits: Mapping[str, float], normalised: Mapping[str, float], weight: float, floor: float
+) -> Ranked:
+    value = normalised[item.passage]
+    score = weight * value + (1 - weight) * item.score - floor
+    return Ranked(item, score, logits[item.passage], value, weight, floor)
+
+
+def _scored(
+    stage: Anytime, query: str, window: Sequence[Fused], texts: Mapping[str, str], until: float | None
+) -> dict[str, float]:
+    values = stage.score(query, [texts[item.passage] for item in window], until)
+    return {item.passage: value for item, value in zip(window, values, strict=True) if value is not None}
+
+
+def _halt(stage: Anytime, until: float | None) -> float | None:
+    """When the first stage stops: it gets its share of the time that is left."""
+    return None if until is None else (now := stage.clock()) + FIRST_SHARE * (until - now)

@@ -1,0 +1,149 @@
+"""One stage or two: the order, the floors, the time, and an explanation that adds up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mappings.collection import FirstStage, Reranking
+from search.cascade import FIRST_SHARE, Scores, Stages, combine, read
+from search.explain import explain
+from search.fusion import Fused, Given
+from search.rerank import Anytime, Pace, ScoreCache
+
+ONE = Reranking("large", 50, 500, 0.6)
+TWO = replace(ONE, first=FirstStage("small", 3, 0.5))
+
+
+def in_words(scores):
+    """The fused order of one leg alone, whose scores are normalised already."""
+    names = [f"d{number:02}@1#0" for number in range(len(scores))]
+    given = Given({"bm25": (names, scores, scores, 1.0)})
+    return [Fused(name, name[:3], score, given) for name, score in zip(names, scores, strict=True)]
+
+
+fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
+    lambda scores: in_words(sorted(scores, reverse=True))
+)
+
+
+@given(fused_lists, st.integers(0, 15), st.floats(0, 1), st.randoms(use_true_random=False))
+def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weight, random):
+    scores = {item.passage: random.uniform(-9, 9) for item in fused[:count]}
+    ranked = combine(fused, Scores(scores), replace(ONE, weight=weight))
+    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
+    assert [(-item.score, item.fused.passage) for item in ranked] == sorted(
+        (-item.score, item.fused.passage) for item in ranked
+    )
+    places = {item.fused.passage: place for place, item in enumerate(ranked)}
+    scored, rest = [places[name] for name in scores], [places[item.passage] for item in fused[count:]]
+    # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
+    assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
+    for item in ranked:
+        why = explain(item, [])
+        assert sum(why["final"].values()) == pytest.approx(why["score"])
+        assert sum(leg["contribution"] for leg in why["legs"].values()) == pytest.approx(why["fused"])
+
+
+def test_the_whole_explanation_of_a_reranked_hit():
+    given = Given({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
+    item = Fused("d@1#0", "d", 0.5, given)
+    (ranked,) = combine([item], Scores({"d@1#0": 2.0}), ONE)
+    assert explain(ranked, ["aspirin"]) == {
+        "legs": {"bm25": {"rank": 3, "score": 7.5, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
+        "fused": 0.5,
+        "reranker": {"logit": 2.0, "normalised": 1.0, "weight": 0.6, "contribution": 0.6, "stage": "last"},
+        "final": {"fused": 0.2, "reranker": 0.6},
+        "score": 0.8,
+        "matched_terms": ["aspirin"],
+    }
+
+
+@dataclass
+class Model:
+    """A reranker that scores by a number in the text, and whose time is a number we advance."""
+
+    sign: float = 1.0
+    now: float = 0.0
+    seconds_each: float = 0.0
+    read: list[str] = field(default_factory=list)
+    fingerprint: str = "model"
+
+    def score(self, query, passages):
+        self.read += passages
+        self.now += self.seconds_each * len(passages)
+        return np.asarray([self.sign * float(text) for text in passages], dtype=np.float32)
+
+
+def stage(model: Model) -> Anytime:
+    return Anytime(model, ScoreCache(), Pace(), clock=lambda: model.now)
+
+
+def texts(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
+
+
+def test_the_last_stage_reads_the_best_of_the_first():
+    window, small, large = in_words([0.5] * 8), Model(), Model(-1.0)
+    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, texts(8), None)
+    assert sorted(small.read) == texts(8)
+    assert large.read == ["7", "6", "5"]
+    ranked = combine(window, scores, TWO)
+    assert [item.fused.document for item in ranked] == ["d05", "d06", "d07", "d04", "d03", "d02", "d01", "d00"]
+    assert [item.below for item in ranked] == [0.0] * 3 + [1.0] * 5
+
+
+def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
+    window, large = in_words([1.0, 0.0, 0.0, 0.0, 0.0]), Model()
+    read(Stages(stage(large), stage(Model(-0.1))), TWO, "q", window, ["3", "0", "1", "2", "4"], None)
+    assert "3" in large.read
+
+
+def test_few_candidates_need_no_first_stage():
+    small, large = Model(), Model()
+    scores = read(Stages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), ["1", "2"], None)
+    assert (small.read, large.read, scores.first) == ([], ["1", "2"], {})
+
+
+def test_the_first_stage_leaves_time_to_the_last():
+    clock = Model(seconds_each=1e-4)
+    small, large = stage(clock), Anytime(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
+    window = in_words([1 - number / 1e4 for number in range(2000)])
+    scores = read(Stages(large, small), TWO, "q", window, texts(2000), 0.1)
+    assert 0 < len(scores.first) < 2000
+    assert clock.now <= 0.1 * FIRST_SHARE + 0.01
+    assert len(scores.last) == 3
+
+
+@given(fused_lists, st.integers(0, 15), st.integers(0, 15), st.floats(0, 1), st.randoms(use_true_random=False))
+def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, some, few, weight, random):
+    first = {item.passage: random.uniform(-9, 9) for item in fused[:some]}
+    last = {item.passage: random.uniform(-9, 9) for item in fused[: min(few, some)]}
+    reranking = replace(ONE, weight=weight, first=FirstStage("small", 5, weight))
+    ranked = combine(fused, Scores(last, first), reranking)
+    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
+    scores = [item.score for item in ranked]
+    assert scores == sorted(scores, reverse=True)
+    for lower, higher in zip(ranked[1:], ranked, strict=False):
+        assert lower.below >= higher.below or lower.score == higher.score
+    for item in ranked:
+        why = explain(item, [])
+        assert sum(why["final"].values()) == pytest.approx(why["score"])
+
+
+def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
+    given = Given({"bm25": (("a@1#0", "b@1#0"), (9.0, 8.0), (1.0, 0.5), 1.0)})
+    window = [Fused("a@1#0", "a", 1.0, given), Fused("b@1#0", "b", 0.5, given)]
+    _, ranked = combine(window, Scores({"a@1#0": 3.0}, {"a@1#0": 2.0, "b@1#0": 1.0}), TWO)
+    assert explain(ranked, []) == {
+        "legs": {"bm25": {"rank": 2, "score": 8.0, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
+        "fused": 0.5,
+        "reranker": {"logit": 1.0, "normalised": 0.0, "weight": 0.5, "contribution": 0.0, "stage": "first"},
+        "final": {"fused": 0.25, "reranker": 0.0, "below": -1.0},
+        "score": -0.75,
+        "matched_terms": [],
+    }
