@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 
 import orjson
 import torch
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils import logging
 
+from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.bases import is_artifact, load, origin
 from encoders.training.checkpoint import Checkpoint, save
@@ -47,7 +48,7 @@ def train(
     `Conflict` for a run that was begun otherwise.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
-    disable_progress_bar()
+    _quiet()
     device = device_of(chosen)
     if evaluated is not None:
         _refuse_evaluated(chosen, data, evaluated)
@@ -89,13 +90,18 @@ def _trained(
         "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": _origin(data),
         "steps": progress.step, "best_step": progress.best_step or progress.step,
     }  # fmt: skip
-    return finish(ready, recipe, data, out, report, queries)
+    return finish(ready, recipe, dev, out, report, queries)
 
 
 def finish(
-    ready: Checkpoint, recipe: Recipe, data: Path, out: Path, report: dict[str, Any], queries: int
+    ready: Checkpoint,
+    recipe: Recipe,
+    pairs: Mapping[str, Sequence[Pair]],
+    out: Path,
+    report: dict[str, Any],
+    queries: int,
 ) -> dict[str, Any]:
-    """Mix with the base as the recipe says, save, and score base and result on the held-out pairs.
+    """Mix with the base as the recipe says, save, and score base and result on the held-out `pairs`.
 
     A base without a head ranks as a bi-encoder also beside a cross-encoder.
     """
@@ -104,7 +110,6 @@ def finish(
     if recipe.soup < 1:
         mix(ready.model, load(recipe).model, recipe.soup)
     save(ready.model, ready.tokenizer, out / "checkpoint", Architecture.of(recipe))
-    pairs = load_pairs(data, recipe, "held-out")
     base = load(plain)
     base.model.to(ready.model.device)
     scores = {
@@ -123,6 +128,12 @@ def device_of(recipe: Recipe) -> str:
             "device is 'cuda', but torch finds no GPU; 'auto' takes one where there is one", field="device"
         )
     return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _quiet() -> None:
+    """No bars and no reports of new heads from the loader: what is new in a model is what its recipe says."""
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
 
 
 def _as_bi_encoder(recipe: Recipe) -> Recipe:
