@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from encoders.artifact import MANIFEST, SHIPPED, Artifact
-from encoders.training.architectures.architecture import Architecture, towers
+from encoders.training.architectures.architecture import Architecture, head, towers
 from encoders.training.architectures.families import backbone, keep_layers
 from encoders.training.checkpoint import Checkpoint, build
 from encoders.training.markers import mark
@@ -89,8 +89,11 @@ def _refitted(artifact: Artifact, plan: Architecture, base: str) -> Checkpoint:
     passages, queries = parts[""], parts.get("queries")
     if plan.towers == "separate" and queries is None:
         queries = backbone(towers(restore(artifact).model)[""])
-    shared = plan.towers == "shared"
-    return Checkpoint(plan.assemble(passages, None if shared else queries, ready.tokenizer), ready.tokenizer, plan)
+    model = plan.assemble(passages, None if plan.towers == "shared" else queries, ready.tokenizer)
+    mine, theirs = head(model), head(ready.model)
+    if mine is not None and type(mine) is type(theirs):  # as where another cut or other marks are all that changed
+        mine.load_state_dict(theirs.state_dict())
+    return Checkpoint(model, ready.tokenizer, plan)
 
 
 def _fits(had: Architecture, plan: Architecture) -> bool:

@@ -75,8 +75,9 @@ def build(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) ->
         apart = Path(folder) / QUERIES
         queries = backbone(tower(apart if apart.is_dir() else folder, plan, options))
     model = plan.assemble(passages, queries, tokenizer)
-    if (part := head(model)) is not None and (stored := Path(folder) / HEAD).is_file():
-        part.load_state_dict(load_file(stored))
+    had = described(Path(folder))
+    if (part := head(model)) is not None and had is not None and (had.kind, had.head) == (plan.kind, plan.head):
+        part.load_state_dict(load_file(Path(folder) / HEAD))
     return Checkpoint(model, tokenizer, plan)
 
 

@@ -84,7 +84,7 @@ def _trained(
     counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     teacher = teach(recipe, batches[: recipe.steps or None], out, log)
-    run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, hashed), dev, teacher)
+    run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, _inputs(recipe, hashed)), dev, teacher)
     progress = optimise(run, batches)
     report = {
         "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": _origin(data),
@@ -128,6 +128,12 @@ def device_of(recipe: Recipe) -> str:
             "device is 'cuda', but torch finds no GPU; 'auto' takes one where there is one", field="device"
         )
     return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _inputs(recipe: Recipe, hashed: Mapping[str, str]) -> dict[str, str]:
+    """What the weights depend on beside the settings; a model directory's name may come to mean another model."""
+    models = {"base": recipe.base, "teacher": recipe.teacher}
+    return {**hashed, **{what: origin(name)["base"] for what, name in models.items() if name}}
 
 
 def _quiet() -> None:

@@ -17,9 +17,10 @@ FREE = ("name", "save_every")
 which sums are split."""
 
 
-def identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
-    """What a state belongs to: the settings, and the hash of each file of pairs."""
-    return {"recipe": {name: value for name, value in recipe.as_json().items() if name not in FREE}, "data": dict(data)}
+def identity(recipe: Recipe, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """What a state belongs to: the settings, and the inputs by hash: each file of pairs, the base, the teacher."""
+    settings = {name: value for name, value in recipe.as_json().items() if name not in FREE}
+    return {"recipe": settings, "inputs": dict(inputs)}
 
 
 def keep(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], whose: Mapping[str, Any]) -> None:
@@ -41,7 +42,7 @@ def keep(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], who
 def restore(run: Path, model: Any, optimiser: Any, whose: Mapping[str, Any]) -> dict[str, Any] | None:
     """Put the last state back; what the loop had counted, or None for a run that begins.
 
-    Raises `Conflict` that names what is not as it was: a setting, or a file of pairs.
+    Raises `Conflict` that names what is not as it was: a setting, or an input.
     """
     path = run / STATE
     if not path.is_file():
@@ -75,7 +76,7 @@ def _write(path: Path, content: Any) -> None:
 def _check(path: Path, had: Any, whose: Mapping[str, Any]) -> None:
     if had is None:
         raise Conflict(f"{path} is of an older version: train into another folder", field="run")
-    for part, what in (("recipe", "the recipe's setting"), ("data", "the hash of the pairs")):
+    for part, what in (("recipe", "the recipe's setting"), ("inputs", "the input")):
         for name in sorted({*had[part], *whose[part]}):
             before, now = had[part].get(name), whose[part].get(name)
             if before != now:

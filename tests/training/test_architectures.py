@@ -215,10 +215,18 @@ def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path
         bases.load(replace(BI, base=str(tmp_path)))
 
 
-def test_a_head_that_a_model_directory_lacks_is_named(home: Path, tmp_path: Path) -> None:
+def test_a_head_goes_on_under_another_reading_and_one_that_is_lacking_is_named(home: Path, tmp_path: Path) -> None:
     recipe = replace(CROSS, base=str(home / "bert"), head="interaction", steps=1, threads=1)
     run.train(recipe, home / "pairs", tmp_path / "run")
     ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    had, middle = bases.load(replace(recipe, base=str(tmp_path / "model"))), replace(recipe, cut="middle")
+    assert had.model.head.importance.abs().max() > 0
+    for base in ("model", "run/checkpoint"):
+        kept = bases.load(replace(middle, base=str(tmp_path / base)))
+        assert kept.architecture.cut == "middle"
+        assert torch.equal(kept.model.head.importance, had.model.head.importance)
+    poly = bases.load(replace(BI, kind="poly-encoder", base=str(tmp_path / "run/checkpoint"))).model
+    assert torch.equal(poly.head.weight, torch.eye(32))
     with pytest.raises(ModelError, match=r"has the head 'interaction'.*needs 'cls'"):
         bases.load(replace(CROSS, base=str(tmp_path / "model")))
     with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):

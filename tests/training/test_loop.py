@@ -82,7 +82,7 @@ def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path,
         run.train(replace(recipe, threads=2), tmp_path / "pairs", tmp_path / "run")
     with (tmp_path / "pairs/claim.jsonl").open("a") as file:
         file.write("\n")
-    with pytest.raises(Conflict, match=r"the hash of the pairs 'claim\.jsonl' was '[0-9a-f]{64}'") as caught:
+    with pytest.raises(Conflict, match=r"the input 'claim\.jsonl' was '[0-9a-f]{64}'") as caught:
         run.train(recipe, tmp_path / "pairs", tmp_path / "run")
     assert caught.value.field == "claim.jsonl"
 
