@@ -190,3 +190,18 @@ def test_the_plot_shows_each_step_once_and_both_curves() -> None:
     assert heights == sorted(heights)
     assert "claims & <more>" in [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert "polyline" not in loss_plot("nothing yet", [])
+
+
+def test_pairs_that_hold_what_evaluation_judges_are_refused(home: Path, data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("encoders.labels.guard", reason="nothing here knows what evaluation judges")
+    judged = "Statin one lowers appetite in mice."  # a development claim of the invented SciFact
+    found = [
+        Pair("scifact", f"scifact:{n}", str(n), "train", "scifact", query, ("9",), Text("9", "", "", "pain"),
+             (Text("8", "", "", "sleep"),) * 3)
+        for n, query in enumerate(("statins stop the virus", judged))
+    ]  # fmt: skip
+    write_lines(tmp_path / "pairs/scifact.jsonl", found)
+    recipe = replace(recipe_of(home), tasks={"scifact": Share()}, batch=2)
+    with pytest.raises(InvalidInput, match=r"scifact\.jsonl, line 2"):
+        run.train(recipe, tmp_path / "pairs", tmp_path / "run", evaluated=data)
+    assert not (tmp_path / "run").exists()
