@@ -68,9 +68,9 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     texts = {word: Text(word, "", "", f"{word} help the old") for word in WORDS[:8]}
     found = [
-        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} stop", (word,), text,
+        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} {asked}", (word,), text,
              tuple(other for other in texts.values() if other != text))
-        for split in ("train", "held-out")
+        for split, asked in (("train", "stop"), ("held-out", "raise"))
         for word, text in texts.items()
     ]  # fmt: skip
     write_lines(folder / "claim.jsonl", found)

@@ -92,10 +92,10 @@ def write_base(folder: Path, family: str = "bert", layers: int = 2) -> Path:
 def write_pairs(folder: Path) -> Path:
     """Queries of one word, half of them held out: the answer holds it and helps, the others stop something else."""
     found = [
-        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} stop", (word,),
+        Pair("claim", f"{split}:{word}", word, split, "c", f"{word} {asked}", (word,),
              Text(word, "", "", f"{word} help the old"),
              tuple(Text(f"no {other}", "", "", f"{other} stop the young") for other in WORDS[:8] if other != word))
-        for split in ("train", "held-out")
+        for split, asked in (("train", "stop"), ("held-out", "raise"))
         for word in WORDS[:8]
     ]  # fmt: skip
     write_lines(folder / "claim.jsonl", found)
