@@ -145,14 +145,18 @@ def reference(artifact: Artifact) -> Iterator[Any]:
     try:
         theirs: Any = importlib.import_module(REFERENCE)
         restore = importlib.import_module("encoders.training.restore").restore
+        save = importlib.import_module("encoders.training.checkpoint").save
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with sentence-transformers and needs {error.name}: pip install -e '.[cpu,train,bench]'"
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = restore(artifact)
-        checkpoint.model.save_pretrained(folder)
-        checkpoint.tokenizer.save_pretrained(folder)
+        if checkpoint.architecture.head != "cls" or artifact.queries() is not artifact:
+            raise InvalidInput(
+                f"{artifact.name} has a head or a second tower that sentence-transformers does not know", field="model"
+            )
+        save(checkpoint.model, checkpoint.tokenizer, Path(folder))
         yield _cross(theirs, artifact, folder) if artifact.kind == "cross-encoder" else _bi(theirs, artifact, folder)
 
 
