@@ -187,7 +187,8 @@ def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
     for setting in ("frozen", "layers"):
         if setting in given:
             given[setting] = tuple(given[setting])
-    return _build(Recipe, {"name": name, **given})
+    recipe: Recipe = _build(Recipe, {"name": name, **given})
+    return recipe
 
 
 def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:

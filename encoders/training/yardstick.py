@@ -13,8 +13,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
-from encoders.artifact import Artifact, Reading
-from encoders.text import Tokens, batches, pad
+from encoders.artifact import TOKENIZER, Artifact, Reading
+from encoders.text import Reader, Tokens, batches, pad
+from encoders.training.architectures.cross_encoder import new_classifier
 from encoders.training.checkpoint import Checkpoint
 from encoders.training.export import export
 from encoders.training.restore import restore
@@ -26,6 +27,7 @@ SPREAD = 0.55
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 CARD = {"name": "random", "base": "random weights", "licence": "Apache-2.0"}
 WORDS = 1000
+LONGEST = 512
 PAIRS = 24
 PRODUCTS = 10
 
@@ -56,7 +58,7 @@ class Torch:
 
     def __init__(self, artifact: Artifact, device: str) -> None:
         model = restore(artifact).model
-        model.set_attn_implementation("sdpa")
+        getattr(model, "backbone", model).set_attn_implementation("sdpa")
         self.model = (model.half() if device == "cuda" else model).to(device)
         self._device = device
 
@@ -79,6 +81,24 @@ class Torch:
             if not batch.mask.all():  # without a mask SDPA takes its fastest kernel
                 arrays["attention_mask"] = batch.mask
             yield batch.rows, {name: torch.from_numpy(value).to(self._device) for name, value in arrays.items()}
+
+
+def scores(artifact: Artifact, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """A cross-encoder's logits of (query, passage) pairs in torch, on the processor: shape (n,)."""
+    reader = Reader(artifact.folder / TOKENIZER, artifact.reading)
+    return Torch(artifact, "cpu").logits(reader.inputs(artifact.kind, pairs), LONGEST * 8)
+
+
+def classifier(ready: Checkpoint) -> Checkpoint:
+    """The same backbone under a plain classifier's head, for runtimes that know no other.
+
+    It takes as long, but for MaxSim, and scores otherwise.
+    """
+    backbone = ready.model.backbone
+    backbone.config.num_labels = 1
+    plain = new_classifier(backbone.config).eval()
+    plain.base_model.load_state_dict(backbone.state_dict(), strict=False)
+    return Checkpoint(plain, ready.tokenizer)
 
 
 def matmul_seconds(device: str, side: int, rounds: int) -> float:

@@ -83,3 +83,29 @@ def test_a_bench_agrees_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.M
         assert figures["speed_ratio"] > 0
         assert {"fp32_per_second", "sentence_transformers_per_second", "tokens_mean"} <= set(figures)
         assert report["machine"]["form"] == "fp32"
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_head_that_the_yardstick_does_not_know_is_compared_with_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentence_transformers", reason="the bench extra is not installed")
+    from tiny_torch import PAIRS, checkpoint
+
+    from encoders.training.architectures.architecture import Architecture
+    from encoders.training.checkpoint import Checkpoint
+    from encoders.training.export import export
+
+    plain, plan = checkpoint("Bert", False), Architecture("cross-encoder", head="interaction")
+    model = plan.assemble(plain.model, None, plain.tokenizer)
+    card = {"name": "i", "base": "random", "licence": "Apache-2.0"}
+    reading = Reading("none", False, 16, 64)
+    export(Checkpoint(model, plain.tokenizer, plan), "cross-encoder", tmp_path / "i", card, PAIRS, reading)
+    monkeypatch.setattr(bench_models, "TEXTS", 12)
+    monkeypatch.setattr(bench_models, "QUERIES", ("aspirin pain", "fever in heart patients"))
+    monkeypatch.setattr(bench_models, "passages", lambda count, seed: [text for _, text in PAIRS[seed : seed + count]])
+    figures = bench_rerank(Settings(models=tmp_path, reranker="i", form="fp32", threads=1))["figures"]
+    assert figures["spearman"] > 0.999
+    assert figures["speed_ratio"] > 0
