@@ -63,7 +63,8 @@ def legs(bench: Bench, question: Question) -> Legs:
         for name, fingerprint in meta.encoders.items()
         if (encoder := bench.medley.encoder_of(fingerprint)) is not None
     }
-    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, bench.medley.settings.window)
+    documents = max(bench.medley.settings.window, task.depth)
+    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, documents)
     if task.candidates:
         request = _protocol(bench, question, request)
     return Legs(question, understood, dict(engine.legs(request).rankings))
@@ -118,14 +119,22 @@ def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
 
 def _systems(bench: Bench, question: Question) -> dict[str, list[str]]:
     found = legs(bench, question)
-    order = fused(found, bench.collection.fusion)
     systems = {name: keys(bench.task, ranking.items) for name, ranking in found.rankings.items()}
+    if bench.task.depth:
+        found = _as_searched(found, bench.medley.settings.window)
+    order = fused(found, bench.collection.fusion)
     systems[FUSED] = keys(bench.task, [_scored(item) for item in order])
     if bench.anytime is not None:
         known = scores(bench, found, order)
         ranked = combine(order, known, bench.collection.reranking.weight)
         systems[RERANKED] = keys(bench.task, [_scored(item.fused) for item in ranked])
     return systems
+
+
+def _as_searched(found: Legs, documents: int) -> Legs:
+    """The legs no further than a search ranks them."""
+    rankings = {name: ranking.first(ranking.holding(documents)) for name, ranking in found.rankings.items()}
+    return replace(found, rankings=rankings)
 
 
 def _scored(item: Fused) -> Scored:

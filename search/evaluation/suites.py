@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from mappings.analysis.reading import READINGS, Reading, limited
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
 from search.evaluation import reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
 from search.evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
-from search.evaluation.statistics import compare, interval
-from search.evaluation.task import Task
-from search.evaluation.tasks import beir, check_covid, cystic_fibrosis, medquad, notes, press, scifact
+from search.evaluation.statistics import closed, compare, interval
+from search.evaluation.task import Corpus, Task
+from search.evaluation.tasks import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
 from search.rerank import Anytime, Pace, ScoreCache
 from search.settings import Settings
 
@@ -30,7 +31,7 @@ class Options:
 
     `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
     `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
-    further rows (titles, slots, strict) are printed.
+    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.reading`).
     """
 
     queries: int | None = None
@@ -41,19 +42,27 @@ class Options:
     kind: str = "abstracts"
     rerank: bool = True
     variants: bool = True
+    reading: Reading = "whole"
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
             raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+        if self.reading not in READINGS:
+            raise InvalidInput(f"reading is {self.reading!r}; it is one of {', '.join(READINGS)}", field="reading")
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named suite: `tasks` are its rows, the main task first."""
+    """A named suite: `tasks` are its rows, the main task first.
+
+    `forms` are the options with which `evaluate all` runs it; `quick`: whether the first of them does without the pool.
+    """
 
     name: str
     summary: str
     tasks: Callable[[Settings, Options], Sequence[Task]]
+    forms: Sequence[Mapping[str, Any]] = ({},)
+    quick: bool = True
 
 
 def _beir(_: Settings, options: Options) -> Sequence[Task]:
@@ -62,14 +71,49 @@ def _beir(_: Settings, options: Options) -> Sequence[Task]:
     return [beir.task(options.folder, options.split, options.kind)]
 
 
+def _read(task: Task, reading: Reading) -> Sequence[Task]:
+    """The task over abstracts of which only a part is read: a corpus of its own, and rows that say so."""
+    if reading == "whole":
+        return [task]
+    corpus = task.corpus
+    name = f"{corpus.name}-reading-{reading.lower()}"
+    read = Corpus(name, corpus.kind, lambda: (limited(document, reading) for document in corpus.documents()))
+    note = f"reading {reading}: every stage reads that part of an abstract only"
+    return [replace(task, corpus=read, variant=f"reading {reading}", notes=(*task.notes, note), reference=False)]
+
+
+_POOLED: Final[Sequence[Mapping[str, Any]]] = ({}, {"distractors": True})
+READ_IN_PART: Final = ("scifact", "check-covid", "claims")
 _ALL: Final = (
-    Suite("scifact", "claims to research abstracts", lambda s, o: [scifact.task(s, o.distractors)]),
-    Suite("check-covid", "news claims to abstracts", lambda s, o: [check_covid.task(s, o.distractors)]),
-    Suite("medquad", "questions to passages of health articles", lambda s, o: medquad.tasks(s, o.full)),
+    Suite(
+        "scifact",
+        "claims to research abstracts",
+        lambda s, o: _read(scifact.task(s, o.distractors), o.reading),
+        _POOLED,
+    ),
+    Suite(
+        "check-covid",
+        "news claims to abstracts",
+        lambda s, o: _read(check_covid.task(s, o.distractors), o.reading),
+        _POOLED,
+    ),
+    Suite(
+        "medquad",
+        "questions to passages of health articles",
+        lambda s, o: medquad.tasks(s, o.full),
+        ({}, {"full": True}),
+    ),
     Suite("notes", "entity and heading to sections of clinical notes", lambda s, _: [notes.task(s)]),
     Suite("press", "press-release conclusions to abstract conclusions", lambda s, _: [press.task(s)]),
     Suite("cystic-fibrosis", "questions to abstracts, graded", lambda s, _: [cystic_fibrosis.task(s)]),
-    Suite("beir", "judgements of your own in BEIR's form", _beir),
+    Suite("evidence", "a trial's question to its abstract", lambda s, _: [evidence.task(s)]),
+    Suite(
+        "claims",
+        "headlines to the abstracts behind them",
+        lambda s, o: _read(claims.task(s, o.folder, o.split), o.reading),
+        quick=False,
+    ),
+    Suite("beir", "judgements of your own in BEIR's form", _beir, forms=()),
 )
 SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
 
@@ -82,11 +126,8 @@ def run_suite(
     Raises `NotFound` for an unknown suite or missing data, `InvalidInput` for malformed data,
     `Unavailable` without the extra `eval`, `ModelError` for a broken model.
     """
-    if name not in SUITES:
-        raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
     started = time.perf_counter()
-    everything = SUITES[name].tasks(settings, options)
-    tasks = [task.sampled(options.queries) for task in (everything if options.variants else everything[:1])]
+    whole, tasks = chosen_tasks(name, options, settings)
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
@@ -96,10 +137,21 @@ def run_suite(
         found, compared = _measured(task, _runs(medley, task, options, progress), options.variants)
         rows += found
         tests += compared
-    return _report(everything[0], tasks[0], options, rows, tests) | {
+    return _report(whole, tasks[0], options, rows, tests) | {
         "models": models,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def chosen_tasks(name: str, options: Options, settings: Settings) -> tuple[Task, list[Task]]:
+    """The suite's main task with all its questions, and the tasks that a run measures. Raises as `run_suite` does."""
+    if name not in SUITES:
+        raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
+    if options.reading != "whole" and name not in READ_IN_PART:
+        raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, not for {name}", field="reading")
+    everything = SUITES[name].tasks(settings, options)
+    chosen = everything if options.variants else everything[:1]
+    return everything[0], [task.sampled(options.queries) for task in chosen]
 
 
 def _report(whole: Task, main: Task, options: Options, rows: list[Report], tests: list[Report]) -> Report:
@@ -125,6 +177,7 @@ def command(suite: str, options: Options) -> str:
     words += [options.folder.name] if options.folder else []
     words += [f"--queries {options.queries}"] if options.queries else []
     words += [f"--split {options.split}"] if options.split != "test" else []
+    words += [f"--reading {options.reading}"] if options.reading != "whole" else []
     flags = {"--full": options.full, "--distractors": options.distractors}
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
@@ -202,7 +255,18 @@ def _rows(
         for first, second in pairs
         for measure in measures[:1]
     ]
-    return rows, tests
+    return rows, [*tests, *_closing(runs, judgements, suffix)]
+
+
+def _closing(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:
+    """The reranked order against the papers' best lexical one, and how much of what that leaves open it closes."""
+    pair = (stages.RERANKED, reference.PREPARED)
+    if not set(pair) <= runs.keys():
+        return []
+    measure = Measure("RR")
+    ours, theirs = (per_query([measure], judgements, runs[system])[measure] for system in pair)
+    test = _test(f"{pair[0]}{suffix}", f"{pair[1]}{suffix}", measure, ours, theirs)
+    return [test | {"closes": closed(ours, theirs).as_json()}]
 
 
 def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:
