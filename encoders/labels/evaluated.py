@@ -61,7 +61,9 @@ def _medquad(data: Path) -> Evaluated:
         for passage in record["passages"]
         if passage["id"] in judged
     )
-    return Evaluated("medquad", _of(records(data, "medquad/cdv_test_queries.jsonl.gz"), "question"), texts)
+    asked = records(data, "medquad/cdv_test_queries.jsonl.gz")
+    slots = (f"{r['entity']} {r[name]}" for r in asked for name in ("aspect", "aspect_heading") if r.get(name))
+    return Evaluated("medquad", (*_of(asked, "question"), *slots), texts)
 
 
 def _press(data: Path) -> Evaluated:

@@ -34,12 +34,18 @@ def label(data: Path, out: Path) -> dict[str, dict[str, int]]:
 
 
 def write_counts(
-    out: Path, pairs: Mapping[str, int], corpora: Mapping[str, int], dropped: Mapping[str, int]
+    out: Path, pairs: Mapping[str, int], corpora: Mapping[str, int], dropped: Mapping[str, int], join: bool = False
 ) -> dict[str, dict[str, int]]:
-    """`OUT/counts.json`, which goes along with the pairs into a model's card."""
+    """Write `OUT/counts.json`, which goes along with the pairs into a model's card; these counts are returned.
+
+    `join`: what the file holds of other tasks stays.
+    """
     counts = {"pairs": dict(pairs), "corpora": dict(corpora), "dropped": dict(dropped)}
+    file = out / "counts.json"
+    held = orjson.loads(file.read_bytes()) if join and file.is_file() else {}
+    written = {name: held.get(name, {}) | found for name, found in counts.items()}
     out.mkdir(parents=True, exist_ok=True)
-    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
+    file.write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2))
     return counts
 
 
