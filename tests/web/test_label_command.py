@@ -66,3 +66,28 @@ def test_what_is_wrong_is_said_in_one_line(medley, tmp_path, arguments, field, m
     error = json.loads(ran.stderr)["error"]
     assert (ran.returncode, error["field"]) == (1, field)
     assert message in error["message"]
+
+
+@pytest.mark.slow
+def test_vectors_and_variants_of_what_was_labelled(medley, tmp_path):
+    pytest.importorskip("gensim")
+    text = {"title": "", "heading": "", "text": "Aspirin and heparin thin the blood of older adults in wards. " * 5}
+    labels = tmp_path / "labels"
+    for name in ("corpora", "pairs"):
+        (labels / name).mkdir(parents=True)
+    (labels / "corpora" / "c.jsonl").write_text(json.dumps({"id": "t", **text}))
+    pair = {"task": "t", "id": "p", "group": "g", "split": "train", "corpus": "c", "relevant": ["t"]}
+    pair |= {"query": "Aspirin and heparin thin the blood", "positive": {"id": "t", **text}, "negatives": []}
+    (labels / "pairs" / "t.jsonl").write_text(json.dumps(pair))
+    ran = medley("label", "vectors", "labels", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["vocabulary"] == 11
+    (labels / "neighbours.jsonl").write_text('{"word": "aspirin", "near": ["warfarin"]}')
+    ran = medley("label", "augment", "labels/pairs/t.jsonl", "more.jsonl", "--neighbours", "labels/neighbours.jsonl", "--m", "2", "--json")  # fmt: skip
+    assert json.loads(ran.stdout) == {"pairs": 1, "variants": 2}
+    assert [json.loads(line)["query"] for line in (tmp_path / "more.jsonl").read_text().splitlines()] == [
+        "Aspirin and heparin thin the blood",
+        "warfarin Aspirin and heparin thin the blood",
+        "Warfarin and heparin thin the blood",
+    ]
+    assert medley("label", "augment", "labels/pairs/t.jsonl", "x", "--neighbours", "none").returncode == 1

@@ -74,6 +74,35 @@ def entity_aspect(
     show(label_documents(documents, cut, out, labelling, settings.data), as_json)
 
 
+@label.command()
+@click.argument("labels", type=folder)
+@json_option
+def vectors(labels: Path, as_json: bool) -> None:
+    """Train fastText vectors on the corpora in LABELS; each word's neighbours go to LABELS/neighbours.jsonl."""
+    from encoders.labels.vectors import write_neighbours
+
+    show(write_neighbours(labels), as_json)
+
+
+@label.command()
+@click.argument("pairs_file", metavar="PAIRS", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--neighbours", type=click.Path(path_type=Path, dir_okay=False), required=True, help="By `label vectors`."
+)
+@click.option("--m", type=click.IntRange(1, 100), default=10, show_default=True, help="Variants a training pair.")
+@click.option("--seed", type=int, default=13, show_default=True)
+@json_option
+def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as_json: bool) -> None:
+    """Add variants of the queries in PAIRS, half by insertions, half by substitutions of similar words; into OUT."""
+    from encoders.labels.augment import augmented, read_neighbours
+    from encoders.labels.pairs import read_pairs, write_lines
+
+    found = list(read_pairs(pairs_file))
+    written = write_lines(out, augmented(found, read_neighbours(neighbours), m, seed))
+    show({"pairs": len(found), "variants": written - len(found)}, as_json)
+
+
 def _of_files(path: Path, format_: str, kind: str, settings: Settings) -> tuple[Iterator[Document], Collection]:
     """The documents of files in any reader's format; a bad record is told on the error stream, the rest go on."""
     from mappings.collection import load
