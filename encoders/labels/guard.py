@@ -7,6 +7,7 @@ in seconds.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -76,15 +77,16 @@ def _named(field: str, text: Text) -> str:
 
 
 def refuse(pairs_file: Path, data: Path) -> None:
-    """Raise `InvalidInput` with file, line and suite for the first pair in the file that holds evaluation data."""
-    refuse_all([pairs_file], Guard.of(data))
+    """Raise `InvalidInput` with file, line and suite for the first pair in the file that holds what `data` evaluates."""
+    guard = _guard(data.resolve())
+    for place, pair in placed_pairs(pairs_file):
+        try:
+            guard.check(pair)
+        except InvalidInput as error:
+            raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
 
 
-def refuse_all(files: Iterable[Path], guard: Guard) -> None:
-    """`refuse` for several files with one guard, which takes seconds to make."""
-    for file in files:
-        for place, pair in placed_pairs(file):
-            try:
-                guard.check(pair)
-            except InvalidInput as error:
-                raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
+@lru_cache(1)
+def _guard(data: Path) -> Guard:
+    """One guard for all files of a run: it takes seconds to make."""
+    return Guard.of(data)
