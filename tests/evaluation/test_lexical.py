@@ -61,6 +61,14 @@ def test_the_bm25_rows_are_rank_bm25s_own_orders() -> None:
     assert found["BM25+†"]["q2"][0] == "d3"
 
 
+@pytest.mark.parametrize("name", ["BM25Okapi", "BM25Plus"])
+def test_scores_asked_for_where_a_word_stands_are_the_models_own(name: str) -> None:
+    texts = [plain_tokens(f"all {text}") for text in TEXTS]
+    ours, theirs = reference._Additive(name, texts), getattr(rank_bm25, name)(texts)
+    for query in ("gout", "heart gout gout", "all", "nowhere", "lung all nowhere heart", ""):
+        assert ours.get_scores(query.split()) == pytest.approx(theirs.get_scores(query.split()), abs=1e-12)
+
+
 def test_rankings_end_at_the_tasks_depth() -> None:
     assert {len(run["q1"]) for run in reference.runs(task(documents=130)).values()} == {100}
     assert {len(run["q1"]) for run in reference.runs(task(depth=120, documents=130)).values()} == {120}
