@@ -45,6 +45,10 @@ LEAST_DOCUMENTS: Final = 3
 LONGEST_NAME: Final = 8
 """Words: a longer title is a sentence, not a name."""
 
+COMMON_LEAST: Final = 20
+COMMON_SHARE: Final = 0.005
+"""A title in more passages than both, which is no entity of a lexicon, names its own document's passages alone."""
+
 _PLAIN: Final = re.compile(r"[a-z' -]{5,}")
 _SERIAL: Final = re.compile(r"\s+[-–]\s*\d+$")
 
@@ -83,8 +87,12 @@ def corpus_of(documents: Iterable[Document], collection: Collection) -> list[tup
 
 def titles(texts: Iterable[Text]) -> Lexicon:
     """The titles that name something, without serial numbers: those of a few words that are no heading."""
-    names = dict.fromkeys(_SERIAL.sub("", text.title).replace(" - ", " ").strip() for text in texts)
+    names = dict.fromkeys(_name(text.title) for text in texts)
     return {name: () for name in names if len(name) > 3 and len(name.split()) <= LONGEST_NAME and not level(name)}
+
+
+def _name(title: str) -> str:
+    return _SERIAL.sub("", title).replace(" - ", " ").strip()
 
 
 def labelled(found: Sequence[tuple[Text, str]], labelling: Labelling, dropped: Counter[str]) -> Iterator[Labelled]:
@@ -92,9 +100,11 @@ def labelled(found: Sequence[tuple[Text, str]], labelling: Labelling, dropped: C
     known = conditions() if labelling.lexicon is None else merged((labelling.lexicon, conditions()))
     tagger = Tagger(merged((known, titles(text for text, _ in found))))
     topics = _topics(found)
-    for text, group in found:
+    mentioned = [_entities(text.text, normalise_heading(text.heading), tagger, dropped) for text, _ in found]
+    common = _common(mentioned) - known.keys()
+    for (text, group), affirmed in zip(found, mentioned, strict=True):
         aspect = normalise_heading(text.heading)
-        entities = _entities(text.text, aspect, tagger, dropped)
+        entities = tuple(name for name in affirmed if name not in common or name == _name(text.title))
         if aspect not in topics:
             dropped[f"{TASK}: passages without an aspect"] += 1
         elif not entities:
@@ -111,6 +121,13 @@ def _topics(found: Iterable[tuple[Text, str]]) -> frozenset[str]:
             groups[normalise_heading(text.heading)].add(group)
     common = {heading for heading, names in groups.items() if len(names) >= LEAST_DOCUMENTS}
     return frozenset(h for h in groups if h not in STRUCTURAL and (level(h) is not None or h in common))
+
+
+def _common(mentioned: Sequence[tuple[str, ...]]) -> frozenset[str]:
+    """The names that the collection uses as words ("Blood", "Counseling"): they tell no passage from others."""
+    counts = Counter(name for names in mentioned for name in names)
+    most = max(COMMON_LEAST, COMMON_SHARE * len(mentioned))
+    return frozenset(name for name, count in counts.items() if count > most)
 
 
 def _entities(text: str, aspect: str, tagger: Tagger, dropped: Counter[str]) -> tuple[str, ...]:

@@ -68,6 +68,14 @@ def test_titles_name_entities_and_aspects_keep_their_wording() -> None:
     assert (pair.query, pair.group, pair.positive.heading) == ("Beet eye treatment", "beet eye 3", "Treatment")
 
 
+def test_a_title_that_the_collection_uses_as_a_word_names_its_own_passages_alone() -> None:
+    text = "Sunday walks and gout were talked over with her at length once more."
+    others = [note(number, ("PLAN", text)) for number in range(30)]
+    found = made([*others, note(99, ("PLAN", text), title="Sunday walks")], per_passage=5)[0]
+    assert {pair.positive.id for pair in found if pair.query == "Sunday walks plan"} == {"n99@1#0"}
+    assert sum(pair.query == "gout plan" for pair in found) == 31
+
+
 def test_a_lexicon_of_ones_own_joins_ours() -> None:
     told = note(1, ("Treatment", "Scorbutus and gout were both treated with fruit and plenty of it."))
     assert {pair.query for pair in made([told], per_passage=5, lexicon={"scurvy": ("scorbutus",)})[0]} == {
