@@ -83,7 +83,8 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach
     cue = found[number]
     says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
     if cue.kind in _BEFORE and not _governed(sentence, found, number):
-        yield _Reach(cue.end, _forward(sentence, found, number), cue, says)
+        # From within the cue on: "no acute finding" is a cue that holds its mention.
+        yield _Reach(cue.start + 1, _forward(sentence, found, number), cue, says)
     if cue.kind in _AFTER:
         yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
-from search.evaluation import reference, stages
+from search.evaluation import radiology, reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
 from search.evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
@@ -30,7 +30,7 @@ class Options:
 
     `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
     `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
-    further rows (titles, slots, strict) are printed.
+    further rows (titles, slots, strict) are printed; `folds`, `baseline`: models for `radiology`.
     """
 
     queries: int | None = None
@@ -41,6 +41,8 @@ class Options:
     kind: str = "abstracts"
     rerank: bool = True
     variants: bool = True
+    folds: Path | None = None
+    baseline: str = ""
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -49,17 +51,22 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named suite: `tasks` are its rows, the main task first."""
+    """A named suite: `tasks` are its rows, the main task first. `alone` runs one that is no task of a collection."""
 
     name: str
     summary: str
-    tasks: Callable[[Settings, Options], Sequence[Task]]
+    tasks: Callable[[Settings, Options], Sequence[Task]] = lambda settings, options: ()
+    alone: Callable[[Settings, Options, stages.Progress | None], Report] | None = None
 
 
 def _beir(_: Settings, options: Options) -> Sequence[Task]:
     if options.folder is None:
         raise InvalidInput("evaluate beir needs a folder with corpus.jsonl, queries.jsonl and qrels/", field="folder")
     return [beir.task(options.folder, options.split, options.kind)]
+
+
+def _radiology(settings: Settings, options: Options, progress: stages.Progress | None) -> Report:
+    return radiology.run(settings, options.queries, options.folds, options.baseline, options.variants, progress)
 
 
 _ALL: Final = (
@@ -69,6 +76,7 @@ _ALL: Final = (
     Suite("notes", "entity and heading to sections of clinical notes", lambda s, _: [notes.task(s)]),
     Suite("press", "press-release conclusions to abstract conclusions", lambda s, _: [press.task(s)]),
     Suite("cystic-fibrosis", "questions to abstracts, graded", lambda s, _: [cystic_fibrosis.task(s)]),
+    Suite(radiology.SUITE, "findings, there or ruled out, to sentences of X-ray reports", alone=_radiology),
     Suite("beir", "judgements of your own in BEIR's form", _beir),
 )
 SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
@@ -85,6 +93,9 @@ def run_suite(
     if name not in SUITES:
         raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
     started = time.perf_counter()
+    alone = SUITES[name].alone
+    if alone is not None:
+        return alone(settings, options, progress)
     everything = SUITES[name].tasks(settings, options)
     tasks = [task.sampled(options.queries) for task in (everything if options.variants else everything[:1])]
     rows: list[Report] = []

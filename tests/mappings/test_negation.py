@@ -91,6 +91,8 @@ SENTENCES = [
     "Without [-edema], [-effusion], or other sign of [-heart failure].",
     "No acute [-fracture] is identified, and there is stable [+scoliosis].",
     "No [-pneumothorax] following removal of the [-chest tube].",
+    "No [-acute finding] is seen.",
+    "No [-widening of the mediastinum].",
     "Nondisplaced [+fracture].",
     "Rule out [?pneumonia].",
     "No treatment for [+asthma].",

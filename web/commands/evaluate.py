@@ -27,6 +27,8 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
+@click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
 @click.option(
     "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
 )
@@ -40,7 +42,7 @@ def evaluate(
     no_variants: bool,
     **chosen: Any,
 ) -> None:
-    """Measure each stage on SUITE: scifact, check-covid, medquad, notes, press, cystic-fibrosis, beir FOLDER, or all."""
+    """Measure each stage on SUITE: scifact, check-covid, medquad, notes, press, cystic-fibrosis, radiology, beir FOLDER, or all."""
     from search.evaluation.suites import SUITES, Options, run_suite
 
     options = Options(folder=folder, rerank=not no_rerank, variants=not no_variants, **chosen)
