@@ -2,7 +2,8 @@
 
 A pair is one query and one sentence. Its hard negatives say the opposite of the same finding, or the same of another.
 Each fold has the pairs of its own findings only. A sentence that also carries findings of the other fold stays, with
-the labels of its own: no query, no label and no negative of a fold is made from a finding of the other.
+the labels of its own: no query, no label and no negative of a fold is made from a finding of the other. Each fold also has
+the pairs of `encoders.labels.polarity`, whose names are no findings at all.
 """
 
 from __future__ import annotations
@@ -14,26 +15,15 @@ from typing import Any, Final
 import orjson
 
 from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.labels.phrasing import query
+from encoders.labels.polarity import polarity
 from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
 from encoders.labels.split import bucket, split_of
-from mappings.analysis.finding_lexicon import concepts as lexicon
 from mappings.analysis.finding_lexicon import family
 
 TASK: Final = "finding"
 OPPOSITE, OTHER = 4, 2
 """Hard negatives a pair: sentences of the opposite polarity, and of other findings in the same polarity."""
-
-PRESENT: Final = ("{}", "{}", "presence of {}", "evidence of {}", "there is {}", "{} is seen")
-ABSENT: Final = (
-    "no {}",
-    "no {}",
-    "without {}",
-    "absence of {}",
-    "no evidence of {}",
-    "negative for {}",
-    "{} is not seen",
-)
-"""How a query says it; the plain form, which evaluation uses, twice as often as any other."""
 
 
 def label(data: Path, out: Path) -> dict[str, Any]:
@@ -44,23 +34,19 @@ def label(data: Path, out: Path) -> dict[str, Any]:
     whole = list(_pairs(found, matched, dict.fromkeys(sides, 0)))
     write_lines(out / "pairs" / f"{TASK}.jsonl", whole)
     write_lines(out / "corpora" / "sentences.jsonl", (_text(sentence) for sentence in found))
+    made = polarity()
+    write_lines(out / "corpora" / "polarity.jsonl", {pair.positive.id: pair.positive for pair in made}.values())
+    for folder in ("pairs", *(f"fold-{fold}" for fold in FOLDS)):
+        write_lines(out / folder / "polarity.jsonl", made)
     halves = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
     for fold, pairs in halves.items():
         write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
-    counts = _counts(found, matched, sides) | {"pairs": len(whole), "folds": _fold_counts(halves, matched, sides)}
+    counts = _counts(found, matched, sides) | {
+        "pairs": {TASK: len(whole), "polarity": len(made)},
+        "folds": _fold_counts(halves, matched, sides),
+    }
     (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
     return counts
-
-
-def query(concept: Concept, key: str = "") -> str:
-    """The plain query of a concept ("no pleural effusion"), or with a `key` one of its phrasings and synonyms by hash."""
-    if not key:
-        return concept.finding if concept.present else f"no {concept.finding}"
-    variants = lexicon()[concept.finding].variants
-    # The name itself for half of the pairs: it is what most ask for.
-    name = variants[bucket(f"variant:{key}", len(variants))] if bucket(f"named:{key}", 2) else concept.finding
-    templates = PRESENT if concept.present else ABSENT
-    return templates[bucket(f"template:{key}", len(templates))].format(name)
 
 
 def _pairs(

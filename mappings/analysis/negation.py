@@ -45,8 +45,16 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     sentence, start, end = text[first : max(last, end)], start - first, end - first
     if _ANSWER.match(sentence, end):
         return "absent"
-    inside = [reach for reach in _reaches(sentence) if reach.covers(start, end)]
+    inside = [reach for reach in _reaches(_hidden(sentence, start, end)) if reach.covers(start, end)]
     return min(inside, key=lambda reach: reach.rank(start)).says if inside else "present"
+
+
+def _hidden(sentence: str, start: int, end: int) -> str:
+    """`sentence` with a mention whose name holds a cue ("graft versus host disease") in letters that are none."""
+    mention = sentence[start:end]
+    if all(cue.kind == "before" for cue in cues(mention)):
+        return sentence
+    return sentence[:start] + "x" * len(mention) + sentence[end:]
 
 
 @lru_cache(_KEPT)

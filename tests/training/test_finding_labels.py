@@ -8,13 +8,16 @@ import pytest
 import radiology_reports
 from click.testing import CliRunner
 
-from encoders.labels.findings import label, query
+from encoders.labels.findings import label
 from encoders.labels.pairs import Pair, read_pairs, read_texts
+from encoders.labels.phrasing import query
+from encoders.labels.polarity import names, polarity
 from encoders.labels.sentences import Concept, concepts, folds, labelled
 from encoders.labels.split import split_of
 from mappings.analysis.finding_lexicon import concepts as lexicon
 from mappings.analysis.finding_lexicon import family
 from mappings.analysis.findings import labels
+from mappings.analysis.negation import negated
 from mappings.errors import NotFound
 from web.cli import cli
 
@@ -46,9 +49,9 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
         "positives": 12 * 5 + 1,
         "negatives": 12 * 4 + 1,
         "dropped": {"sentences without a finding": 12, "labels that a sentence leaves open": 12},
-        "pairs": 12 * 9 + 2,
+        "pairs": {"finding": 12 * 9 + 2, "polarity": len(polarity())},
     }
-    assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]
+    assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
     assert sum(fold["findings"] for fold in folds_said.values()) == counts["findings"]
 
 
@@ -124,6 +127,29 @@ def test_every_phrasing_of_a_query_is_understood() -> None:
             assert all(labels(text).get(name) is present for text in asked), asked
 
 
+def test_made_sentences_say_what_their_pair_says() -> None:
+    found = polarity()
+    assert len(names()) > 80
+    assert len({pair.id for pair in found}) == len(found) > 1_000
+    said = {(pair.group, pair.id.split(":")[2], pair.positive.id) for pair in found}
+    for pair in found:
+        gone = pair.id.split(":")[2] == "no"
+        start = pair.positive.text.lower().index(pair.group)
+        assert negated(pair.positive.text, start, start + len(pair.group)) is gone
+        assert pair.group in pair.query
+        assert not labels(pair.query)
+        assert pair.positive.id in pair.relevant
+        assert all((pair.group, "yes" if gone else "no", item.id) in said for item in pair.negatives)
+        assert pair.split == split_of(pair.group)
+
+
+def test_folds_have_the_made_pairs_too(out: Path) -> None:
+    made = [list(read_pairs(out / folder / "polarity.jsonl")) for folder in ("pairs", "fold-1", "fold-2")]
+    assert made[0] == made[1] == made[2] == polarity()
+    corpus = {text.id for text in read_texts(out / "corpora" / "polarity.jsonl")}
+    assert {pair.positive.id for pair in made[0]} == corpus
+
+
 def test_missing_reports_are_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"indiana_cxr/reports\.jsonl\.gz is not there"):
         label(tmp_path, tmp_path / "out")
@@ -133,4 +159,4 @@ def test_the_command_prints_the_counts(data: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("MEDLEY_DATA", str(data))
     result = CliRunner().invoke(cli, ["label", "findings", str(tmp_path / "out"), "--json"])
     assert result.exit_code == 0, result.output
-    assert orjson.loads(result.stdout)["pairs"] == 110
+    assert orjson.loads(result.stdout)["pairs"]["finding"] == 110

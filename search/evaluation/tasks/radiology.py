@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from encoders.labels.findings import query
+from encoders.labels.phrasing import query
 from encoders.labels.sentences import REPORTS, Concept, Labelled, concepts, folds, reports
 from mappings.errors import InvalidInput
 from search.evaluation.data import folder
