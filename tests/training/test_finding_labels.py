@@ -12,7 +12,7 @@ from encoders.labels.findings import label
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.phrasing import query
 from encoders.labels.polarity import names, polarity
-from encoders.labels.sentences import Concept, concepts, folds, labelled
+from encoders.labels.sentences import FOLDS, Concept, concepts, folds, labelled, reports
 from encoders.labels.split import split_of
 from mappings.analysis.finding_lexicon import concepts as lexicon
 from mappings.analysis.finding_lexicon import family
@@ -98,8 +98,18 @@ def test_a_family_is_never_parted() -> None:
     sides = folds({Concept(name, present): ["x"] for name in lexicon() for present in (True, False)})
     assert set(sides) == set(lexicon())
     assert all(sides[name] == sides[family(name)] for name in sides)
-    weights = Counter(sides.values())
-    assert abs(weights[1] - weights[2]) <= 8
+    assert set(sides.values()) == {1, 2}
+
+
+@pytest.mark.data
+def test_the_folds_have_about_as_many_labels(data_folder: Path) -> None:
+    matched = concepts(reports(data_folder))
+    sides = folds(matched)
+    weights = Counter(dict.fromkeys(FOLDS, 0))
+    for concept, ids in matched.items():
+        weights[sides[concept.finding]] += len(ids)
+    assert min(weights.values()) / max(weights.values()) > 0.9
+    assert sum(len(ids) >= 10 for ids in matched.values()) > 100
 
 
 def test_a_wording_counts_once_and_blanks_do_not() -> None:
