@@ -92,8 +92,13 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach
     says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
     if cue.kind in _BEFORE and not _governed(sentence, found, number):
         # From within the cue on: "no acute finding" is a cue that holds its mention.
-        yield _Reach(cue.start + 1, _forward(sentence, found, number), cue, says)
-    if cue.kind in _AFTER:
+        end = _forward(sentence, found, number)
+        yield _Reach(cue.start + 1, end, cue, says)
+        # Where nothing follows it speaks of what went before: "hemoptysis denied".
+        answers = cue.kind == "before" and not sentence[cue.end : end].strip()
+    else:
+        answers = False
+    if cue.kind in _AFTER or answers:
         yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
 
 
