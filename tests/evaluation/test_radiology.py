@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import radiology_reports
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from search.evaluation.measures import parse, per_query
 from search.evaluation.tasks import radiology
 from search.evaluation.tasks.radiology import Judged, Judgements
 from search.settings import Settings
+from web.cli import cli
 
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")
@@ -173,3 +175,16 @@ def test_bm25_is_the_embedded_engines_ranking(tmp_path: Path) -> None:
         assert [item.score for item in engine] == pytest.approx(
             [ours[item.document] * best for item in engine], rel=2e-3
         )
+
+
+def test_the_command_prints_the_report(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"MEDLEY_DATA": settings.data, "MEDLEY_HOME": settings.home, "MEDLEY_ENCODER": settings.encoder}
+    for name, value in values.items():
+        monkeypatch.setenv(name, str(value))
+    result = CliRunner().invoke(cli, ["evaluate", "radiology", "--queries", "3", "--no-variants", "--json"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["suite"], report["queries"]) == ("radiology", 3)
+    table = CliRunner().invoke(cli, ["evaluate", "radiology", "--queries", "3", "--baseline", "hashing-256"])
+    assert table.exit_code == 0, table.output
+    assert "separation of baseline" in table.output
