@@ -24,7 +24,7 @@ from mappings.analysis.passages import passages, windows
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.evaluation.index import Fill, home, opened
-from search.evaluation.lexical import plain_tokens
+from search.evaluation.prepared import plain_tokens
 from search.evaluation.stages import ACCESS
 from search.evaluation.task import Task
 from search.evaluation.tasks import scifact

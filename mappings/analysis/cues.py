@@ -11,7 +11,8 @@ from mappings.analysis.lexicon import rows
 
 KINDS: Final = ("before", "after", "either", "doubt-before", "doubt-after", "pseudo", "end", "keep", "relative")
 _REPEAT: Final = 3
-_NOT: Final = r"(?:\bnot\b|(?<=[a-z])n['’]t\b)"
+_NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
+_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\w+", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\bno\.? ?\d", re.IGNORECASE)
 
 
@@ -25,7 +26,7 @@ class Cue(NamedTuple):
 
 def cues(sentence: str) -> list[Cue]:
     """The cues of `sentence` in order and disjoint: where two overlap, the longer one counts."""
-    found = [cue for kind in KINDS for cue in _matches(sentence, kind)]
+    found = [cue for match in _WORD.finditer(sentence) for cue in _beginning(sentence, match)]
     found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
     found.sort(key=lambda cue: (cue.start - cue.end, cue.start, KINDS.index(cue.kind)))
     taken: list[Cue] = []
@@ -35,9 +36,13 @@ def cues(sentence: str) -> list[Cue]:
     return sorted(taken)
 
 
-def _matches(sentence: str, kind: str) -> Iterator[Cue]:
-    for match in _pattern(kind).finditer(sentence):
-        yield Cue(*match.span(), kind)
+def _beginning(sentence: str, word: re.Match[str]) -> Iterator[Cue]:
+    """The longest cue of each kind that begins with `word`."""
+    first = "not" if word[0][0] in "nN" and word[0][1:2] in "'’" else word[0].lower()
+    for kind, pattern in _patterns(first) if first in _beginnings() else ():
+        match = pattern.match(sentence, word.start())
+        if match:
+            yield Cue(*match.span(), kind)
 
 
 @cache
@@ -47,10 +52,22 @@ def words(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    """All phrases of a kind, the longest first, so that a search takes the longest at each place."""
-    phrases = sorted(_lexicon()[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase))
-    return re.compile(rf"(?:{'|'.join(map(_phrase, phrases))})(?!\w)", re.IGNORECASE)
+def _patterns(first: str) -> list[tuple[str, re.Pattern[str]]]:
+    """For each kind, what finds the longest of its phrases that begin with the word `first`."""
+    return [
+        (kind, re.compile(rf"(?:{'|'.join(map(_phrase, phrases))})(?!\w)", re.IGNORECASE))
+        for kind, phrases in _beginnings()[first].items()
+    ]
+
+
+@cache
+def _beginnings() -> dict[str, dict[str, list[str]]]:
+    """First word -> kind -> phrases, those of most words first. Every phrase begins with a plain word."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for kind in KINDS:
+        for phrase in sorted(_lexicon()[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
+            found.setdefault(phrase.split()[0], {}).setdefault(kind, []).append(phrase)
+    return found
 
 
 def _phrase(phrase: str) -> str:

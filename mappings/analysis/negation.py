@@ -45,8 +45,16 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     sentence, start, end = text[first : max(last, end)], start - first, end - first
     if _ANSWER.match(sentence, end):
         return "absent"
-    inside = [reach for reach in _reaches(sentence) if reach.covers(start, end)]
+    inside = [reach for reach in _reaches(_hidden(sentence, start, end)) if reach.covers(start, end)]
     return min(inside, key=lambda reach: reach.rank(start)).says if inside else "present"
+
+
+def _hidden(sentence: str, start: int, end: int) -> str:
+    """`sentence` with a mention whose name holds a cue ("graft versus host disease") in letters that are none."""
+    mention = sentence[start:end]
+    if all(cue.kind == "before" for cue in cues(mention)):
+        return sentence
+    return sentence[:start] + "x" * len(mention) + sentence[end:]
 
 
 @lru_cache(_KEPT)
@@ -83,8 +91,14 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach
     cue = found[number]
     says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
     if cue.kind in _BEFORE and not _governed(sentence, found, number):
-        yield _Reach(cue.end, _forward(sentence, found, number), cue, says)
-    if cue.kind in _AFTER:
+        # From within the cue on: "no acute finding" is a cue that holds its mention.
+        end = _forward(sentence, found, number)
+        yield _Reach(cue.start + 1, end, cue, says)
+        # Where nothing follows it speaks of what went before: "hemoptysis denied".
+        answers = cue.kind == "before" and not sentence[cue.end : end].strip()
+    else:
+        answers = False
+    if cue.kind in _AFTER or answers:
         yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
 
 

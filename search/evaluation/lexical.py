@@ -1,83 +1,87 @@
-"""Texts and weights of the papers' lexical baselines: BM25+†'s preprocessing (CLAIMS, section 3.1), and TF-IDF."""
+"""Lexical scores of every text of a small corpus, for measures that need complete rankings.
+
+`bm25` has the engines' analysis and constants; tests hold it to the embedded engine's own ranking.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import log
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mappings.analysis.lexicon import rows
-from mappings.analysis.words import STOP_WORDS, terms
-from search.evaluation.measures import Values
+from mappings.analysis.words import terms
 
-MORE_THAN: Final = 2
-"""An abbreviation is expanded when it occurs more often than this in the collection and the questions."""
+Scores = NDArray[np.float64]
+Scorer = Callable[[str], Scores]
+"""Query -> a score for each text, shape (n,)."""
 
-_FURTHER: Final = (
-    "i me my we us our ours you your yours he him his she her hers its itself himself herself themselves them "
-    "what which who whom whose when where why how am been being were have has had having do does did doing would "
-    "should could can may might must shall about above after again against all any because before below between "
-    "both down during each few from further here more most off once only other out over own same so some than "
-    "those through too under until up very while nor yet also among although though however whether upon within "
-    "without per via just "
-)
-FUNCTION_WORDS: Final = STOP_WORDS.union(_FURTHER.split())
-"""The stop words of our index and further pronouns, auxiliaries, prepositions and conjunctions."""
-
-_WORD: Final = re.compile(r"\w+")
+K1: Final = 1.2
+B: Final = 0.75
 
 
-def plain_tokens(text: str) -> list[str]:
-    """Lowercase runs of letters and digits; nothing is stemmed or left out."""
-    return _WORD.findall(text.lower())
+class _Postings:
+    """Term -> (numbers of the texts that hold it, how often each does)."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        found: dict[str, list[tuple[int, int]]] = {}
+        self.lengths = np.zeros(len(texts))
+        for number, text in enumerate(texts):
+            counts = Counter(terms(text))
+            self.lengths[number] = counts.total()
+            for term, count in counts.items():
+                found.setdefault(term, []).append((number, count))
+        self._found = {term: np.array(rows).T for term, rows in found.items()}
+
+    def of(self, term: str) -> tuple[NDArray[np.int64], Scores]:
+        """(rows, counts) of a term; empty for one that no text has."""
+        rows = self._found.get(term)
+        return (np.zeros(0, np.int64), np.zeros(0)) if rows is None else (rows[0], rows[1].astype(np.float64))
+
+    @property
+    def terms(self) -> list[str]:
+        return list(self._found)
 
 
-def expansions_for(texts: Iterable[str]) -> dict[str, str]:
-    """Short form -> most common long form for those of our dictionary that `texts` hold, as written, more than twice."""
-    senses: dict[str, str] = {}
-    for short, long, *_ in rows("abbreviations"):
-        if _WORD.fullmatch(short):
-            senses.setdefault(short, long)
-    counts = Counter(word for text in texts for word in _WORD.findall(text) if word in senses)
-    return {short: senses[short] for short, count in counts.items() if count > MORE_THAN}
+def bm25(texts: Sequence[str]) -> Scorer:
+    """BM25 as Lucene computes it: idf = ln(1 + (n - df + .5) / (df + .5)), k1 = 1.2, b = .75."""
+    postings = _Postings(texts)
+    size = len(texts)
+    norm = K1 * (1 - B + B * postings.lengths / max(postings.lengths.mean(), 1e-9)) if size else np.zeros(0)
+
+    def score(query: str) -> Scores:
+        total = np.zeros(size)
+        for term in terms(query):
+            rows, counts = postings.of(term)
+            idf = log(1 + (size - len(rows) + 0.5) / (len(rows) + 0.5))
+            total[rows] += idf * counts / (counts + norm[rows])
+        return total
+
+    return score
 
 
-def prepared_tokens(text: str, expansions: Mapping[str, str]) -> list[str]:
-    """BM25+†'s tokens: abbreviations expanded, lowercase, without function words, stemmed."""
-    expanded = _WORD.sub(lambda match: expansions.get(match[0], match[0]), text)
-    return terms(" ".join(word for word in plain_tokens(expanded) if word not in FUNCTION_WORDS))
+def tfidf(texts: Sequence[str]) -> Scorer:
+    """Cosine of vectors with weights (1 + ln tf) ln(n / df)."""
+    postings = _Postings(texts)
+    size = len(texts)
+    squares = np.zeros(size)
+    for term in postings.terms:
+        rows, counts = postings.of(term)
+        squares[rows] += ((1 + np.log(counts)) * log(size / len(rows))) ** 2
+    lengths = np.sqrt(squares) + 1e-12
 
+    def score(query: str) -> Scores:
+        total, square = np.zeros(size), 0.0
+        for term, often in Counter(terms(query)).items():
+            rows, counts = postings.of(term)
+            if len(rows):
+                idf = log(size / len(rows))
+                weight = (1 + log(often)) * idf
+                total[rows] += weight * (1 + np.log(counts)) * idf
+                square += weight**2
+        return np.asarray(total / lengths / (np.sqrt(square) + 1e-12), dtype=np.float64)
 
-class TfIdf:
-    """Cosine of log-weighted term frequencies times inverse document frequencies, (1 + ln tf) · ln(N / df)."""
-
-    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        self._size = len(texts)
-        postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-        for number, words in enumerate(texts):
-            for word, count in Counter(words).items():
-                postings[word].append((number, 1 + np.log(count)))
-        self._idf = {word: float(np.log(self._size / len(found))) for word, found in postings.items()}
-        self._postings = {
-            word: (
-                np.fromiter((at for at, _ in found), np.int64, len(found)),
-                np.fromiter((weight * self._idf[word] for _, weight in found), np.float64, len(found)),
-            )
-            for word, found in postings.items()
-        }
-        squares = np.zeros(self._size)
-        for at, weights in self._postings.values():
-            squares[at] += weights**2
-        self._norms = np.sqrt(np.where(squares > 0, squares, 1.0))
-
-    def get_scores(self, words: Sequence[str]) -> Values:
-        """The cosine with each text, shape (texts,); the query's own length changes no order and is left out."""
-        scores = np.zeros(self._size)
-        for word, count in Counter(words).items():
-            if word in self._postings:
-                at, weights = self._postings[word]
-                scores[at] += (1 + np.log(count)) * self._idf[word] * weights
-        return scores / self._norms
+    return score

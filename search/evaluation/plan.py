@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mappings import collection as kinds
 from search.bootstrap import Medley
+from search.evaluation import radiology
 from search.evaluation.index import home, mark
 from search.evaluation.suites import SUITES, Options, Report, chosen_tasks, command
 from search.evaluation.task import Task
@@ -32,10 +33,16 @@ def plan(options: Options, quick: bool = False) -> Iterator[tuple[str, Options]]
 
 def identity(name: str, options: Options, settings: Settings) -> tuple[str, str]:
     """The command of a report, and SHA-256 of all that decides it: the command, the data, the models, the settings."""
-    whole, tasks = chosen_tasks(name, options, settings)
-    printed = command(whole.suite, options)
-    decided = [VERSION, printed, *(_decided(task, options, home(settings)) for task in tasks)]
-    return printed, sha256(json.dumps(decided, sort_keys=True, default=str).encode()).hexdigest()
+    if name == radiology.SUITE:
+        printed, decided = radiology.decided(
+            settings, options.queries, options.folds, options.baseline, options.variants
+        )
+    else:
+        whole, tasks = chosen_tasks(name, options, settings)
+        printed = command(whole.suite, options)
+        decided = [_decided(task, options, home(settings)) for task in tasks]
+    text = json.dumps([VERSION, printed, decided], sort_keys=True, default=str)
+    return printed, sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.errors import Unavailable
-from search.evaluation.lexical import TfIdf, expansions_for, plain_tokens, prepared_tokens
 from search.evaluation.measures import Run, Values, ordered
+from search.evaluation.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
 from search.evaluation.task import Question, Task
 
 TF_IDF: Final = "TF-IDF"

@@ -11,11 +11,11 @@ from typing import Any, Final
 from mappings.analysis.reading import READINGS, Reading, limited
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
-from search.evaluation import reference, stages
+from search.evaluation import radiology, reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
-from search.evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
-from search.evaluation.statistics import closed, compare, interval
+from search.evaluation.measures import Judgements, Run
+from search.evaluation.rows import rows_and_tests
 from search.evaluation.task import Corpus, Task
 from search.evaluation.tasks import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
 from search.rerank import Anytime, Pace, ScoreCache
@@ -31,7 +31,8 @@ class Options:
 
     `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
     `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
-    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.reading`).
+    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.reading`);
+    `folds`, `baseline`: models for `radiology`.
     """
 
     queries: int | None = None
@@ -43,6 +44,8 @@ class Options:
     rerank: bool = True
     variants: bool = True
     reading: Reading = "whole"
+    folds: Path | None = None
+    baseline: str = ""
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -53,16 +56,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named suite: `tasks` are its rows, the main task first.
+    """A named suite: `tasks` are its rows, the main task first. `alone` runs one that is no task of a collection.
 
     `forms` are the options with which `evaluate all` runs it; `quick`: whether the first of them does without the pool.
     """
 
     name: str
     summary: str
-    tasks: Callable[[Settings, Options], Sequence[Task]]
+    tasks: Callable[[Settings, Options], Sequence[Task]] = lambda settings, options: ()
     forms: Sequence[Mapping[str, Any]] = ({},)
     quick: bool = True
+    alone: Callable[[Settings, Options, stages.Progress | None], Report] | None = None
 
 
 def _beir(_: Settings, options: Options) -> Sequence[Task]:
@@ -84,6 +88,12 @@ def _read(task: Task, reading: Reading) -> Sequence[Task]:
 
 _POOLED: Final[Sequence[Mapping[str, Any]]] = ({}, {"distractors": True})
 READ_IN_PART: Final = ("scifact", "check-covid", "claims")
+
+
+def _radiology(settings: Settings, options: Options, progress: stages.Progress | None) -> Report:
+    return radiology.run(settings, options.queries, options.folds, options.baseline, options.variants, progress)
+
+
 _ALL: Final = (
     Suite(
         "scifact",
@@ -113,6 +123,7 @@ _ALL: Final = (
         lambda s, o: _read(claims.task(s, o.folder, o.split), o.reading),
         quick=False,
     ),
+    Suite(radiology.SUITE, "findings, there or ruled out, to sentences of X-ray reports", alone=_radiology),
     Suite("beir", "judgements of your own in BEIR's form", _beir, forms=()),
 )
 SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
@@ -127,6 +138,10 @@ def run_suite(
     `Unavailable` without the extra `eval`, `ModelError` for a broken model.
     """
     started = time.perf_counter()
+    _check(name, options)
+    alone = SUITES[name].alone
+    if alone is not None:
+        return alone(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
     rows: list[Report] = []
     tests: list[Report] = []
@@ -145,13 +160,17 @@ def run_suite(
 
 def chosen_tasks(name: str, options: Options, settings: Settings) -> tuple[Task, list[Task]]:
     """The suite's main task with all its questions, and the tasks that a run measures. Raises as `run_suite` does."""
+    _check(name, options)
+    everything = SUITES[name].tasks(settings, options)
+    chosen = everything if options.variants else everything[:1]
+    return everything[0], [task.sampled(options.queries) for task in chosen]
+
+
+def _check(name: str, options: Options) -> None:
     if name not in SUITES:
         raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
     if options.reading != "whole" and name not in READ_IN_PART:
         raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, not for {name}", field="reading")
-    everything = SUITES[name].tasks(settings, options)
-    chosen = everything if options.variants else everything[:1]
-    return everything[0], [task.sampled(options.queries) for task in chosen]
 
 
 def _report(whole: Task, main: Task, options: Options, rows: list[Report], tests: list[Report]) -> Report:
@@ -235,50 +254,8 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 
 def _measured(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
     judgements = _within(task, runs) if task.candidates else task.judgements
-    rows, tests = _rows(task, runs, judgements, task.variant)
+    rows, tests = rows_and_tests(task, runs, judgements, task.variant)
     if task.strict is not None and variants and not task.variant:
-        more, others = _rows(task, runs, task.strict, STRICT)
+        more, others = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more, tests + others
     return rows, tests
-
-
-def _rows(
-    task: Task, runs: Mapping[str, Run], judgements: Judgements, variant: str
-) -> tuple[list[Report], list[Report]]:
-    measures = [parse(name) for name in task.measures]
-    values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
-    suffix = f", {variant}" if variant else ""
-    rows = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
-    pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
-    tests = [
-        _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
-        for first, second in pairs
-        for measure in measures[:1]
-    ]
-    return rows, [*tests, *_closing(runs, judgements, suffix)]
-
-
-def _closing(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:
-    """The reranked order against the papers' best lexical one, and how much of what that leaves open it closes."""
-    pair = (stages.RERANKED, reference.PREPARED)
-    if not set(pair) <= runs.keys():
-        return []
-    measure = Measure("RR")
-    ours, theirs = (per_query([measure], judgements, runs[system])[measure] for system in pair)
-    test = _test(f"{pair[0]}{suffix}", f"{pair[1]}{suffix}", measure, ours, theirs)
-    return [test | {"closes": closed(ours, theirs).as_json()}]
-
-
-def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:
-    return {str(measure): interval(values).as_json() for measure, values in found.items()}
-
-
-def _test(first: str, second: str, measure: Measure, ours: Values, theirs: Values) -> Report:
-    found = compare(ours, theirs)
-    return {
-        "system": first,
-        "against": second,
-        "measure": str(measure),
-        "difference": found.difference.as_json(),
-        "p": round(found.p, 5),
-    }

@@ -9,15 +9,21 @@ from pathlib import Path
 import pytest
 from test_suites import fill, folder
 
-from search.evaluation import plan, suites
+from search.evaluation import plan, radiology, suites
 from search.evaluation.plan import identity, kept
 from search.settings import Settings
 
 pytest.importorskip("ir_measures")
 
 
+def _command(name: str, form: suites.Options) -> str:
+    if name == radiology.SUITE:
+        return radiology.command(form.queries, form.folds, form.baseline, form.variants)
+    return suites.command(name, form)
+
+
 def commands(quick: bool = False, options: suites.Options | None = None) -> list[str]:
-    return [suites.command(name, form) for name, form in plan.plan(options or suites.Options(), quick)]
+    return [_command(name, form) for name, form in plan.plan(options or suites.Options(), quick)]
 
 
 def test_all_runs_every_suite_in_every_form() -> None:
@@ -35,6 +41,7 @@ def test_all_runs_every_suite_in_every_form() -> None:
         "medley evaluate press",
         "medley evaluate cystic-fibrosis",
         "medley evaluate evidence",
+        "medley evaluate radiology",
     } <= set(found)
     assert not any("beir" in line for line in found)
 

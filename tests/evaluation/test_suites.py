@@ -18,6 +18,7 @@ from search.bootstrap import Medley
 from search.evaluation import reference, stages, suites
 from search.evaluation.index import opened
 from search.evaluation.kept import KeptScores
+from search.evaluation.rows import rows_and_tests
 from search.evaluation.task import CANDIDATE_FIELD, Question, Task
 from search.evaluation.tasks import beir
 from search.pipeline import search
@@ -222,7 +223,7 @@ def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path,
         "reranked": {query: [*grades] for query, grades in task.judgements.items()},
         "BM25+†": {query: ["other", *grades] for query, grades in task.judgements.items()},
     }
-    _, tests = suites._rows(task, runs, task.judgements, "titled")
+    _, tests = rows_and_tests(task, runs, task.judgements, "titled")
     assert tests == [
         {
             "system": "reranked, titled",
@@ -234,7 +235,7 @@ def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path,
         }
     ]
     assert tests[0]["p"] < 0.05
-    assert suites._rows(task, {"reranked": runs["reranked"]}, task.judgements, "")[1] == []
+    assert rows_and_tests(task, {"reranked": runs["reranked"]}, task.judgements, "")[1] == []
 
 
 def test_a_deeper_ranking_leaves_what_a_search_fuses_as_it_is(tmp_path: Path, settings: Settings) -> None:

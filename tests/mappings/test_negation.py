@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,91 +14,10 @@ from mappings.analysis.lexicon import rows
 from mappings.analysis.negation import negated, polarity
 
 SENTENCES = [
-    # each mention is in brackets: [-absent], [+present], [?uncertain]
-    "No [-pneumothorax], [-effusion] or [-consolidation].",
-    "No [-pneumothorax], but a small [+effusion].",
-    "There is no [-pneumothorax], [-pleural effusion], or focal [-consolidation] seen.",
-    "No [-effusion] and no [-pneumothorax].",
-    "No [-effusion] and the [+heart is enlarged].",
-    "No [-pneumothorax], [+effusion] is seen on the left.",
-    "No [-pneumothorax], the heart shows [+cardiomegaly].",
-    "No [-pneumothorax], mild [+cardiomegaly].",
-    "No [-pneumothorax] and mild [+atelectasis] or [+scarring] at the left base.",
-    "No [-pneumothorax], small [-effusion], or [-mass].",
-    "Without [-fever], [-chills] or [-night sweats].",
-    "The lungs are free of [-infiltrate] and [-edema].",
-    "The lungs are clear of [-consolidation].",
-    "Negative for [-pneumonia].",
-    "The [-effusion] has resolved.",
-    "The right [-effusion] has since completely resolved.",
-    "Interval resolution of the [-pneumothorax].",
-    "There was an [-effusion], which has resolved.",
-    "[-Pneumothorax] is not seen.",
-    "[-Pneumothorax] and [-effusion] are not identified.",
-    "[-Effusion], [-edema] and [-pneumothorax] are no longer seen.",
-    "The [+heart] is large, and [-pneumothorax] is not seen.",
-    "There is a small [+effusion], [-pneumothorax] is not seen.",
-    "A [-pneumothorax] isn't seen.",
-    "There isn't any [-effusion].",
-    "[+Atelectasis] rather than [-pneumonia].",
-    "No change in the [+effusion].",
-    "No significant interval change in [+cardiomegaly].",
-    "No increase in size of the [+nodule].",
-    "Not only [+effusion] but also [+edema].",
-    "Without change in the left [+effusion].",
-    "Cannot exclude [?pneumonia].",
-    "[?Pneumonia] cannot be excluded.",
-    "A small [?pneumothorax] is not entirely excluded.",
-    "Possible [?nodule] in the apex.",
-    "May represent [?atelectasis].",
-    "No findings suspicious for [-malignancy].",
-    "No [-effusion]; possible [?nodule].",
-    "No [-effusion], possible [?nodule].",
-    "[+Effusion] without [-pneumothorax].",
-    "[+Cardiomegaly] with no [-edema].",
-    "No [-abnormality] other than [+cardiomegaly].",
-    "No [-effusion] despite [+heart failure].",
-    "No [-fracture] as the cause of [+pain].",
-    "No evidence of [-tuberculosis] or [-sarcoidosis].",
-    "No convincing radiographic evidence for [-pneumonia].",
-    "[-Pneumonia] was ruled out.",
-    "[-Pneumonia] has been excluded.",
-    "He denies [-chest pain], [-cough], and [-dyspnea].",
-    "No [-nausea] or [-vomiting].",
-    "She has [+nausea] but no [-vomiting].",
-    "She reports [+cough] and denies [-fever].",
-    "[-Fever]: no.",
-    "[-Pneumothorax]: none.",
-    "[-Effusion]: absent",
-    "The lungs are not free of [+infiltrate].",
-    "The [+effusion] has not resolved.",
-    "The [+pneumonia] is nearly resolved.",
-    "No [-opacity] consistent with [-pneumonia].",
-    "Neither [-effusion] nor [-pneumothorax] is present.",
-    "[+Opacity] not seen on the prior study.",
-    "Absence of [-edema].",
-    "The examination fails to demonstrate [-pneumonia].",
-    "No [-effusion] (small [+granuloma] in the apex).",
-    "Chest tube was removed; the [+pneumothorax] is larger.",
-    "The patient does not have [-diabetes] or [-hypertension].",
-    "The patient has [+diabetes]. No [-hypertension].",
-    "Findings argue against [-heart failure].",
-    "[-Breath sounds] are absent.",
-    "Absent [-breath sounds] on the left.",
-    "The [+heart is enlarged].",
-    "The [-heart is not enlarged].",
-    "No further [?seizures].",
-    "No doubt a [+fracture].",
-    "Without [-edema], [-effusion], or other sign of [-heart failure].",
-    "No acute [-fracture] is identified, and there is stable [+scoliosis].",
-    "No [-pneumothorax] following removal of the [-chest tube].",
-    "Nondisplaced [+fracture].",
-    "Rule out [?pneumonia].",
-    "No treatment for [+asthma].",
-    "No [-effusion], [-pneumothorax].",
-    "The right [+pneumothorax] is unchanged, without [-tension].",
-    "No sign of [-rejection], [-infection], or of [-bleeding].",
-]  # fmt: skip
+    line
+    for line in (Path(__file__).parent / "negation.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
 SAYS = {"-": "absent", "+": "present", "?": "uncertain"}
 
 

@@ -32,6 +32,8 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
 @click.option("--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, claims).")
+@click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
+@click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
 @click.option(
     "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
 )
@@ -43,7 +45,8 @@ def evaluate(
 ) -> None:
     """Measure each stage on SUITE, or on all.
 
-    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, claims [FOLDER], beir FOLDER.
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
+    beir FOLDER.
 
     With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
     """

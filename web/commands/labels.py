@@ -135,6 +135,16 @@ def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
     return documents(), medley.collection(name)
 
 
+@label.command()
+@click.argument("out", type=folder)
+@json_option
+def findings(out: Path, as_json: bool) -> None:
+    """Label the sentences of chest X-ray reports in MEDLEY_DATA with their findings, there or ruled out, into OUT."""
+    from encoders.labels.findings import label as make
+
+    show(make(_data(read()), out), as_json)
+
+
 def _data(settings: Settings) -> Path:
     if settings.data is None:
         raise InvalidInput("MEDLEY_DATA is not set: name the folder of the data sets", field="MEDLEY_DATA")

@@ -9,7 +9,7 @@ import pytest
 
 from mappings.documents import Document, Section
 from search.evaluation import reference
-from search.evaluation.lexical import TfIdf, expansions_for, plain_tokens, prepared_tokens
+from search.evaluation.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
 from search.evaluation.task import Corpus, Question, Task
 
 rank_bm25 = pytest.importorskip("rank_bm25")
