@@ -64,7 +64,7 @@ _FIRST: Final = frozenset(
         "right aortic arch",
         "sarcoidosis",
         "scoliosis",
-        "skin fold",
+        "artifact",
         "soft tissue abnormality",
         "spinal hardware",
         "stent",
