@@ -22,7 +22,7 @@ from encoders.labels.split import bucket
 from mappings.analysis.sentences import sentences
 from mappings.errors import InvalidInput, NotFound, Unavailable
 
-_WORD: Final = re.compile(r"[a-z][a-z'-]*")
+_WORD: Final = re.compile(r"[a-z](?:[a-z'-]*[a-z])?")
 _BLOCK: Final = 512
 
 
@@ -36,7 +36,7 @@ class Training:
     words: int = 3_000_000
     dimension: int = 100
     epochs: int = 3
-    least: int = 5
+    least: int = 20
     vocabulary: int = 30_000
     near: int = 10
     similarity: float = 0.5

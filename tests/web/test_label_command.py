@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_in_one_line(medley, tmp_path, arguments, field, m
 @pytest.mark.slow
 def test_vectors_and_variants_of_what_was_labelled(medley, tmp_path):
     pytest.importorskip("gensim")
-    text = {"title": "", "heading": "", "text": "Aspirin and heparin thin the blood of older adults in wards. " * 5}
+    text = {"title": "", "heading": "", "text": "Aspirin and heparin thin the blood of older adults in wards. " * 25}
     labels = tmp_path / "labels"
     for name in ("corpora", "pairs"):
         (labels / name).mkdir(parents=True)
