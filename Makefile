@@ -6,7 +6,7 @@ PYTHON ?= python3
 SERVE := .venv
 TEST := .venv-test
 # Two workers, which take over from each other; what is left out whole is not read either.
-QUICK := -n 2 --dist worksteal -m 'not slow and not torch and not browser and not opensearch and not data' \
+FAST := -n 2 --dist worksteal -m 'not slow and not torch and not browser and not opensearch and not data' \
 	--ignore tests/browser --ignore tests/web/test_schemathesis.py -p no:schemathesis
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -39,10 +39,10 @@ check: $(TEST)/.ready  ## lint, types, architecture, and the tests that need no 
 	$(TEST)/bin/ruff format --check .
 	$(TEST)/bin/mypy
 	$(TEST)/bin/lint-imports --no-cache
-	$(TEST)/bin/python -m pytest tests $(QUICK)
+	$(TEST)/bin/python -m pytest tests $(FAST)
 
-evaluate: $(TEST)/.ready  ## print the tables of every suite (needs MEDLEY_DATA)
-	$(TEST)/bin/medley evaluate all
+evaluate: $(TEST)/.ready  ## print every suite's table, going on where it stopped (needs MEDLEY_DATA; QUICK=1: samples)
+	$(TEST)/bin/medley evaluate all $(if $(filter 1,$(QUICK)),--quick,--report docs/results)
 
 bench: $(TEST)/.ready  ## print speed and memory, as ratios
 	$(TEST)/bin/medley bench all

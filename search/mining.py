@@ -30,10 +30,16 @@ Finder = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
 """(queries, depth) -> for each query the ids of the best passages, best first."""
 
 
-KINDS: Mapping[str, str] = {"health": "articles", "notes": "notes"}
+KINDS: Mapping[str, str] = {
+    "health": "articles",
+    "notes": "notes",
+    "entity-aspect-articles": "articles",
+    "entity-aspect-notes": "notes",
+    "entity-aspect-reports": "reports",
+}
 """The collection kind of a corpus; any other is of kind abstracts."""
 
-TEXT_ONLY = frozenset({"health"})
+TEXT_ONLY = frozenset({"health", "entity-aspect-articles"})
 """Corpora whose candidates are ranked by their text alone, as their evaluation does."""
 
 WIDER: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid": ("abstracts",)}

@@ -133,7 +133,7 @@ def trials(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:
         article = str(prompt["PMCID"])
         if article not in train or article not in found or taken.get(article, 0) == 2:
             continue
-        text = _trial_text(found[article])
+        text = trial_text(found[article])
         if normalise(text.title) in guarded or len(text.text) < 200:
             dropped["trial prompts whose abstract is evaluated or empty"] += 1
             continue
@@ -142,7 +142,8 @@ def trials(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:
         yield Pair("trial", name, text.id, split_of(text.id), "abstracts", trial_question(prompt), (text.id,), text)
 
 
-def _trial_text(record: Record) -> Text:
+def trial_text(record: Record) -> Text:
+    """A trial report's abstract as a passage."""
     body = " ".join(section["text"] for section in record["abstract_sections"])
     return Text(f"pmc:{record['pmcid']}", record["title"], "", body)
 

@@ -31,7 +31,10 @@ ASPECTS = {
 
 
 def training_documents(data: Path, dropped: dict[str, int]) -> list[Record]:
-    """Articles without evaluated documents, titles of evaluated entities, and passages that evaluation nearly repeats."""
+    """Articles without evaluated documents, titles of evaluated entities, and passages that evaluation nearly repeats.
+
+    An article without a title names no entity, so it is left out, too.
+    """
     judged = records(data, "medquad/cdv_test_passages.jsonl.gz")
     ids = {record["document"] for record in judged}
     queries = records(data, "medquad/cdv_test_queries.jsonl.gz")
@@ -43,7 +46,7 @@ def training_documents(data: Path, dropped: dict[str, int]) -> list[Record]:
     return [
         {**record, "passages": _unguarded(record, guarded, dropped)}
         for record in found
-        if record["id"] not in ids and normalise(record["title"]) not in entities
+        if record["id"] not in ids and normalise(record["title"]) not in {*entities, ""}
     ]
 
 

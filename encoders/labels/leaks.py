@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from math import ceil
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -29,19 +30,28 @@ class Twins:
 
     def __init__(self, texts: Iterable[str], size: int, threshold: float, contained: bool = False) -> None:
         self._size, self._threshold, self._contained = size, threshold, contained
-        self._counts: list[int] = []
+        self._texts = sorted(set(map(normalise, texts)))
+        self._parts = [shingles(text, size) for text in self._texts]
         self._postings: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for number, text in enumerate(sorted(set(map(normalise, texts)))):
-            parts = shingles(text, size)
-            self._counts.append(len(parts))
+        for number, parts in enumerate(self._parts):
             for part in parts:
                 self._postings[part].append(number)
 
     def __contains__(self, text: str) -> bool:
-        parts = shingles(text, self._size)
-        shared = Counter(number for part in parts for number in self._postings.get(part, ()))
-        return any(self._similarity(count, len(parts), number) >= self._threshold for number, count in shared.items())
+        return any(True for _ in self.of(text))
 
-    def _similarity(self, shared: int, size: int, number: int) -> float:
-        other = self._counts[number]
-        return shared / other if self._contained else shared / (size + other - shared)
+    def of(self, text: str) -> Iterator[str]:
+        """The guarded texts, normalised, of which `text` is a near-twin."""
+        parts = shingles(text, self._size)
+        for number in self._candidates(parts):
+            other = self._parts[number]
+            shared = len(parts & other)
+            whole = len(other) if self._contained else len(parts | other)
+            if shared / whole >= self._threshold:
+                yield self._texts[number]
+
+    def _candidates(self, parts: frozenset[tuple[str, ...]]) -> set[int]:
+        """All that may be near: a near-twin shares `threshold` of the parts, so at least one of the others' rarest."""
+        ranked = sorted(parts, key=lambda part: len(self._postings.get(part, ())))
+        rarest = len(parts) if self._contained else len(parts) - ceil(self._threshold * len(parts)) + 1
+        return {number for part in ranked[:rarest] for number in self._postings.get(part, ())}

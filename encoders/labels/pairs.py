@@ -48,46 +48,99 @@ class Pair:
 
 
 def parse_pair(record: Any) -> Pair:
-    """A pair from its JSON object. Raises `InvalidInput` that names the field."""
+    """A pair from its JSON object. Raises `InvalidInput` that names the field.
+
+    Fields that are not known here are passed over. Where passages carry a `label`, it is 1 for the positive and 0 for a
+    negative.
+    """
     if not isinstance(record, dict):
         raise InvalidInput("a training pair is a JSON object", field="pair")
-    values = {name: _text(record, name) for name in ("task", "id", "group", "split", "corpus", "query")}
+    values = {name: _filled(record, name) for name in ("task", "id", "group", "split", "corpus", "query")}
     if values["split"] not in ("train", "held-out"):
         raise InvalidInput(f"split is {values['split']!r}; it is 'train' or 'held-out'", field="split")
-    relevant = record.get("relevant", [])
     negatives = record.get("negatives", [])
-    if not isinstance(relevant, list) or not isinstance(negatives, list):
-        raise InvalidInput("relevant and negatives are lists", field="negatives")
+    if not isinstance(negatives, list):
+        raise InvalidInput("negatives is a list of passages", field="negatives")
     return Pair(
         **values,
-        relevant=tuple(map(str, relevant)),
-        positive=parse_text(record.get("positive")),
-        negatives=tuple(map(parse_text, negatives)),
+        relevant=_relevant(record),
+        positive=_passage(record.get("positive"), "positive", 1),
+        negatives=tuple(_passage(item, "negatives", 0) for item in negatives),
     )
+
+
+def _relevant(record: dict[str, Any]) -> tuple[str, ...]:
+    """The ids of the known answers."""
+    if record.get("positive") is None:
+        raise InvalidInput("the query has no positive passage", field="positive")
+    relevant = record.get("relevant")
+    if not isinstance(relevant, list) or not relevant:
+        raise InvalidInput(
+            "relevant is the list of all known answers' ids, the positive's among them", field="relevant"
+        )
+    return tuple(map(str, relevant))
+
+
+def _passage(record: Any, field: str, label: int) -> Text:
+    """A passage of a pair: its text is not empty, and its label, where it has one, says what the field says."""
+    try:
+        text = parse_text(record)
+    except InvalidInput as error:
+        at = error.field if isinstance(record, dict) else field
+        raise InvalidInput(f"{field}: {error.message}", field=at) from None
+    if not text.text.strip():
+        raise InvalidInput(f"{field}: the text of {text.id!r} is empty", field=field)
+    given = record.get("label", label)
+    if isinstance(given, bool) or given != label:
+        raise InvalidInput(
+            f"{field}: the label of {text.id!r} is {given!r}; it is 1 for the positive and 0 for a negative",
+            field=field,
+        )
+    return text
 
 
 def parse_text(record: Any) -> Text:
     """A passage from its JSON object. Raises `InvalidInput`."""
     if not isinstance(record, dict):
         raise InvalidInput("a passage is an object with id, title, heading and text", field="positive")
-    return Text(*(_text(record, name) for name in ("id", "title", "heading", "text")))
+    return Text(_filled(record, "id"), *(_text(record, name) for name in ("title", "heading", "text")))
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
-    """The pairs of a JSONL file (or .jsonl.gz), in order. Raises `InvalidInput` with file and line."""
-    for number, line in enumerate(_lines(path), start=1):
+    """The pairs of a JSONL file (or .jsonl.gz), in order. Raises `InvalidInput` with file, line and field."""
+    return (pair for _, pair in placed_pairs(path))
+
+
+def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
+    """("scifact.jsonl, line 3", pair) for each line. Raises `InvalidInput` with file, line and field.
+
+    So it does for the second line with an id, or with a query and its positive.
+    """
+    seen: dict[tuple[str, ...], int] = {}
+    for number, line in _lines(path):
+        place = f"{path.name}, line {number}"
         try:
-            yield parse_pair(orjson.loads(line))
+            pair = parse_pair(orjson.loads(line))
+            for key in ((pair.id,), (pair.query, pair.positive.id)):
+                if key in seen:
+                    raise InvalidInput(f"the pair {pair.id!r} stands in line {seen[key]} already", field="id")
+                seen[key] = number
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"{place}: not JSON ({error})", field=path.name) from None
+        except InvalidInput as error:
+            raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
+        yield place, pair
+
+
+def read_texts(path: Path) -> Iterator[Text]:
+    """The passages of a corpus file, in order. Raises `InvalidInput` with file, line and field."""
+    for number, line in _lines(path):
+        try:
+            yield parse_text(orjson.loads(line))
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"{path.name}, line {number}: not JSON ({error})", field=path.name) from None
         except InvalidInput as error:
             raise InvalidInput(f"{path.name}, line {number}: {error.message}", field=error.field) from None
-
-
-def read_texts(path: Path) -> Iterator[Text]:
-    """The passages of a corpus file, in order. Raises `InvalidInput`."""
-    for line in _lines(path):
-        yield parse_text(orjson.loads(line))
 
 
 def write_lines(path: Path, items: Iterable[Pair | Text]) -> int:
@@ -103,11 +156,19 @@ def write_lines(path: Path, items: Iterable[Pair | Text]) -> int:
     return count
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of the lines that are not empty."""
     if not path.is_file():
         raise InvalidInput(f"{path} is not there; `medley label` and `medley mine` write such files", field=path.name)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        yield from (line for line in file if line.strip())
+        yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
+
+
+def _filled(record: dict[str, Any], name: str) -> str:
+    value = _text(record, name)
+    if not value.strip():
+        raise InvalidInput(f"{name} is empty", field=name)
+    return value
 
 
 def _text(record: dict[str, Any], name: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import orjson
 
 from encoders.labels import abstracts, claims, health, notes
+from encoders.labels.evaluated import evaluated
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, write_lines
+from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.labels.sieve import Sieve
 
 TITLES_ONE_IN = 5
 CONCLUSIONS_ONE_IN = 2
@@ -21,60 +23,68 @@ def label(data: Path, out: Path) -> dict[str, dict[str, int]]:
     dropped: Counter[str] = Counter()
     corpora: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
+    sieve = Sieve(evaluated(data), dropped)
     for part in (_claims, _abstracts, _health, _notes):
-        written_corpora, written_pairs = part(data, out, dropped)
-        corpora.update(written_corpora)
-        pairs.update(written_pairs)
+        made, found = part(data, dropped)
+        for name, texts in made.items():
+            corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.corpus(name, texts))
+        for task, items in found.items():
+            pairs[task] += write_lines(out / "pairs" / f"{task}.jsonl", sieve.pairs(items))
+    return write_counts(out, pairs, corpora, dropped)
+
+
+def write_counts(
+    out: Path, pairs: Mapping[str, int], corpora: Mapping[str, int], dropped: Mapping[str, int], join: bool = False
+) -> dict[str, dict[str, int]]:
+    """Write `OUT/counts.json`, which goes along with the pairs into a model's card; these counts are returned.
+
+    `join`: what the file holds of other tasks stays.
+    """
     counts = {"pairs": dict(pairs), "corpora": dict(corpora), "dropped": dict(dropped)}
-    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
+    file = out / "counts.json"
+    held = orjson.loads(file.read_bytes()) if join and file.is_file() else {}
+    written = {name: held.get(name, {}) | found for name, found in counts.items()}
+    out.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2))
     return counts
 
 
-Written = tuple[dict[str, int], dict[str, int]]
+Made = tuple[Mapping[str, Iterable[Text]], Mapping[str, Iterable[Pair]]]
+"""Corpora by name, and pairs by task."""
 
 
-def _claims(data: Path, out: Path, dropped: Counter[str]) -> Written:
-    made = {
-        "scifact": (claims.scifact_corpus(data), claims.scifact(data, dropped)),
-        "check-covid": (claims.check_covid_corpus(data), claims.check_covid(data, dropped)),
-        "press": (claims.press_corpus(data), claims.press(data, dropped)),
+def _claims(data: Path, dropped: Counter[str]) -> Made:
+    corpora = {
+        "scifact": claims.scifact_corpus(data),
+        "check-covid": claims.check_covid_corpus(data),
+        "press": claims.press_corpus(data),
     }
-    corpora = {name: write_lines(_corpus(out, name), corpus) for name, (corpus, _) in made.items()}
-    return corpora, {name: _write(out, name, pairs) for name, (_, pairs) in made.items()}
+    return corpora, {
+        "scifact": claims.scifact(data, dropped),
+        "check-covid": claims.check_covid(data, dropped),
+        "press": claims.press(data, dropped),
+    }
 
 
-def _abstracts(data: Path, out: Path, dropped: Counter[str]) -> Written:
+def _abstracts(data: Path, dropped: Counter[str]) -> Made:
     found = abstracts.pool(data, dropped)
     stated = abstracts.findings([*found, *claims.scifact_records(data)])
-    made = {
+    corpora = {"abstracts": map(abstracts.pool_text, found), "findings": [text for _, text in stated.values()]}
+    return corpora, {
         "title": abstracts.titles(found, TITLES_ONE_IN),
         "conclusion": abstracts.conclusions(stated, CONCLUSIONS_ONE_IN),
         "pubmedqa": abstracts.pubmedqa(data, {normalise(record["title"]): record["doc_id"] for record in found}),
         "trial": abstracts.trials(data, dropped),
     }
-    corpora = {
-        "abstracts": write_lines(_corpus(out, "abstracts"), map(abstracts.pool_text, found)),
-        "findings": write_lines(_corpus(out, "findings"), [text for _, text in stated.values()]),
-    }
-    return corpora, {name: _write(out, name, pairs) for name, pairs in made.items()}
 
 
-def _health(data: Path, out: Path, dropped: Counter[str]) -> Written:
+def _health(data: Path, dropped: Counter[str]) -> Made:
     found = health.training_documents(data, dropped)
     pairs = list(health.health(found))
-    corpora = {"health": write_lines(_corpus(out, "health"), health.health_corpus(found))}
-    return corpora, {t: _write(out, t, (p for p in pairs if p.task == t)) for t in ("question", "slots")}
+    tasks = {task: [pair for pair in pairs if pair.task == task] for task in ("question", "slots")}
+    return {"health": health.health_corpus(found)}, tasks
 
 
-def _notes(data: Path, out: Path, dropped: Counter[str]) -> Written:
+def _notes(data: Path, dropped: Counter[str]) -> Made:
     found = notes.training_notes(data, dropped)
-    corpora = {"notes": write_lines(_corpus(out, "notes"), notes.notes_corpus(found))}
-    return corpora, {"note": _write(out, "note", notes.notes(found))}
-
-
-def _corpus(out: Path, name: str) -> Path:
-    return out / "corpora" / f"{name}.jsonl"
-
-
-def _write(out: Path, task: str, pairs: Iterable[Pair]) -> int:
-    return write_lines(out / "pairs" / f"{task}.jsonl", pairs)
+    return {"notes": notes.notes_corpus(found)}, {"note": notes.notes(found)}

@@ -5,14 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from mappings.errors import InvalidInput
+
 LEXICONS: Final = Path(__file__).parent.parent / "lexicons"
 
 
 def rows(name: str) -> list[tuple[str, ...]]:
     """The rows of `lexicons/<name>.tsv` in order, their columns without space around them."""
-    lines = (LEXICONS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    return [row for _, row in rows_of(LEXICONS / f"{name}.tsv")]
+
+
+def rows_of(path: Path) -> list[tuple[int, tuple[str, ...]]]:
+    """(line number, columns without space around them) of a lexicon file. Raises `InvalidInput`."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInput(f"{path} can not be read: {error.strerror}", field="lexicon") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 ({error.reason})", field="lexicon") from error
     return [
-        tuple(column.strip() for column in line.split("\t"))
-        for line in lines
+        (number, tuple(column.strip() for column in line.split("\t")))
+        for number, line in enumerate(lines, 1)
         if line.strip() and not line.startswith("#")
     ]

@@ -39,21 +39,21 @@ def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
         return _on_cluster(corpus, settings, fill)
     settings = home(settings)
     folder = settings.home / "collections" / corpus.name
-    mark = _mark(corpus, settings)
-    if _read(folder / MARK) != mark and folder.exists():
+    made_of = mark(corpus, settings)
+    if _read(folder / MARK) != made_of and folder.exists():
         shutil.rmtree(folder)
     medley = Medley.open(settings)
     if not (folder / MARK).is_file():
         _build(medley, corpus, fill)
-        write_atomic(folder / MARK, json.dumps(mark).encode())
+        write_atomic(folder / MARK, json.dumps(made_of).encode())
     return medley
 
 
 def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     """The corpus under a prefix of its own, which names all that decides it: what is there already is not made again."""
-    mark = sha256(json.dumps(_mark(corpus, home(settings)), sort_keys=True).encode()).hexdigest()[:12]
+    suffix = sha256(json.dumps(mark(corpus, home(settings)), sort_keys=True).encode()).hexdigest()[:12]
     cluster = replace(
-        home(settings), opensearch=settings.opensearch, opensearch_prefix=f"{settings.opensearch_prefix}-{mark}"
+        home(settings), opensearch=settings.opensearch, opensearch_prefix=f"{settings.opensearch_prefix}-{suffix}"
     )
     medley = Medley.open(cluster)
     if not _is_complete(medley, corpus.name):
@@ -78,7 +78,7 @@ def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
     fill(medley, corpus.name)
 
 
-def _mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
+def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
     """All that decides the index: a change of any of it builds the collection anew."""
     collection = kinds.load(corpus.name, corpus.kind, settings.collections)
     encoders = Medley(settings).encoders(collection)

@@ -61,6 +61,7 @@ def sentences(report: Report) -> list[str]:
     """The paired tests and notes in words."""
     tests = [
         f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
+        + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
     return [*tests, *report["notes"]]
@@ -68,6 +69,10 @@ def sentences(report: Report) -> list[str]:
 
 def _difference(item: Mapping[str, float]) -> str:
     return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
+
+
+def _share(item: Mapping[str, float]) -> str:
+    return f"{item['value']:.1%} ({item['low']:.1%} to {item['high']:.1%})"
 
 
 def show(report: Report, console: Console) -> None:
@@ -155,6 +160,12 @@ published by others; where their set-up differs from ours it is said.
 def page(reports: Iterable[Report]) -> str:
     """The whole page of results."""
     return "\n".join([INTRODUCTION, *(section(report) for report in reports)])
+
+
+def file_of(folder: Path, command: str) -> Path:
+    """Where the report that `command` prints is kept."""
+    name = command.removeprefix("medley evaluate ").replace(" --", "-").replace(" ", "-")
+    return folder / f"{name}.json"
 
 
 def write_page(folder: Path, file: Path) -> int:

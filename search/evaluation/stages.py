@@ -64,7 +64,8 @@ def legs(bench: Bench, question: Question) -> Legs:
         for name, fingerprint in meta.encoders.items()
         if (encoder := bench.medley.encoder_of(fingerprint)) is not None
     }
-    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, bench.medley.settings.window)
+    documents = max(bench.medley.settings.window, task.depth)
+    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, documents)
     if task.candidates:
         request = _protocol(bench, question, request)
     return Legs(question, understood, dict(engine.legs(request).rankings))
@@ -123,13 +124,21 @@ def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
 
 def _systems(bench: Bench, question: Question) -> dict[str, list[str]]:
     found = legs(bench, question)
-    order = fused(found, bench.collection.fusion)
     systems = {name: keys(bench.task, ranking.items) for name, ranking in found.rankings.items()}
+    if bench.task.depth:
+        found = _as_searched(found, bench.medley.settings.window)
+    order = fused(found, bench.collection.fusion)
     systems[FUSED] = keys(bench.task, [_scored(item) for item in order])
     if bench.rerankers is not None:
         ranked = combine(order, scores(bench, found, order), bench.collection.reranking)
         systems[RERANKED] = keys(bench.task, [_scored(item.fused) for item in ranked])
     return systems
+
+
+def _as_searched(found: Legs, documents: int) -> Legs:
+    """The legs no further than a search ranks them."""
+    rankings = {name: ranking.first(ranking.holding(documents)) for name, ranking in found.rankings.items()}
+    return replace(found, rankings=rankings)
 
 
 def _scored(item: Fused) -> Scored:

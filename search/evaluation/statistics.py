@@ -71,6 +71,24 @@ def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int
     return Comparison(interval(differences, resamples, seed), (extreme + 1) / (resamples + 1))
 
 
+def closed(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+    """The share of the distance from `theirs` to a perfect mean of 1 that `ours` closes, and its bootstrap interval.
+
+    (mean of ours − mean of theirs) / (1 − mean of theirs), resampled by query; 0 where nothing is left to close.
+    """
+    if ours.shape != theirs.shape or ours.size == 0:
+        raise InvalidInput(f"a share needs the same queries; got {ours.size} and {theirs.size}", field="values")
+
+    def share(first: Values, second: Values) -> Values:
+        left = 1 - second
+        return np.divide(first - second, left, out=np.zeros_like(left), where=left > 1e-12)
+
+    means = [(ours[rows].mean(axis=1), theirs[rows].mean(axis=1)) for rows in _draws(ours.size, resamples, seed)]
+    low, high = np.quantile(np.concatenate([share(*pair) for pair in means]), (0.025, 0.975))
+    value = share(ours.mean(keepdims=True), theirs.mean(keepdims=True))
+    return Estimate(float(value[0]), float(low), float(high))
+
+
 def _blocks(size: int, resamples: int) -> Iterator[int]:
     rows = max(1, CELLS // size)
     for start in range(0, resamples, rows):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from mappings.analysis.reading import READINGS, Reading, limited
 from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
 from search.cascade import Stages
-from search.evaluation import reference, stages
+from search.evaluation import radiology, reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
-from search.evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
-from search.evaluation.statistics import compare, interval
-from search.evaluation.task import Task
-from search.evaluation.tasks import beir, check_covid, cystic_fibrosis, medquad, notes, press, scifact
+from search.evaluation.measures import Judgements, Run
+from search.evaluation.rows import rows_and_tests
+from search.evaluation.task import Corpus, Task
+from search.evaluation.tasks import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
 from search.rerank import Anytime, Pace, ScoreCache
 from search.settings import Settings
 
@@ -32,7 +33,8 @@ class Options:
 
     `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
     `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
-    further rows (titles, slots, strict) are printed.
+    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.reading`);
+    `folds`, `baseline`: models for `radiology`.
     """
 
     queries: int | None = None
@@ -43,19 +45,30 @@ class Options:
     kind: str = "abstracts"
     rerank: bool = True
     variants: bool = True
+    reading: Reading = "whole"
+    folds: Path | None = None
+    baseline: str = ""
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
             raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+        if self.reading not in READINGS:
+            raise InvalidInput(f"reading is {self.reading!r}; it is one of {', '.join(READINGS)}", field="reading")
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named suite: `tasks` are its rows, the main task first."""
+    """A named suite: `tasks` are its rows, the main task first. `alone` runs one that is no task of a collection.
+
+    `forms` are the options with which `evaluate all` runs it; `quick`: whether the first of them does without the pool.
+    """
 
     name: str
     summary: str
-    tasks: Callable[[Settings, Options], Sequence[Task]]
+    tasks: Callable[[Settings, Options], Sequence[Task]] = lambda settings, options: ()
+    forms: Sequence[Mapping[str, Any]] = ({},)
+    quick: bool = True
+    alone: Callable[[Settings, Options, stages.Progress | None], Report] | None = None
 
 
 def _beir(_: Settings, options: Options) -> Sequence[Task]:
@@ -64,14 +77,56 @@ def _beir(_: Settings, options: Options) -> Sequence[Task]:
     return [beir.task(options.folder, options.split, options.kind)]
 
 
+def _read(task: Task, reading: Reading) -> Sequence[Task]:
+    """The task over abstracts of which only a part is read: a corpus of its own, and rows that say so."""
+    if reading == "whole":
+        return [task]
+    corpus = task.corpus
+    name = f"{corpus.name}-reading-{reading.lower()}"
+    read = Corpus(name, corpus.kind, lambda: (limited(document, reading) for document in corpus.documents()))
+    note = f"reading {reading}: every stage reads that part of an abstract only"
+    return [replace(task, corpus=read, variant=f"reading {reading}", notes=(*task.notes, note), reference=False)]
+
+
+_POOLED: Final[Sequence[Mapping[str, Any]]] = ({}, {"distractors": True})
+READ_IN_PART: Final = ("scifact", "check-covid", "claims")
+
+
+def _radiology(settings: Settings, options: Options, progress: stages.Progress | None) -> Report:
+    return radiology.run(settings, options.queries, options.folds, options.baseline, options.variants, progress)
+
+
 _ALL: Final = (
-    Suite("scifact", "claims to research abstracts", lambda s, o: [scifact.task(s, o.distractors)]),
-    Suite("check-covid", "news claims to abstracts", lambda s, o: [check_covid.task(s, o.distractors)]),
-    Suite("medquad", "questions to passages of health articles", lambda s, o: medquad.tasks(s, o.full)),
+    Suite(
+        "scifact",
+        "claims to research abstracts",
+        lambda s, o: _read(scifact.task(s, o.distractors), o.reading),
+        _POOLED,
+    ),
+    Suite(
+        "check-covid",
+        "news claims to abstracts",
+        lambda s, o: _read(check_covid.task(s, o.distractors), o.reading),
+        _POOLED,
+    ),
+    Suite(
+        "medquad",
+        "questions to passages of health articles",
+        lambda s, o: medquad.tasks(s, o.full),
+        ({}, {"full": True}),
+    ),
     Suite("notes", "entity and heading to sections of clinical notes", lambda s, _: [notes.task(s)]),
     Suite("press", "press-release conclusions to abstract conclusions", lambda s, _: [press.task(s)]),
     Suite("cystic-fibrosis", "questions to abstracts, graded", lambda s, _: [cystic_fibrosis.task(s)]),
-    Suite("beir", "judgements of your own in BEIR's form", _beir),
+    Suite("evidence", "a trial's question to its abstract", lambda s, _: [evidence.task(s)]),
+    Suite(
+        "claims",
+        "headlines to the abstracts behind them",
+        lambda s, o: _read(claims.task(s, o.folder, o.split), o.reading),
+        quick=False,
+    ),
+    Suite(radiology.SUITE, "findings, there or ruled out, to sentences of X-ray reports", alone=_radiology),
+    Suite("beir", "judgements of your own in BEIR's form", _beir, forms=()),
 )
 SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
 
@@ -84,11 +139,12 @@ def run_suite(
     Raises `NotFound` for an unknown suite or missing data, `InvalidInput` for malformed data,
     `Unavailable` without the extra `eval`, `ModelError` for a broken model.
     """
-    if name not in SUITES:
-        raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
     started = time.perf_counter()
-    everything = SUITES[name].tasks(settings, options)
-    tasks = [task.sampled(options.queries) for task in (everything if options.variants else everything[:1])]
+    _check(name, options)
+    alone = SUITES[name].alone
+    if alone is not None:
+        return alone(settings, options, progress)
+    whole, tasks = chosen_tasks(name, options, settings)
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
@@ -98,10 +154,25 @@ def run_suite(
         found, compared = _measured(task, _runs(medley, task, options, progress), options.variants)
         rows += found
         tests += compared
-    return _report(everything[0], tasks[0], options, rows, tests) | {
+    return _report(whole, tasks[0], options, rows, tests) | {
         "models": models,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def chosen_tasks(name: str, options: Options, settings: Settings) -> tuple[Task, list[Task]]:
+    """The suite's main task with all its questions, and the tasks that a run measures. Raises as `run_suite` does."""
+    _check(name, options)
+    everything = SUITES[name].tasks(settings, options)
+    chosen = everything if options.variants else everything[:1]
+    return everything[0], [task.sampled(options.queries) for task in chosen]
+
+
+def _check(name: str, options: Options) -> None:
+    if name not in SUITES:
+        raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
+    if options.reading != "whole" and name not in READ_IN_PART:
+        raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, not for {name}", field="reading")
 
 
 def _report(whole: Task, main: Task, options: Options, rows: list[Report], tests: list[Report]) -> Report:
@@ -127,6 +198,7 @@ def command(suite: str, options: Options) -> str:
     words += [options.folder.name] if options.folder else []
     words += [f"--queries {options.queries}"] if options.queries else []
     words += [f"--split {options.split}"] if options.split != "test" else []
+    words += [f"--reading {options.reading}"] if options.reading != "whole" else []
     flags = {"--full": options.full, "--distractors": options.distractors}
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
@@ -196,39 +268,8 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 
 def _measured(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
     judgements = _within(task, runs) if task.candidates else task.judgements
-    rows, tests = _rows(task, runs, judgements, task.variant)
+    rows, tests = rows_and_tests(task, runs, judgements, task.variant)
     if task.strict is not None and variants and not task.variant:
-        more, others = _rows(task, runs, task.strict, STRICT)
+        more, others = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more, tests + others
     return rows, tests
-
-
-def _rows(
-    task: Task, runs: Mapping[str, Run], judgements: Judgements, variant: str
-) -> tuple[list[Report], list[Report]]:
-    measures = [parse(name) for name in task.measures]
-    values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
-    suffix = f", {variant}" if variant else ""
-    rows = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
-    pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
-    tests = [
-        _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
-        for first, second in pairs
-        for measure in measures[:1]
-    ]
-    return rows, tests
-
-
-def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:
-    return {str(measure): interval(values).as_json() for measure, values in found.items()}
-
-
-def _test(first: str, second: str, measure: Measure, ours: Values, theirs: Values) -> Report:
-    found = compare(ours, theirs)
-    return {
-        "system": first,
-        "against": second,
-        "measure": str(measure),
-        "difference": found.difference.as_json(),
-        "p": round(found.p, 5),
-    }

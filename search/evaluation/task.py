@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
 from random import Random
 from typing import Final, Literal
 
@@ -58,7 +61,8 @@ class Task:
     re-ranking protocol: so many by BM25, true answers among them (see `protocol`); None ranks everything.
     `variant` marks further rows of a suite; the main one has none. `strict` is a second, narrower set of
     judgements over the same rankings. `measures` come with the deciding one
-    first. `reference` asks for the papers' BM25 beside ours.
+    first. `reference` asks for the papers' TF-IDF and BM25 beside ours. `depth`: the legs are ranked so far, where that
+    is further than a search goes; what fuses them sees no more than a search does.
     """
 
     suite: str
@@ -73,6 +77,7 @@ class Task:
     published: tuple[Published, ...] = ()
     notes: tuple[str, ...] = ()
     reference: bool = False
+    depth: int = 0
 
     @property
     def answers(self) -> Judgements:
@@ -100,3 +105,9 @@ class Task:
 def passage_key(document: str, passage: str) -> str:
     """`document#ordinal`: a passage apart from its version."""
     return f"{document}#{passage.rpartition('#')[2]}"
+
+
+def folder_name(suite: str, folder: Path) -> str:
+    """A collection name of its own for each folder: two folders of one name must not take turns in one index."""
+    path = folder.resolve()
+    return f"{suite}-{re.sub('[^a-z0-9]+', '-', path.name.lower())[:40]}-{sha256(str(path).encode()).hexdigest()[:8]}"

@@ -68,6 +68,15 @@ def test_markdown_whole() -> None:
     assert reports.markdown(REPORT) == SECTION
 
 
+def test_what_is_closed_of_the_distance_is_said() -> None:
+    closes = {"value": 0.345, "low": 0.2, "high": 0.481}
+    test = REPORT["tests"][0] | {"closes": closes}  # type: ignore[index]
+    assert reports.sentences(REPORT | {"tests": [test]})[0] == (
+        "reranked against fused, Success@1: +0.110 (+0.080 to +0.140), p = 0.0001"
+        "; closes 34.5% (20.0% to 48.1%) of the distance to a perfect one"
+    )
+
+
 def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
     stream = io.StringIO()
     reports.show(REPORT, Console(file=stream, width=160))

@@ -19,6 +19,7 @@ from search.cascade import Stages
 from search.evaluation import reference, stages, suites
 from search.evaluation.index import opened
 from search.evaluation.kept import KeptScores
+from search.evaluation.rows import rows_and_tests
 from search.evaluation.task import CANDIDATE_FIELD, Question, Task
 from search.evaluation.tasks import beir
 from search.pipeline import search
@@ -217,6 +218,57 @@ def test_kept_scores_are_the_same_and_asked_for_once(tmp_path: Path) -> None:
     later.close()
 
 
+def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path, settings: Settings) -> None:
+    task = replace(task_of(tmp_path / "mine"), reference=True, measures=("nDCG@10",))
+    runs = {
+        "reranked": {query: [*grades] for query, grades in task.judgements.items()},
+        "BM25+†": {query: ["other", *grades] for query, grades in task.judgements.items()},
+    }
+    _, tests = rows_and_tests(task, runs, task.judgements, "titled")
+    assert tests == [
+        {
+            "system": "reranked, titled",
+            "against": "BM25+†, titled",
+            "measure": "RR",
+            "difference": {"value": 0.5, "low": 0.5, "high": 0.5},
+            "p": tests[0]["p"],
+            "closes": {"value": 1.0, "low": 1.0, "high": 1.0},
+        }
+    ]
+    assert tests[0]["p"] < 0.05
+    assert rows_and_tests(task, {"reranked": runs["reranked"]}, task.judgements, "")[1] == []
+
+
+def test_a_deeper_ranking_leaves_what_a_search_fuses_as_it_is(tmp_path: Path, settings: Settings) -> None:
+    shallow = replace(settings, window=5)
+    task = task_of(tmp_path / "mine")
+    plain = stages.runs(bench_of(task, shallow))
+    deep = stages.runs(bench_of(replace(task, depth=20), shallow))
+    assert deep["fused"] == plain["fused"]
+    for leg in ("bm25", "dense"):
+        assert max(map(len, plain[leg].values())) == 5
+        assert max(map(len, deep[leg].values())) == 20
+        assert all(deep[leg][query][:5] == keys for query, keys in plain[leg].items())
+
+
+def test_abstracts_are_read_in_part_in_a_corpus_of_their_own(tmp_path: Path, settings: Settings) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    sections = [{"label": "Background", "text": "heart trial"}, {"label": "Methods", "text": "gout gout gout"}]
+    (mine / "abstracts.jsonl").write_text(
+        json.dumps({"id": "a", "sections": sections}) + "\n" + json.dumps({"id": "b", "text": "gout"})
+    )
+    (mine / "headlines.jsonl").write_text(json.dumps({"id": "h", "headline": "gout", "abstracts": ["a"]}))
+    options = suites.Options(folder=mine)
+    whole = suites.run_suite("claims", options, settings, fill)
+    read = suites.run_suite("claims", replace(options, reading="A"), settings, fill)
+    assert [row["system"] for row in whole["rows"]] == ["TF-IDF", "BM25", "BM25+", "BM25+†", "bm25", "dense", "fused"]
+    assert [row["system"] for row in read["rows"]] == ["bm25, reading A", "dense, reading A", "fused, reading A"]
+    assert whole["rows"][4]["measures"]["Success@20"]["value"] == 1.0
+    assert read["rows"][0]["measures"]["Success@20"]["value"] == 0.0
+    assert read["command"] == "medley evaluate claims mine --reading A"
+
+
 def test_wrong_options_are_named(settings: Settings) -> None:
     with pytest.raises(NotFound, match="there is no suite 'nope'; there are scifact, check-covid, medquad"):
         suites.run_suite("nope", suites.Options(), settings, fill)
@@ -224,6 +276,10 @@ def test_wrong_options_are_named(settings: Settings) -> None:
         suites.run_suite("beir", suites.Options(), settings, fill)
     with pytest.raises(InvalidInput, match="queries is 0"):
         suites.Options(queries=0)
+    with pytest.raises(InvalidInput, match="reading is 'C'; it is one of whole, A, B"):
+        suites.Options(reading="C")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="--reading is for scifact, check-covid, claims, not for press"):
+        suites.run_suite("press", suites.Options(reading="A"), settings, fill)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
         suites.run_suite("scifact", suites.Options(), settings, fill)
 

@@ -12,6 +12,14 @@ BODY = (
     "Patients were assigned to one of two arms and followed for a year by nurses who did not know the arm. "
     "The primary outcome was measured at baseline, at six months and at the end, by a central laboratory. "
 )
+MASKED = (
+    "Workers of two factories wore a mask, or none, for six weeks, and fell ill alike in both of them. "
+    "Whoever coughed stayed at home and was telephoned each evening by a nurse of the works, who kept a list. "
+)
+REPORT = (
+    "Dogs of both sexes slept in kennels of their own while a camera counted how often each of them woke at night. "
+    "Light, noise and the keeper's visits were kept the same, and food came at dawn and at dusk from a machine. "
+)
 
 
 def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -67,7 +75,7 @@ def _claims(root: Path) -> None:
     train = [claim(1, "Statin zero lowers the risk of stroke.", 0), claim(2, "Statin one raises appetite in mice.", 1)]
     write(root / "scifact/claims_train.jsonl.gz", train)
     write(root / "scifact/claims_dev.jsonl.gz", [claim(9, "Statin one lowers appetite in mice.", 5)])
-    write(root / "check_covid/corpus.jsonl.gz", [{"cord_id": "c1", "title": "Masks at work", "abstract": [BODY]}])
+    write(root / "check_covid/corpus.jsonl.gz", [{"cord_id": "c1", "title": "Masks at work", "abstract": [MASKED]}])
     found = [news(1, "Masks stop the virus.", "c1", "SUPPORT"), news(2, "Masks are old.", "c1", "NOTENOUGHINFO")]
     write(root / "check_covid/claims_train.jsonl.gz", found)
     write(root / "check_covid/claims_dev.jsonl.gz", [news(3, "Vaccines work in the elderly.", "c1", "SUPPORT")])
@@ -83,20 +91,24 @@ def _abstracts(root: Path) -> None:
     pool += [abstract(90, "Masks at work"), abstract(91, "Trial 5 of statins")]
     quoting = abstract(92, "An honest title about honey and bacteria")
     quoting["sections"][1]["text"] += "Honey at low dilutions inhibits the attachment of bacteria to tissue."
-    write(root / "abstracts/abstracts.jsonl.gz", [*pool, quoting])
+    retitled = {"doc_id": "pmc:93", "title": "Factories in winter", "sections": [{"label": "", "text": MASKED.upper()}]}
+    write(root / "abstracts/abstracts.jsonl.gz", [*pool, quoting, retitled])
     write(root / "cystic_fibrosis/corpus.jsonl.gz", [{"doc_id": "1", "title": "Mucus", "abstract": "Thick."}])
     question = {"id": "7", "QUESTION": titles[0], "CONTEXTS": ["One.", "Two."]}
     write(root / "pubmedqa/questions.jsonl.gz", [question, {**question, "id": "8", "QUESTION": "Masks at work"}])
     trials = [
-        {"pmcid": str(n), "title": f"Trial report {n}", "abstract_sections": [{"label": "", "text": BODY}]}
-        for n in (1, 2)
+        {"pmcid": str(n), "title": f"Trial report {n}", "abstract_sections": [{"label": "", "text": f"{word} {BODY}"}]}
+        for n, word in (
+            (1, "Aspirin and a placebo were compared by a blinded pharmacist in forty wards." * 3),
+            (2, REPORT),
+        )
     ]
     write(root / "evidence_inference/abstracts.jsonl.gz", trials)
     prompts = [
         {
             "PromptID": str(10 * n + m),
             "PMCID": str(n),
-            "Outcome": "pain",
+            "Outcome": f"pain on day {n}",
             "Intervention": "aspirin",
             "Comparator": "placebo",
         }

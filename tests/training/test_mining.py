@@ -76,7 +76,10 @@ def test_rankings_take_turns() -> None:
 
 
 def test_a_folder_of_labels_is_mined_through_the_engine(tmp_path: Path) -> None:
-    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR, replace(PAIR, id="claim:2", split="held-out")])
+    write_lines(
+        tmp_path / "labels/pairs/claim.jsonl",
+        [PAIR, replace(PAIR, id="claim:2", split="held-out", query=f"{PAIR.query} Yes")],
+    )
     write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
     mining = Mining(dense=("abstracts",))
     for name in ("first", "second"):  # the second run finds the index there already

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -10,7 +11,7 @@ from mappings.errors import InvalidInput
 
 TEXT = Text("d1", "Statins and stroke", "results", "Statins halved the rate of stroke.")
 PAIR = Pair("claim", "claim:1", "d1", "train", "abstracts", "Statins prevent stroke.", ("d1",), TEXT, (TEXT,))
-RECORD = {
+RECORD: dict[str, Any] = {
     "task": "claim",
     "id": "claim:1",
     "group": "d1",
@@ -31,6 +32,13 @@ def test_a_pair_is_one_json_object_and_reads_back(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_bad_passage_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "d1", "title": "", "heading": "", "text": "One."}\n\n{"id": "d2"}\n')
+    with pytest.raises(InvalidInput, match=r"corpus\.jsonl, line 3: title is missing or not a text"):
+        list(read_texts(path))
+
+
 def test_passages_read_back(tmp_path: Path) -> None:
     write_lines(tmp_path / "corpus.jsonl", [TEXT])
     assert list(read_texts(tmp_path / "corpus.jsonl")) == [TEXT]
@@ -43,8 +51,18 @@ def test_passages_read_back(tmp_path: Path) -> None:
         ({"split": "dev"}, "split"),
         ({"positive": "text"}, "positive"),
         ({"positive": {"id": "d1"}}, "title"),
+        ({"query": " "}, "query"),
+        ({"id": ""}, "id"),
+        ({"positive": None}, "positive"),
+        ({"relevant": []}, "relevant"),
+        ({"relevant": "d1"}, "relevant"),
+        ({"positive": RECORD["positive"] | {"text": " "}}, "positive"),
+        ({"negatives": [RECORD["positive"] | {"text": ""}]}, "negatives"),
+        ({"positive": RECORD["positive"] | {"label": 2}}, "positive"),
+        ({"negatives": [RECORD["positive"] | {"label": 1}]}, "negatives"),
+        ({"negatives": [RECORD["positive"] | {"label": -0.5}]}, "negatives"),
         ({"negatives": "none"}, "negatives"),
-        ({"negatives": [3]}, "positive"),
+        ({"negatives": [3]}, "negatives"),
     ],
 )
 def test_a_wrong_field_is_named(change: dict[str, object], field: str) -> None:
@@ -56,10 +74,27 @@ def test_a_wrong_field_is_named(change: dict[str, object], field: str) -> None:
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "claim.jsonl"
     path.write_bytes(orjson.dumps(RECORD) + b"\n\n{broken\n")
-    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 2: not JSON"):
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: not JSON"):
         list(read_pairs(path))
     path.write_bytes(b"[]\n")
     with pytest.raises(InvalidInput, match=r"line 1: a training pair is a JSON object"):
+        list(read_pairs(path))
+
+
+def test_labels_that_say_the_same_and_fields_to_come_are_fine() -> None:
+    record = RECORD | {
+        "positive": RECORD["positive"] | {"label": 1},
+        "negatives": [RECORD["positive"] | {"label": 0}],
+        "scores": [0.5],
+    }
+    assert parse_pair(record) == PAIR
+
+
+@pytest.mark.parametrize("change", [{}, {"query": "Statins prevent another thing."}, {"id": "claim:2"}])
+def test_a_pair_that_stands_there_already_is_named(tmp_path: Path, change: dict[str, str]) -> None:
+    path = tmp_path / "claim.jsonl"
+    path.write_bytes(b"\n" + orjson.dumps(RECORD) + b"\n" + orjson.dumps(RECORD | change))
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: the pair 'claim:\d' stands in line 2 already"):
         list(read_pairs(path))
 
 

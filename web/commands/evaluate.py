@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import Settings, read
 from web.commands.common import json_option, progress, show
 from web.commands.filling import fill, fill_quietly, findings, rebuild
+
+if TYPE_CHECKING:
+    from search.evaluation.suites import Options
 
 folder_type = click.Path(path_type=Path, file_okay=False)
 
@@ -27,35 +31,60 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option("--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, claims).")
+@click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
+@click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
 @click.option(
     "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
 )
+@click.option("--again", is_flag=True, help="For all: run also what the report's folder holds already.")
+@click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
 @json_option
 def evaluate(
-    suite: str,
-    folder: Path | None,
-    report: Path | None,
-    as_json: bool,
-    no_rerank: bool,
-    no_variants: bool,
-    **chosen: Any,
+    suite: str, report: Path | None, again: bool, as_json: bool, no_rerank: bool, no_variants: bool, **chosen: Any
 ) -> None:
-    """Measure each stage on SUITE: scifact, check-covid, medquad, notes, press, cystic-fibrosis, beir FOLDER, or all."""
-    from search.evaluation.suites import SUITES, Options, run_suite
+    """Measure each stage on SUITE, or on all.
 
-    options = Options(folder=folder, rerank=not no_rerank, variants=not no_variants, **chosen)
-    settings = read()
-    names = [name for name in SUITES if name != "beir"] if suite == "all" else [suite]
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
+    beir FOLDER.
+
+    With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
+    """
+    from search.evaluation.plan import plan
+    from search.evaluation.suites import Options
+
+    quick = chosen.pop("quick")
+    if suite != "all" and (quick or again):
+        raise InvalidInput("--quick and --again are for `medley evaluate all`", field="quick" if quick else "again")
+    options = Options(rerank=not no_rerank, variants=not no_variants, **chosen)
+    steps = list(plan(options, quick)) if suite == "all" else [(suite, options)]
     reports = []
-    for name in names:
-        with progress(name) as advance:
-            reports.append(run_suite(name, options, settings, fill_quietly, lambda done, total: advance(1)))
-        if report:
-            _keep(reports[-1], report)
+    for name, form in steps:
+        reports.append(_evaluated(name, form, report, resume=suite == "all" and not again))
         if not as_json:
             _print(reports[-1])
     if as_json:
         show(reports[0] if suite != "all" else reports, True)
+
+
+def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
+    """The report of one suite: the one that `folder` holds where it may be used, or a new one, kept there."""
+    from search.evaluation.plan import identity, kept
+    from search.evaluation.reports import file_of
+    from search.evaluation.suites import run_suite
+
+    settings, made_of = read(), ""
+    if folder:
+        command, made_of = identity(name, options, settings)
+        found = kept(file_of(folder, command), made_of) if resume else None
+        if found:
+            return found
+    with progress(name) as advance:
+        report = run_suite(name, options, settings, fill_quietly, lambda done, total: advance(1))
+    if folder:
+        report["identity"] = made_of
+        _keep(report, folder)
+    return report
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -67,11 +96,11 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _keep(report: dict[str, Any], folder: Path) -> None:
-    from search.evaluation.reports import write_page
+    from search.evaluation.reports import file_of, write_page
 
     folder.mkdir(parents=True, exist_ok=True)
-    name = report["command"].removeprefix("medley evaluate ").replace(" --", "-").replace(" ", "-")
-    (folder / f"{name}.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
+    file_of(folder, report["command"]).write_text(text, encoding="utf-8")
     write_page(folder, folder.with_suffix(".md"))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from mappings.formats.beir import parse
 from search.evaluation.data import lines, present, records
-from search.evaluation.task import Corpus, Question, Task
+from search.evaluation.task import Corpus, Question, Task, folder_name
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "Success@1", "Success@5", "R@100")
 FORM = "a line of a qrels file is 'query-id<TAB>corpus-id<TAB>score', the score a whole number"
@@ -38,18 +36,12 @@ def task(folder: Path, split: str = "test", kind: str = "abstracts") -> Task:
         )
     return Task(
         suite="beir",
-        corpus=Corpus(_collection_name(folder), kind, lambda: documents),
+        corpus=Corpus(folder_name("beir", folder), kind, lambda: documents),
         questions=tuple(Question(query, queries[query]) for query in judgements),
         judgements=judgements,
         measures=MEASURES,
         notes=_notes(folder, split, documents, empty, judgements, len(judged)),
     )
-
-
-def _collection_name(folder: Path) -> str:
-    """A collection name of its own for each folder: two folders of one name must not take turns in one index."""
-    path = folder.resolve()
-    return f"beir-{re.sub('[^a-z0-9]+', '-', path.name.lower())[:40]}-{sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _notes(

@@ -42,6 +42,7 @@ def task(settings: Settings, distractors: bool = False, split: str = "dev") -> T
             f"{split} claims labelled SUPPORT or REFUTE, claims of one text as one query",
             "with the pool of 39k abstracts added, merged by normalised title" if distractors else "347 abstracts",
         ),
+        reference=True,
     )
 
 

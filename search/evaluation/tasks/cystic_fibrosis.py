@@ -34,4 +34,5 @@ def task(settings: Settings) -> Task:
         judgements={item.id: judgements[item.id] for item in questions},
         measures=MEASURES,
         notes=("grades are the sum of four readers' scores (0 to 8); used for figures only, never for training",),
+        reference=True,
     )

@@ -25,4 +25,5 @@ def task(settings: Settings) -> Task:
         judgements={pair["original_file_id"]: {identifiers[plain(pair["abstract_conclusion"])]: 1} for pair in pairs},
         measures=MEASURES,
         notes=(f"{len(pairs)} pairs of the half that is never trained on; {len(documents)} distinct conclusions",),
+        reference=True,
     )

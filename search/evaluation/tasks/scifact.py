@@ -45,7 +45,7 @@ def task(settings: Settings, distractors: bool = False, split: str = "dev") -> T
         measures=MEASURES,
         published=PUBLISHED,
         notes=_notes(distractors, split),
-        reference=not distractors,
+        reference=True,
     )
 
 

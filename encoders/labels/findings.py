@@ -1,0 +1,137 @@
+"""Reports label themselves (RADIOLOGY R3): a finding, there or ruled out, asks for all sentences that say so.
+
+A pair is one query and one sentence. Its hard negatives say the opposite of the same finding, or the same of another.
+Each fold has the pairs of its own findings only. A sentence that also carries findings of the other fold stays, with
+the labels of its own: no query, no label and no negative of a fold is made from a finding of the other. Each fold also has
+the pairs of `encoders.labels.polarity`, whose names are no findings at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.labels.phrasing import query
+from encoders.labels.polarity import polarity
+from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
+from encoders.labels.split import bucket, split_of
+from mappings.analysis.finding_lexicon import family
+
+TASK: Final = "finding"
+OPPOSITE, OTHER = 4, 2
+"""Hard negatives a pair: sentences of the opposite polarity, and of other findings in the same polarity."""
+
+
+def label(data: Path, out: Path) -> dict[str, Any]:
+    """Write pairs, corpus, folds and counts; the counts. Raises `NotFound` without the reports."""
+    found = reports(data)
+    matched = concepts(found)
+    sides = folds(matched)
+    whole = list(_pairs(found, matched, dict.fromkeys(sides, 0)))
+    write_lines(out / "pairs" / f"{TASK}.jsonl", whole)
+    write_lines(out / "corpora" / "sentences.jsonl", (_text(sentence) for sentence in found))
+    made = polarity()
+    write_lines(out / "corpora" / "polarity.jsonl", {pair.positive.id: pair.positive for pair in made}.values())
+    for folder in ("pairs", *(f"fold-{fold}" for fold in FOLDS)):
+        write_lines(out / folder / "polarity.jsonl", made)
+    halves = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
+    for fold, pairs in halves.items():
+        write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
+    counts = _counts(found, matched, sides) | {
+        "pairs": {TASK: len(whole), "polarity": len(made)},
+        "folds": _fold_counts(halves, matched, sides),
+    }
+    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
+    return counts
+
+
+def _pairs(
+    found: Sequence[Labelled], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int], fold: int = 0
+) -> Iterator[Pair]:
+    """The pairs of the findings of one fold, sentence by sentence."""
+    texts = {sentence.id: sentence for sentence in found}
+    mine = {concept: ids for concept, ids in matched.items() if sides[concept.finding] == fold}
+    for concept, ids in mine.items():
+        relevant = tuple(ids)
+        for identifier in ids:
+            key = f"{TASK}:{concept.finding}:{'yes' if concept.present else 'no'}:{identifier}"
+            yield Pair(
+                TASK,
+                key,
+                family(concept.finding),
+                split_of(family(concept.finding)),
+                "sentences",
+                query(concept, key),
+                relevant,
+                _text(texts[identifier]),
+                tuple(_text(texts[other]) for other in _negatives(concept, key, mine, texts)),
+            )
+
+
+def _negatives(
+    concept: Concept, key: str, mine: Mapping[Concept, Sequence[str]], texts: Mapping[str, Labelled]
+) -> list[str]:
+    others = [
+        other for other in mine if other.present == concept.present and family(other.finding) != family(concept.finding)
+    ]
+    opposite = list(mine.get(concept.opposite, ()))
+    chosen = _drawn(opposite, f"opposite:{key}", OPPOSITE)
+    for number in range(OTHER if others else 0):
+        other = others[bucket(f"other:{number}:{key}", len(others))]
+        chosen += _drawn(mine[other], f"of:{number}:{key}", 1)
+    return [item for item in dict.fromkeys(chosen) if _wrong(texts[item], concept)]
+
+
+def _wrong(sentence: Labelled, concept: Concept) -> bool:
+    """Whether a sentence surely does not match: it neither says so nor leaves it open."""
+    return sentence.labels.get(concept.finding) != concept.present and concept.finding not in sentence.doubts
+
+
+def _drawn(ids: Sequence[str], key: str, number: int) -> list[str]:
+    """Up to `number` of `ids`, those after a place that a hash names."""
+    start = bucket(key, len(ids)) if ids else 0
+    return [ids[(start + step * 7919) % len(ids)] for step in range(min(number, len(ids)))]
+
+
+def _text(sentence: Labelled) -> Text:
+    return Text(sentence.id, "", "", sentence.text)
+
+
+def _counts(
+    found: Sequence[Labelled], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
+) -> dict[str, Any]:
+    """How many sentences, labels and findings there are; dropped are sentences and labels that no pair is made of."""
+    sizes = {
+        present: sum(len(ids) for concept, ids in matched.items() if concept.present == present)
+        for present in (True, False)
+    }
+    return {
+        "sentences": len(found),
+        "labels": sum(sizes.values()),
+        "findings": len(sides),
+        "positives": sizes[True],
+        "negatives": sizes[False],
+        "dropped": {
+            "sentences without a finding": sum(not sentence.labels for sentence in found),
+            "labels that a sentence leaves open": sum(len(sentence.doubts) for sentence in found),
+        },
+    }
+
+
+def _fold_counts(
+    halves: Mapping[int, Sequence[Pair]], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
+) -> dict[str, Any]:
+    return {
+        str(fold): {
+            "pairs": len(pairs),
+            "held-out": sum(pair.split == "held-out" for pair in pairs),
+            "findings": sum(side == fold for side in sides.values()),
+            "positive queries": sum(concept.present and sides[concept.finding] == fold for concept in matched),
+            "negative queries": sum(not concept.present and sides[concept.finding] == fold for concept in matched),
+        }
+        for fold, pairs in halves.items()
+    }

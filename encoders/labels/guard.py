@@ -1,0 +1,92 @@
+"""The last gate before training: a file that holds evaluation data is refused, by hash.
+
+Labelling drops near-twins (`sieve`); here the same text is what counts, so that pairs of any origin can be checked
+in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from encoders.labels.evaluated import Evaluated, evaluated
+from encoders.labels.leaks import normalise
+from encoders.labels.pairs import Pair, Text, placed_pairs
+from mappings.errors import InvalidInput
+
+LEAST_TEXT: Final = 8
+LEAST_TITLE: Final = 5
+"""Words: a shorter text ("No known drug allergies") or title ("Gout") is no one's own."""
+
+SHARED: Final = frozenset({"scifact", "check-covid"})
+"""Suites whose claims of both sides share one corpus by design: there the claim decides, not the abstract. Their own
+training claims may show a judged abstract, as answer or as negative; no other task may."""
+
+
+def digest(text: str) -> bytes:
+    """SHA-256 of the normalised text."""
+    return sha256(normalise(text).encode()).digest()
+
+
+class Guard:
+    """The hashes of all evaluation queries, judged texts and their titles, each with its suite."""
+
+    def __init__(self, suites: Iterable[Evaluated]) -> None:
+        self._queries: dict[bytes, str] = {}
+        self._texts: dict[bytes, set[str]] = {}
+        self._known: dict[int, frozenset[str]] = {}
+        for found in suites:
+            self._queries |= {digest(query): found.suite for query in found.queries}
+            for text in found.texts:
+                for part, least in ((text.title, LEAST_TITLE), (text.text, LEAST_TEXT)):
+                    if len(part.split()) >= least:
+                        self._texts.setdefault(digest(part), set()).add(found.suite)
+
+    @classmethod
+    def of(cls, data: Path) -> Guard:
+        """The guard of the data sets that lie in `data`."""
+        return cls(evaluated(data))
+
+    def check(self, pair: Pair) -> None:
+        """Raise `InvalidInput`, naming suite and field, where the pair holds an evaluation query or a judged text."""
+        suite = self._queries.get(digest(pair.query)) or self._found(pair.query, pair.task)
+        if suite:
+            raise InvalidInput(f"the query is one of the suite {suite}: {_REFUSED}", field="query")
+        for name, texts in (("positive", (pair.positive,)), ("negatives", pair.negatives)):
+            for text in texts:
+                if suite := self._found(text.text, pair.task) or self._found(text.title, pair.task):
+                    raise InvalidInput(f"{_named(name, text)} is judged by the suite {suite}: {_REFUSED}", field=name)
+
+    def _found(self, text: str, task: str) -> str:
+        """The suite that judges `text`; "" for none, or when the task shares that suite's corpus."""
+        key = hash(text)  # one passage is a negative of many pairs
+        suites = self._known.get(key)
+        if suites is None:
+            suites = self._known[key] = frozenset(self._texts.get(digest(text), ()))
+        return min(suites - ({task} & SHARED), default="")
+
+
+_REFUSED: Final = "evaluation data in the training file (refused by hash)"
+
+
+def _named(field: str, text: Text) -> str:
+    return f"the {'positive' if field == 'positive' else 'negative'} passage {text.id!r}"
+
+
+def refuse(pairs_file: Path, data: Path) -> None:
+    """Raise `InvalidInput` with file, line and suite for the first pair in the file that holds what `data` evaluates."""
+    guard = _guard(data.resolve())
+    for place, pair in placed_pairs(pairs_file):
+        try:
+            guard.check(pair)
+        except InvalidInput as error:
+            raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
+
+
+@lru_cache(1)
+def _guard(data: Path) -> Guard:
+    """One guard for all files of a run: it takes seconds to make."""
+    return Guard.of(data)

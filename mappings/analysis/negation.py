@@ -1,0 +1,198 @@
+"""Whether a sentence rules out what it mentions: cues of `lexicons/negation.tsv`, and how far each reaches.
+
+A cue before a list rules out all of it ("no pneumothorax, effusion or consolidation"), one after it too ("pneumothorax
+and effusion are not seen"). A cue reaches to the end of its clause: to a word that closes it ("but", "with", "due to"),
+to another cue, to a semicolon, or to a part after a comma or "and" that is no item of the list: one with a verb of its
+own ("no effusion, the heart is large") or that opens as only a positive finding does ("no effusion, mild scarring").
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from mappings.analysis.cues import Cue, cues, words
+from mappings.analysis.sentences import sentences
+
+Polarity = Literal["present", "absent", "uncertain"]
+
+_JOIN: Final = re.compile(
+    r"\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*", re.I
+)
+_STOP: Final = re.compile(r"[;:?!)]|\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
+_ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
+_SPACE: Final = re.compile(r"\s*")
+_KEPT: Final = 64
+_BEFORE: Final = ("before", "either", "doubt-before")
+_AFTER: Final = ("after", "either", "doubt-after")
+_CLOSING: Final = ("before", "doubt-before", "pseudo", "end", "relative")
+
+
+def negated(text: str, start: int, end: int) -> bool:
+    """Whether the mention `text[start:end]` is ruled out in its sentence: "nausea" in "no fever or nausea"."""
+    return polarity(text, start, end) == "absent"
+
+
+def polarity(text: str, start: int, end: int) -> Polarity:
+    """What its sentence says of the mention `text[start:end]`: "uncertain" in "cannot exclude pneumonia"."""
+    if not 0 <= start < end <= len(text):
+        return "present"
+    starts, bounds = _sentences(text)
+    first, last = bounds[max(0, bisect_right(starts, start) - 1)]
+    sentence, start, end = text[first : max(last, end)], start - first, end - first
+    if _ANSWER.match(sentence, end):
+        return "absent"
+    inside = [reach for reach in _reaches(_hidden(sentence, start, end)) if reach.covers(start, end)]
+    return min(inside, key=lambda reach: reach.rank(start)).says if inside else "present"
+
+
+def _hidden(sentence: str, start: int, end: int) -> str:
+    """`sentence` with a mention whose name holds a cue ("graft versus host disease") in letters that are none."""
+    mention = sentence[start:end]
+    if all(cue.kind == "before" for cue in cues(mention)):
+        return sentence
+    return sentence[:start] + "x" * len(mention) + sentence[end:]
+
+
+@lru_cache(_KEPT)
+def _sentences(text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    found = [(item.start, item.end) for item in sentences(text)] or [(0, len(text))]
+    return [start for start, _ in found], found
+
+
+class _Reach(NamedTuple):
+    """What a cue says of the characters `start:end`."""
+
+    start: int
+    end: int
+    cue: Cue
+    says: Polarity
+
+    def covers(self, start: int, end: int) -> bool:
+        # "heart is not enlarged" is one mention with its cue inside.
+        return self.start <= start < self.end or (start < self.cue.start < end and self.cue.kind != "either")
+
+    def rank(self, start: int) -> tuple[bool, bool, int]:
+        """What counts first: a cue after the mention, of those one of doubt; else the nearest before it."""
+        after = self.cue.start >= start
+        return not after, after and self.says != "uncertain", abs(self.cue.start - start)
+
+
+@lru_cache(_KEPT * 16)
+def _reaches(sentence: str) -> tuple[_Reach, ...]:
+    found = [cue for cue in cues(sentence) if cue.kind != "keep"]
+    return tuple(reach for number in range(len(found)) for reach in _of_cue(sentence, found, number))
+
+
+def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach]:
+    cue = found[number]
+    says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
+    if cue.kind in _BEFORE and not _governed(sentence, found, number):
+        # From within the cue on: "no acute finding" is a cue that holds its mention.
+        end = _forward(sentence, found, number)
+        yield _Reach(cue.start + 1, end, cue, says)
+        # Where nothing follows it speaks of what went before: "hemoptysis denied".
+        answers = cue.kind == "before" and not sentence[cue.end : end].strip()
+    else:
+        answers = False
+    if cue.kind in _AFTER or answers:
+        yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
+
+
+def _governed(sentence: str, found: Sequence[Cue], number: int) -> bool:
+    """Whether a doubt only colours a negation right before it, as in "no findings suspicious for malignancy"."""
+    cue, before = found[number], found[number - 1] if number else None
+    if cue.kind != "doubt-before" or before is None or before.kind != "before":
+        return False
+    between = sentence[before.end : cue.start]
+    return not _JOIN.search(between) and not _STOP.search(between)
+
+
+def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
+    """Where the reach of a cue ends that rules out what follows."""
+    start = found[number].end
+    limit = _limit(sentence, found, number)
+    stop = _STOP.search(sentence, start, limit)
+    limit = stop.start() if stop else limit
+    joins = [match for match in _JOIN.finditer(sentence, start, limit) if match.end() > match.start()]
+    if found[number].kind == "either":
+        verb = words("verb").search(sentence, start, joins[0].start() if joins else limit)
+        return verb.start() if verb else joins[0].start() if joins else limit
+    for place, join in enumerate(joins):
+        end = joins[place + 1].start() if place + 1 < len(joins) else limit
+        listed = any(_word(later) in ("or", "nor", "and/or") for later in joins[place:])
+        if join.start() > start and not _goes_on(sentence[join.end() : end], _word(join), listed):
+            return join.start()
+    return limit
+
+
+def _limit(sentence: str, found: Sequence[Cue], number: int) -> int:
+    for later, cue in enumerate(found[number + 1 :], start=number + 1):
+        if cue.kind in _CLOSING and not _governed(sentence, found, later):
+            return cue.start
+    return len(sentence)
+
+
+def _goes_on(part: str, join: str, listed: bool) -> bool:
+    """Whether the part after a join is one more item: `listed` where an "or" is still to come, or is the join."""
+    if join in ("or", "nor", "and/or"):
+        return True
+    if words("stable").match(part):
+        return False
+    verb = words("verb").search(part)
+    if verb and not (_of_sight(part, verb.end()) and (listed or join)):
+        return False
+    return listed or not words("small").match(part)
+
+
+def _of_sight(part: str, start: int) -> bool:
+    """Whether the verb that ends at `start` only says that something is seen, so that its list is one subject."""
+    return bool(words("seen").search(part, start, start + 40))
+
+
+def _word(join: re.Match[str]) -> str:
+    return (join["word"] or "").lower()
+
+
+def _backward(sentence: str, found: Sequence[Cue], number: int) -> int:
+    """Where the reach of a cue begins that rules out what stands before it."""
+    first = _floor(sentence, found, number)
+    end = _subject_end(sentence, first, found[number].start)
+    joins = [match for match in _JOIN.finditer(sentence, first, end) if match.end() > match.start()]
+    start, coordinated = end, False
+    for join in reversed(joins):
+        part = sentence[join.end() : start]
+        verb = _last_verb(part)
+        if verb is not None:
+            return join.end() + verb
+        coordinated = coordinated or bool(_word(join))
+        if not coordinated or words("verb").search(sentence, first, join.start()):
+            return join.end()
+        start = join.start()
+    return first + (_last_verb(sentence[first:start]) or 0)
+
+
+def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
+    cue = found[number]
+    # "an effusion, which has resolved": what the clause says holds of what stands before "which".
+    before = [other.end for other in found[:number] if other.kind != "relative"]
+    stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
+    return max([0, *before, *stops])
+
+
+def _subject_end(sentence: str, first: int, end: int) -> int:
+    """`end` without the helping verbs, adverbs and "which" right before it."""
+    while True:
+        kept = sentence[first:end].rstrip(" ,")
+        last = kept.rpartition(" ")[2]
+        if not last or not (words("auxiliary").fullmatch(last) or last.lower() in ("which", "that")):
+            return first + len(kept)
+        end = first + len(kept) - len(last)
+
+
+def _last_verb(part: str) -> int | None:
+    ends = [match.end() for match in words("verb").finditer(part)]
+    return ends[-1] if ends else None

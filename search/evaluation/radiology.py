@@ -1,0 +1,222 @@
+"""The suite `radiology`: complete rankings of all sentences, by each system, for findings that are there or not.
+
+It asks encoders directly: what is compared are encoders, and mAP needs every sentence in the ranking.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from mappings import collection as kinds
+from mappings.errors import InvalidInput, ModelError, Unavailable
+from search.bootstrap import Medley
+from search.evaluation import lexical
+from search.evaluation.index import home
+from search.evaluation.prepared import plain_tokens
+from search.evaluation.statistics import compare, interval
+from search.evaluation.tasks import radiology
+from search.evaluation.tasks.radiology import Judgements, Scoring, Values
+from search.protocols import Encoder
+from search.settings import Settings
+
+SUITE: Final = "radiology"
+COLLECTION: Final = "reports"
+BM25, OKAPI, TFIDF, DENSE, BASELINE, FOLDS = "bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline", "2-fold"
+AT_ONCE: Final = 256
+"""Sentences encoded between two steps of the progress."""
+
+Progress = Callable[[int, int], None]
+Report = dict[str, Any]
+
+
+def run(
+    settings: Settings,
+    queries: int | None = None,
+    folds: Path | None = None,
+    baseline: str = "",
+    variants: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """The suite's report in the stable JSON form.
+
+    `folds` holds the models fold-1 and fold-2, each trained on the findings of its fold and asked for those of the
+    other; `baseline` names a further bi-encoder, such as an untrained one. Raises `InvalidInput`, `NotFound`, `ModelError`.
+    """
+    started = time.perf_counter()
+    whole = radiology.judgements(settings)
+    found = whole.sampled(queries)
+    medley = Medley.open(home(settings))
+    named = _encoders(medley, baseline, folds)
+    values: dict[str, dict[str, Values]] = {}
+    apart: dict[str, Values] = {}
+    for system, scoring in _systems(found, named, progress):
+        values[system] = radiology.measured(found, scoring)
+        if system in (DENSE, BASELINE, FOLDS):
+            apart[system] = np.concatenate(radiology.separations(found, scoring))
+    sample = {"queries": len(found.queries), "of": len(whole.queries), "fixed": True}
+    return {
+        "suite": SUITE,
+        "collection": COLLECTION,
+        "queries": len(found.queries),
+        "sample": sample if len(found.queries) < len(whole.queries) else None,
+        "rows": [row for system in values for row in _rows(found, system, values[system], apart.get(system), variants)],
+        "tests": _tests(values),
+        "published": [item.as_json() for item in radiology.PUBLISHED],
+        "notes": _notes(found, named, apart),
+        "command": command(queries, folds, baseline, variants),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def decided(
+    settings: Settings, queries: int | None, folds: Path | None, baseline: str, variants: bool
+) -> tuple[str, Any]:
+    """The command of the report, and all that decides it: sentences, queries and encoders."""
+    found = radiology.judgements(settings).sampled(queries)
+    named = _encoders(Medley.open(home(settings)), baseline, folds)
+    asked = [
+        (judged.text, judged.fold, np.packbits(judged.relevant).tobytes().hex(), int(judged.ranked.sum()))
+        for judged in found.queries
+    ]
+    prints = {system: [encoder.fingerprint for encoder in encoders] for system, encoders in named.items()}
+    return command(queries, folds, baseline, variants), [found.texts, asked, prints]
+
+
+def command(queries: int | None, folds: Path | None, baseline: str, variants: bool) -> str:
+    """The command line that prints this report."""
+    words = [f"medley evaluate {SUITE}"]
+    words += [f"--queries {queries}"] if queries else []
+    words += [f"--folds {folds.name}"] if folds else []
+    words += [f"--baseline {Path(baseline).name}"] if baseline else []
+    return " ".join([*words, *(["--no-variants"] if not variants else [])])
+
+
+def _encoders(medley: Medley, baseline: str, folds: Path | None) -> dict[str, tuple[Encoder, ...]]:
+    """System -> its encoder, or one for each fold: the first is trained on fold 1."""
+    settings = medley.settings
+    vectors = kinds.load(COLLECTION, None, settings.collections).vectors
+    named: dict[str, tuple[Encoder, ...]] = {}
+    if vectors:
+        named[DENSE] = (medley.encoder(settings.encoder or next(iter(vectors.values()))),)
+    if baseline:
+        named[BASELINE] = (medley.encoder(baseline),)
+    if folds:
+        named[FOLDS] = tuple(_of_fold(medley, folds / f"fold-{fold}") for fold in (1, 2))
+    return named
+
+
+def _of_fold(medley: Medley, model: Path) -> Encoder:
+    try:
+        return medley.encoder(str(model.absolute()))
+    except ModelError as error:
+        message = (
+            f"{model} is no usable bi-encoder ({error.message}); a folder of folds holds the models fold-1 and fold-2"
+        )
+        raise InvalidInput(message, field="folds") from error
+
+
+def _systems(
+    found: Judgements, named: Mapping[str, tuple[Encoder, ...]], progress: Progress | None
+) -> Iterator[tuple[str, Scoring]]:
+    yield BM25, _each(lexical.bm25(found.texts))
+    yield OKAPI, _each(_okapi(found.texts))
+    yield TFIDF, _each(lexical.tfidf(found.texts))
+    for system, encoders in named.items():
+        matrices = [_encoded(encoder, found.texts, progress) for encoder in encoders]
+        yield system, _dense(found, encoders, matrices)
+
+
+def _each(score: lexical.Scorer) -> Scoring:
+    return lambda queries: np.stack([score(text) for text in queries])
+
+
+def _okapi(texts: Sequence[str]) -> lexical.Scorer:
+    try:
+        model = importlib.import_module("rank_bm25").BM25Okapi([plain_tokens(text) for text in texts])
+    except ModuleNotFoundError as error:
+        raise Unavailable("the reference row needs rank-bm25: pip install 'medley[eval]'", field="eval") from error
+    return lambda query: np.asarray(model.get_scores(plain_tokens(query)), dtype=np.float64)
+
+
+def _encoded(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> Values:
+    parts = []
+    for start in range(0, len(texts), AT_ONCE):
+        parts.append(encoder.encode_passages(texts[start : start + AT_ONCE]))
+        if progress:
+            progress(min(start + AT_ONCE, len(texts)), len(texts))
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _dense(found: Judgements, encoders: Sequence[Encoder], matrices: Sequence[Values]) -> Scoring:
+    """Cosines. With two encoders each query is asked of the one that was trained on the other fold."""
+
+    def score(queries: Sequence[str]) -> Values:
+        all_scores = [
+            encoder.encode_queries(queries).astype(np.float64) @ matrix.T
+            for encoder, matrix in zip(encoders, matrices, strict=True)
+        ]
+        if len(encoders) == 1:
+            return np.asarray(all_scores[0])
+        return np.stack([all_scores[2 - item.fold][place] for place, item in enumerate(found.queries)])
+
+    return score
+
+
+def _rows(
+    found: Judgements, system: str, values: Mapping[str, Values], apart: Values | None, variants: bool
+) -> list[Report]:
+    measures = _estimates(values)
+    if apart is not None:
+        measures["separation"] = interval(apart).as_json() | {"deviation": round(float(apart.std()), 6)}
+    rows: list[Report] = [{"system": system, "measures": measures}]
+    present = np.array([item.concept.present for item in found.queries])
+    for name, chosen in (("positive", present), ("negative", ~present)):
+        if variants and chosen.any():
+            some = {measure: found_values[chosen] for measure, found_values in values.items()}
+            rows.append({"system": f"{system}, {name}", "measures": _estimates(some)})
+    return rows
+
+
+def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
+    return {measure: interval(found).as_json() for measure, found in values.items()}
+
+
+def _tests(values: Mapping[str, Mapping[str, Values]]) -> list[Report]:
+    """Each encoder against BM25, and the folds against the baseline, in AP."""
+    pairs = [(system, BM25) for system in (DENSE, BASELINE, FOLDS)] + [(FOLDS, BASELINE)]
+    return [_test(first, second, values) for first, second in pairs if first in values and second in values]
+
+
+def _test(first: str, second: str, values: Mapping[str, Mapping[str, Values]]) -> Report:
+    found = compare(values[first]["AP"], values[second]["AP"])
+    return {
+        "system": first,
+        "against": second,
+        "measure": "AP",
+        "difference": found.difference.as_json(),
+        "ratio": round(float(values[first]["AP"].mean() / values[second]["AP"].mean()), 4),
+        "p": round(found.p, 5),
+    }
+
+
+def _notes(found: Judgements, named: Mapping[str, tuple[Encoder, ...]], apart: Mapping[str, Values]) -> list[str]:
+    positive = sum(item.concept.present for item in found.queries)
+    return [
+        f"{len(found.texts):,} distinct sentences, all ranked; {positive} positive and {len(found.queries) - positive} negative "
+        f"queries with at least {radiology.LEAST} matching sentences; labels by the project's own lexicon",
+        "AP is averaged over queries (mAP); Rprec is the recall at as many sentences as match, the paper's mean recall",
+        *(
+            f"separation of {system}: {item.mean():.3f} ± {item.std():.3f} over {item.size:,} labels"
+            for system, item in apart.items()
+        ),
+        *(
+            f"{system}: {', '.join(encoder.fingerprint[:12] for encoder in encoders)}"
+            for system, encoders in named.items()
+        ),
+    ]

@@ -1,0 +1,88 @@
+"""`evaluate all`: which suites in which forms, and what is not run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_suites import fill, folder
+
+from search.evaluation import plan, radiology, suites
+from search.evaluation.plan import identity, kept
+from search.settings import Settings
+
+pytest.importorskip("ir_measures")
+
+
+def _command(name: str, form: suites.Options) -> str:
+    if name == radiology.SUITE:
+        return radiology.command(form.queries, form.folds, form.baseline, form.variants)
+    return suites.command(name, form)
+
+
+def commands(quick: bool = False, options: suites.Options | None = None) -> list[str]:
+    return [_command(name, form) for name, form in plan.plan(options or suites.Options(), quick)]
+
+
+def test_all_runs_every_suite_in_every_form() -> None:
+    found = commands()
+    assert len(found) == len(set(found))
+    assert {
+        "medley evaluate scifact",
+        "medley evaluate scifact --distractors",
+        "medley evaluate check-covid",
+        "medley evaluate check-covid --distractors",
+        "medley evaluate claims",
+        "medley evaluate medquad",
+        "medley evaluate medquad --full",
+        "medley evaluate notes",
+        "medley evaluate press",
+        "medley evaluate cystic-fibrosis",
+        "medley evaluate evidence",
+        "medley evaluate radiology",
+    } <= set(found)
+    assert not any("beir" in line for line in found)
+
+
+def test_the_quick_form_is_a_fixed_sample_and_leaves_the_pool_alone() -> None:
+    found = commands(quick=True)
+    assert all(line.endswith("--queries 50") for line in found)
+    assert not any("--distractors" in line or "claims" in line or "--full" in line for line in found)
+    assert commands(True, suites.Options(queries=7))[0] == "medley evaluate scifact --queries 7"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
+
+
+def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: Path, settings: Settings) -> None:
+    mine = folder(tmp_path / "mine")
+    options = suites.Options(folder=mine)
+    command, first = identity("beir", options, settings)
+    assert command == "medley evaluate beir mine"
+    suites.run_suite("beir", options, settings, fill)
+    assert identity("beir", options, settings) == (command, first)  # the built index changes nothing
+    changed = [
+        identity("beir", replace(options, queries=3), settings),
+        identity("beir", options, replace(settings, encoder="medley-biencoder")),
+        identity("beir", options, replace(settings, window=50)),
+    ]
+    (mine / "qrels" / "test.tsv").write_text("q0\td1\t1\n")
+    changed.append(identity("beir", options, settings))
+    with (mine / "corpus.jsonl").open("a") as file:
+        file.write('\n{"_id": "new", "text": "heart"}')
+    changed.append(identity("beir", options, settings))
+    assert len({first, *(value for _, value in changed)}) == 6
+
+
+def test_only_a_whole_report_of_the_same_identity_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "scifact.json"
+    assert kept(file, "x") is None
+    for text in ("{half", "[]", json.dumps({"identity": "y"}), json.dumps({"suite": "scifact"})):
+        file.write_text(text)
+        assert kept(file, "x") is None
+    file.write_text(json.dumps({"identity": "x", "suite": "scifact"}))
+    assert kept(file, "x") == {"identity": "x", "suite": "scifact"}

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import radiology_reports
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from encoders.labels.sentences import Concept, labelled
+from mappings.errors import InvalidInput, MedleyError
+from search.evaluation import lexical, suites
+from search.evaluation.measures import parse, per_query
+from search.evaluation.plan import identity
+from search.evaluation.tasks import radiology
+from search.evaluation.tasks.radiology import Judged, Judgements
+from search.settings import Settings
+from web.cli import cli
+
+pytest.importorskip("ir_measures")
+pytest.importorskip("rank_bm25")
+
+TEXTS = ("No effusion.", "Small effusion.", "Large effusion and scarring.", "Clear.", "")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    data = radiology_reports.write(tmp_path / "data")
+    return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none", data=data)
+
+
+def no_fill(medley: object, name: str) -> None:
+    raise AssertionError("this suite indexes nothing")
+
+
+def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
+    report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings, no_fill)
+    assert json.loads(json.dumps(report)) == report
+    systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline"]
+    assert [row["system"] for row in report["rows"]] == [
+        f"{system}{part}" for system in systems for part in ("", ", positive", ", negative")
+    ]
+    for row in report["rows"]:
+        assert [*row["measures"]][:3] == ["AP", "Rprec", "R@100"]
+        for name, estimate in row["measures"].items():
+            assert estimate["low"] <= estimate["value"] <= estimate["high"], name
+    assert {row["system"] for row in report["rows"] if "separation" in row["measures"]} == {"dense", "baseline"}
+    assert [(test["system"], test["against"], test["ratio"]) for test in report["tests"]] == [
+        ("dense", "bm25", report["tests"][0]["ratio"]),
+        ("baseline", "bm25", report["tests"][0]["ratio"]),
+    ]
+    assert (report["suite"], report["collection"], report["queries"], report["sample"]) == (
+        "radiology",
+        "reports",
+        9,
+        None,
+    )
+    assert report["command"] == "medley evaluate radiology --baseline hashing-256"
+    assert {"system": "BM25", "source": "RADIOLOGY, table 2"}.items() <= report["published"][6].items()
+
+
+def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
+    options = suites.Options(queries=4, variants=False)
+    report = suites.run_suite("radiology", options, settings, no_fill)
+    assert report["sample"] == {"queries": 4, "of": 9, "fixed": True}
+    assert report["command"] == "medley evaluate radiology --queries 4 --no-variants"
+    assert [row["system"] for row in report["rows"]] == ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense"]
+    again = suites.run_suite("radiology", options, settings, no_fill)
+    assert report | {"seconds": 0} == again | {"seconds": 0}
+
+
+def test_wrong_input_is_named(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"fold-1 is no usable bi-encoder .*holds the models fold-1 and fold-2"):
+        suites.run_suite("radiology", suites.Options(folds=tmp_path), settings, no_fill)
+    with pytest.raises(MedleyError, match="there is no model 'nope'"):
+        suites.run_suite("radiology", suites.Options(baseline="nope"), settings, no_fill)
+    with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
+        suites.run_suite("radiology", suites.Options(), replace(settings, data=None), no_fill)
+    with pytest.raises(InvalidInput, match="no finding is in 10 sentences"):
+        radiology.judged(list(labelled([{"uid": "1", "findings": "No effusion.", "impression": ""}])))
+
+
+def test_queries_are_concepts_with_enough_sentences() -> None:
+    found = radiology.judged(list(labelled(radiology_reports.reports())))
+    assert {item.concept for item in found.queries} == {
+        *(Concept(name, True) for name in ("atelectasis", "granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
+        *(Concept(name, False) for name in ("granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
+    }  # fmt: skip
+    for item in found.queries:
+        assert item.relevant.sum() == 12
+        asked = item.concept.finding == "pleural effusion"
+        assert (~item.ranked).sum() == (12 if asked else 0)
+        assert all("Possible" in text for text, ranked in zip(found.texts, item.ranked, strict=True) if not ranked)
+    assert len({item.fold for item in found.queries}) == 2
+
+
+def judged(relevant: list[bool], ranked: list[bool]) -> Judgements:
+    item = Judged(Concept("pleural effusion", True), 1, np.array(relevant), np.array(ranked) | np.array(relevant))
+    return Judgements(tuple(map(str, range(len(relevant)))), (item,))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 5)), min_size=1, max_size=30).filter(
+    lambda rows: any(relevant for relevant, _, _ in rows)))  # fmt: skip
+def test_measures_agree_with_ir_measures(rows: list[tuple[bool, bool, int]]) -> None:
+    found = judged([row[0] for row in rows], [row[1] for row in rows])
+    scores = np.array([[float(row[2]) for row in rows]])
+    ours = radiology.measured(found, lambda queries: scores)
+    item = found.queries[0]
+    order = sorted(np.flatnonzero(item.ranked), key=lambda at: (-scores[0][at], at))
+    names = [parse("AP"), parse("R@100")]
+    grades = {"q": {str(at): 1 for at in np.flatnonzero(item.relevant)}}
+    theirs = per_query(names, grades, {"q": list(map(str, order))})
+    assert ours["AP"] == pytest.approx(theirs[names[0]])
+    assert ours["R@100"] == pytest.approx(theirs[names[1]])
+    many = int(item.relevant.sum())
+    assert ours["Rprec"] == pytest.approx(np.mean([item.relevant[at] for at in order[:many]]) if many else 0)
+
+
+def test_separation_is_the_matched_score_less_the_opposite_one() -> None:
+    found = judged([True, False, True], [True, True, True])
+    scores = {"pleural effusion": [0.9, 0.5, 0.3], "no pleural effusion": [0.1, 0.7, 0.4]}
+    (apart,) = radiology.separations(found, lambda queries: np.array([scores[text] for text in queries]))
+    assert apart == pytest.approx([0.8, -0.1])
+
+
+def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
+    from search.evaluation.radiology import _dense
+
+    class Constant:
+        fingerprint, dimension = "c", 1
+
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def encode_queries(self, texts: list[str]) -> np.ndarray:
+            return np.full((len(texts), 1), self.value)
+
+        encode_passages = encode_queries
+
+    found = radiology.judged(list(labelled(radiology_reports.reports())))
+    encoders = (Constant(1.0), Constant(2.0))
+    matrices = [np.ones((len(found.texts), 1))] * 2
+    scores = _dense(found, encoders, matrices)([item.text for item in found.queries])  # type: ignore[arg-type]
+    assert [row[0] for row in scores] == [3.0 - item.fold for item in found.queries]
+
+
+def test_lexical_scores_are_those_of_the_formulas() -> None:
+    scores = lexical.bm25(TEXTS)("effusions")
+    # "no" is a stop word: lengths 1, 2, 3, 1, 0 with mean 1.4; df 3 of 5
+    idf = np.log(1 + (5 - 3 + 0.5) / (3 + 0.5))
+    expected = [idf / (1 + 1.2 * (0.25 + 0.75 * length / 1.4)) for length in (1, 2, 3)]
+    assert scores == pytest.approx([*expected, 0, 0])
+    assert lexical.tfidf(TEXTS)("effusion") == pytest.approx([1, 0.302, 0.213, 0, 0], abs=0.2)
+    assert lexical.tfidf(TEXTS)("nothing known") == pytest.approx([0] * 5)
+    assert len(lexical.bm25([])("effusion")) == 0
+
+
+def test_bm25_is_the_embedded_engines_ranking(tmp_path: Path) -> None:
+    from test_suites import bench_of, fill, task_of  # noqa: F401
+
+    from search.evaluation import stages
+    from search.evaluation.task import Question
+
+    plain = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
+    bench = bench_of(task_of(tmp_path / "mine"), plain)
+    documents = list(bench.task.corpus.documents())
+    score = lexical.bm25([item.sections[0].text for item in documents])
+    for text in ("heart", "statin trial dose", "asthma gout gout"):
+        ours = dict(zip([item.id for item in documents], score(text), strict=True))
+        engine = stages.legs(bench, Question("q", text)).rankings["bm25"]
+        best = engine[0].score / ours[engine[0].document]
+        assert [item.score for item in engine] == pytest.approx(
+            [ours[item.document] * best for item in engine], rel=2e-3
+        )
+
+
+def test_the_command_prints_the_report(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"MEDLEY_DATA": settings.data, "MEDLEY_HOME": settings.home, "MEDLEY_ENCODER": settings.encoder}
+    for name, value in values.items():
+        monkeypatch.setenv(name, str(value))
+    result = CliRunner().invoke(cli, ["evaluate", "radiology", "--queries", "3", "--no-variants", "--json"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["suite"], report["queries"]) == ("radiology", 3)
+    table = CliRunner().invoke(cli, ["evaluate", "radiology", "--queries", "3", "--baseline", "hashing-256"])
+    assert table.exit_code == 0, table.output
+    assert "separation of baseline" in table.output
+
+
+def test_what_decides_the_report_is_known_before_it_runs(settings: Settings) -> None:
+    options = suites.Options()
+    command, first = identity("radiology", options, settings)
+    assert command == "medley evaluate radiology"
+    assert identity("radiology", options, settings) == (command, first)
+    reports = Path(str(settings.data)) / "indiana_cxr" / "reports.jsonl.gz"
+    lines = gzip.decompress(reports.read_bytes()).splitlines()
+    reports.write_bytes(gzip.compress(b"\n".join(lines[1:])))
+    other = identity("radiology", options, settings)[1]
+    named = identity("radiology", suites.Options(baseline="hashing-256"), settings)[1]
+    assert len({first, other, named}) == 3

@@ -1,0 +1,36 @@
+"""Invented X-ray reports in the form of the data folder, for tests of labelling and of evaluation."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+PLACES = ("left base", "right base", "apex", "lingula", "hilum", "middle lobe", "upper lobe", "lower lobe", "mid lung", "periphery", "right side", "left side")  # fmt: skip
+FINDINGS = ("pneumothorax", "effusion", "granuloma", "scarring", "atelectasis", "cardiomegaly")
+
+
+def reports() -> list[dict[str, str]]:
+    """Twelve reports: each says where a finding is, where another is not, and leaves a third open."""
+    return [_report(number) for number in range(len(PLACES))]
+
+
+def _report(number: int) -> dict[str, str]:
+    place = PLACES[number]
+    there = " ".join(f"Stable {finding} at the {place}." for finding in FINDINGS[:5])
+    gone = " ".join(f"No {finding} or other change at the {place}." for finding in FINDINGS[:4])
+    heart = "Heart size is normal." if number % 2 else "The heart is enlarged."
+    return {
+        "uid": str(number),
+        "findings": f"1. {there} {heart} XXXX.",
+        "impression": f"{gone} Possible effusion at the {place}.",
+    }
+
+
+def write(root: Path) -> Path:
+    """The data folder with these reports."""
+    path = root / "indiana_cxr" / "reports.jsonl.gz"
+    path.parent.mkdir(parents=True)
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps(record) + "\n" for record in reports())
+    return root

@@ -1,0 +1,126 @@
+"""Variants of a headline: within the paper's bounds, by seed, and never of what is held out."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from encoders.labels.augment import augmented, read_neighbours, variants
+from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.labels.vectors import Training, write_neighbours
+from mappings.errors import InvalidInput, NotFound
+
+NEAR = {
+    "statins": ["statin", "aspirin", "decrease"],
+    "stroke": ["infarction", "tia"],
+    "older": ["elderly", "aged"],
+    "adults": ["people", "patients"],
+    "lower": ["reduce"],
+    "not": ["never"],
+}
+HEADLINE = "Statins lower the risk of stroke in older adults, not in the young"
+PAIR = Pair("claim", "c:1", "g", "train", "abstracts", HEADLINE, ("t",), Text("t", "", "", "A trial."))
+
+
+def changed(query: str, other: str) -> tuple[int, int]:
+    """(tokens added, tokens of the query gone)."""
+    before, after = Counter(query.split()), Counter(other.split())
+    return len(other.split()) - len(query.split()), (before - after).total()
+
+
+def test_half_are_insertions_and_half_substitutions() -> None:
+    found = variants(HEADLINE, NEAR, 10, random.Random(1))
+    assert len(found) == len(set(found)) == 10
+    assert [changed(HEADLINE, other) for other in found] == [(3, 0)] * 5 + [(0, 3)] * 5
+    assert HEADLINE not in found
+
+
+def test_words_that_turn_a_claim_round_stay_and_are_not_put_in() -> None:
+    for other in variants(HEADLINE, NEAR, 40, random.Random(2)):
+        words = other.lower().split()
+        assert words.count("lower") == words.count("not") == 1
+        assert not {"never", "reduce", "decrease"} & set(words)
+
+
+def test_a_substitute_takes_the_marks_and_the_capital() -> None:
+    (other,) = variants("Statins, then rest is what helps", {"statins": ["aspirin"]}, 1, random.Random(3))
+    assert other == "Aspirin, then rest is what helps"
+
+
+def test_names_with_digits_stay_whole() -> None:
+    assert variants("p53 and COVID-19 or 50 p2", {"p": ["q"], "covid": ["flu"]}, 4, random.Random(4)) == []
+
+
+@given(st.lists(st.sampled_from(sorted(NEAR)), max_size=60), st.integers(1, 12), st.integers())
+def test_at_most_ten_tokens_and_thirty_percent_change(words: list[str], m: int, seed: int) -> None:
+    query = " ".join(words)
+    found = variants(query, NEAR, m, random.Random(seed))
+    assert len(found) <= m
+    for other in found:
+        added, gone = changed(query, other)
+        assert added + gone <= min(10, 0.3 * len(words))
+
+
+def test_training_pairs_alone_have_variants_by_seed() -> None:
+    held_out = replace(PAIR, id="c:2", split="held-out")
+    first, again = (list(augmented([PAIR, held_out], NEAR, 4)) for _ in range(2))
+    assert first == again
+    assert [pair.id for pair in first] == ["c:1", "c:1+1", "c:1+2", "c:1+3", "c:1+4", "c:2"]
+    assert {pair.positive for pair in first} == {PAIR.positive}
+    assert first[-1] == held_out
+    assert list(augmented([PAIR], NEAR, 4, seed=2))[1:] != first[1:5]
+    assert list(augmented([PAIR], {}, 4)) == [PAIR]
+
+
+def test_neighbours_are_read_or_named(tmp_path: Path) -> None:
+    file = tmp_path / "neighbours.jsonl"
+    with pytest.raises(InvalidInput, match="medley label vectors"):
+        read_neighbours(file)
+    file.write_text('{"word": "gout", "near": ["arthritis"]}\n')
+    assert read_neighbours(file) == {"gout": ["arthritis"]}
+    for line in ("{broken", '{"word": "gout"}', "[]"):
+        file.write_text(f'{{"word": "gout", "near": []}}\n{line}\n')
+        with pytest.raises(InvalidInput, match=r"neighbours\.jsonl, line 2"):
+            read_neighbours(file)
+
+
+def corpus(labels: Path) -> Path:
+    """Drugs stand where drugs stand, beasts where beasts stand."""
+    draw = random.Random(5)
+    drugs, beasts = ("aspirin", "warfarin", "heparin"), ("zebras", "lions", "tigers")
+    texts = []
+    for number in range(600):
+        drug, beast = draw.choice(drugs), draw.choice(beasts)
+        text = f"The nurse gave {drug} tablets to the patient daily. We saw {beast} run over open grass."
+        texts.append(Text(f"t{number}", "", "", text))
+    write_lines(labels / "corpora" / "c.jsonl", texts)
+    return labels
+
+
+@pytest.mark.slow
+def test_words_of_like_surroundings_are_neighbours_the_same_at_each_run(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    training = Training(dimension=16, epochs=8, near=2)
+    counts = write_neighbours(corpus(tmp_path), training)
+    assert counts["vocabulary"] == len(read_neighbours(tmp_path / "neighbours.jsonl"))
+    first = (tmp_path / "neighbours.jsonl").read_bytes()
+    near = set(read_neighbours(tmp_path / "neighbours.jsonl")["aspirin"])
+    assert near & {"warfarin", "heparin"}
+    assert not near & {"zebras", "lions", "tigers", "grass"}
+    write_neighbours(tmp_path, training)
+    assert (tmp_path / "neighbours.jsonl").read_bytes() == first
+
+
+def test_vectors_need_corpora_of_some_size(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    with pytest.raises(NotFound, match="holds no corpora"):
+        write_neighbours(tmp_path)
+    write_lines(tmp_path / "corpora" / "c.jsonl", [Text("t", "", "", "Only once.")])
+    with pytest.raises(InvalidInput, match="nothing to train on"):
+        write_neighbours(tmp_path)

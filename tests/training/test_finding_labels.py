@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import orjson
+import pytest
+import radiology_reports
+from click.testing import CliRunner
+
+from encoders.labels.findings import label
+from encoders.labels.pairs import Pair, read_pairs, read_texts
+from encoders.labels.phrasing import query
+from encoders.labels.polarity import names, polarity
+from encoders.labels.sentences import FOLDS, Concept, concepts, folds, labelled, reports
+from encoders.labels.split import split_of
+from mappings.analysis.finding_lexicon import concepts as lexicon
+from mappings.analysis.finding_lexicon import family
+from mappings.analysis.findings import labels
+from mappings.analysis.negation import negated
+from mappings.errors import NotFound
+from web.cli import cli
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return radiology_reports.write(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("out")
+    counts = label(data, out)
+    assert orjson.loads((out / "counts.json").read_bytes()) == counts
+    return out
+
+
+def pairs(out: Path, folder: str) -> list[Pair]:
+    return list(read_pairs(out / folder / "finding.jsonl"))
+
+
+def test_the_counts_are_those_of_the_reports(out: Path) -> None:
+    counts = orjson.loads((out / "counts.json").read_bytes())
+    folds_said = counts.pop("folds")
+    assert counts == {
+        "sentences": 12 * 10 + 2,
+        "labels": 12 * 9 + 2,
+        "findings": 6,
+        "positives": 12 * 5 + 1,
+        "negatives": 12 * 4 + 1,
+        "dropped": {"sentences without a finding": 12, "labels that a sentence leaves open": 12},
+        "pairs": {"finding": 12 * 9 + 2, "polarity": len(polarity())},
+    }
+    assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
+    assert sum(fold["findings"] for fold in folds_said.values()) == counts["findings"]
+
+
+def test_a_pair_says_what_its_query_asks(out: Path) -> None:
+    corpus = {text.id: text for text in read_texts(out / "corpora" / "sentences.jsonl")}
+    found = pairs(out, "pairs")
+    assert len({pair.id for pair in found}) == len(found)
+    for pair in found:
+        _, finding, polarity, _ = pair.id.split(":")
+        present = polarity == "yes"
+        assert labels(pair.positive.text)[finding] is present
+        assert corpus[pair.positive.id] == pair.positive
+        assert pair.positive.id in pair.relevant
+        assert all(labels(corpus[item].text)[finding] is present for item in pair.relevant)
+        assert labels(pair.query).get(finding) is present, pair.query
+        assert not {item.id for item in pair.negatives} & set(pair.relevant)
+        assert all(labels(item.text).get(finding) is not present for item in pair.negatives)
+        assert not any("Possible" in item.text for item in pair.negatives if finding == "pleural effusion")
+
+
+def test_negatives_say_the_opposite_or_the_same_of_others(out: Path) -> None:
+    for pair in pairs(out, "pairs"):
+        _, finding, polarity, _ = pair.id.split(":")
+        said = Counter(labels(item.text).get(finding) for item in pair.negatives)
+        if finding in ("pneumothorax", "granuloma"):
+            assert said[polarity != "yes"] == 4
+        assert said[polarity == "yes"] == 0
+        assert said[None] <= 2
+
+
+def test_no_finding_and_none_of_its_kinds_is_in_both_folds(out: Path) -> None:
+    families = [{family(pair.id.split(":")[1]) for pair in pairs(out, f"fold-{fold}")} for fold in (1, 2)]
+    assert all(families)
+    assert not families[0] & families[1]
+    for fold, mine in enumerate(families, start=1):
+        for pair in pairs(out, f"fold-{fold}"):
+            negated = [name for item in pair.negatives for name in labels(item.text)]
+            assert set(map(family, negated)) <= mine
+            assert pair.group in mine
+            assert pair.split == split_of(pair.group)
+
+
+def test_a_family_is_never_parted() -> None:
+    sides = folds({Concept(name, present): ["x"] for name in lexicon() for present in (True, False)})
+    assert set(sides) == set(lexicon())
+    assert all(sides[name] == sides[family(name)] for name in sides)
+    assert set(sides.values()) == {1, 2}
+
+
+@pytest.mark.data
+def test_the_folds_have_about_as_many_labels(data_folder: Path) -> None:
+    matched = concepts(reports(data_folder))
+    sides = folds(matched)
+    weights = Counter(dict.fromkeys(FOLDS, 0))
+    for concept, ids in matched.items():
+        weights[sides[concept.finding]] += len(ids)
+    assert min(weights.values()) / max(weights.values()) > 0.9
+    assert sum(len(ids) >= 10 for ids in matched.values()) > 100
+
+
+def test_a_wording_counts_once_and_blanks_do_not() -> None:
+    record = {"uid": "7", "findings": "1. No effusion. XXXX. No Effusion! 12.", "impression": None}
+    assert [(item.id, item.text, item.labels) for item in labelled([record])] == [
+        ("7-0", "No effusion.", {"pleural effusion": False})
+    ]
+
+
+def test_concepts_are_in_order_of_name() -> None:
+    record = {"uid": "7", "findings": "No effusion. Effusion. Scarring.", "impression": ""}
+    assert concepts(labelled([record])) == {
+        Concept("pleural effusion", True): ["7-1"],
+        Concept("pleural effusion", False): ["7-0"],
+        Concept("pulmonary scarring", True): ["7-2"],
+    }
+
+
+def test_every_phrasing_of_a_query_is_understood() -> None:
+    for name in lexicon():
+        for present in (True, False):
+            assert query(Concept(name, present)) == (name if present else f"no {name}")
+            asked = {query(Concept(name, present), str(key)) for key in range(40)}
+            assert len(asked) > 4
+            assert all(labels(text).get(name) is present for text in asked), asked
+
+
+def test_made_sentences_say_what_their_pair_says() -> None:
+    found = polarity()
+    assert len(names()) > 80
+    assert len({pair.id for pair in found}) == len(found) > 1_000
+    said = {(pair.group, pair.id.split(":")[2], pair.positive.id) for pair in found}
+    for pair in found:
+        gone = pair.id.split(":")[2] == "no"
+        start = pair.positive.text.lower().index(pair.group)
+        assert negated(pair.positive.text, start, start + len(pair.group)) is gone
+        assert pair.group in pair.query
+        assert not labels(pair.query)
+        assert pair.positive.id in pair.relevant
+        assert all((pair.group, "yes" if gone else "no", item.id) in said for item in pair.negatives)
+        assert pair.split == split_of(pair.group)
+
+
+def test_folds_have_the_made_pairs_too(out: Path) -> None:
+    made = [list(read_pairs(out / folder / "polarity.jsonl")) for folder in ("pairs", "fold-1", "fold-2")]
+    assert made[0] == made[1] == made[2] == polarity()
+    corpus = {text.id for text in read_texts(out / "corpora" / "polarity.jsonl")}
+    assert {pair.positive.id for pair in made[0]} == corpus
+
+
+def test_missing_reports_are_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"indiana_cxr/reports\.jsonl\.gz is not there"):
+        label(tmp_path, tmp_path / "out")
+
+
+def test_the_command_prints_the_counts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDLEY_DATA", str(data))
+    result = CliRunner().invoke(cli, ["label", "findings", str(tmp_path / "out"), "--json"])
+    assert result.exit_code == 0, result.output
+    assert orjson.loads(result.stdout)["pairs"]["finding"] == 110
