@@ -20,6 +20,8 @@ from mappings.analysis.lexicon import rows
 TASK: Final = "polarity"
 A_NAME: Final = 8
 """Pairs made of each name and polarity."""
+OPPOSITES: Final = 4
+"""Sentences of the other polarity beside each: as many as a cross-encoder's step compares."""
 
 _CONDITION: Final = [
     "itis",
@@ -95,7 +97,7 @@ def _pairs(relevant: dict[tuple[str, bool], dict[str, str]]) -> Iterator[Pair]:
         for number, (text, identifier) in enumerate(texts.items()):
             key = f"{TASK}:{name}:{'yes' if present else 'no'}:{number}"
             frames = PRESENT if present else ABSENT
-            wrong = [opposite[(number + step) % len(opposite)] for step in (0, 1)]
+            wrong = [opposite[(number + step) % len(opposite)] for step in range(OPPOSITES)]
             yield Pair(
                 TASK,
                 key,
