@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, cast
@@ -12,18 +13,32 @@ import orjson
 from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture
-from encoders.training.checkpoint import load
+from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
 from encoders.training.export import export
 from encoders.training.gate import Judged
 from encoders.training.recipe import Recipe, parse_recipe
+from encoders.training.vocabulary import trim, used
 from mappings.errors import NotFound
 
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
 """What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
 
 
-def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) -> Artifact:
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What is decided at export: tokens read of a passage (0: by kind), and how often a token must occur to be kept.
+
+    `seen` counts in the texts of the pairs; 0 keeps the whole vocabulary.
+    """
+
+    read: int = 0
+    seen: int = 0
+
+
+def ship(
+    run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48, serving: Serving = Serving()
+) -> Artifact:
     """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
 
     Raises `NotFound` for an unfinished run, `ModelError` when the gate refuses.
@@ -32,24 +47,42 @@ def ship(run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48) 
     recipe = parse_recipe(report["recipe"], out.name)
     pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
     ready = load(run / "checkpoint", cast(Kind, recipe.kind))
+    if serving.seen:
+        ready = trimmed(ready, _texts(data, recipe), serving.seen)
     return export(
         ready,
         cast(Kind, recipe.kind),
         out,
-        {"name": out.name, **card(report, recipe, run)},
+        {"name": out.name, **card(report, recipe, run), "export": asdict(serving)},
         [
             (pair.query, shown(text, True))
             for pair in pairs[: texts // 2]
             for text in (pair.positive, pair.negatives[0])
         ],
-        reading(recipe, ready.model.config),
+        reading(recipe, ready.model.config, serving.read),
         [judged(pair) for pair in pairs[:queries]],
     )
 
 
-def reading(recipe: Recipe, config: Any) -> Reading:
+def trimmed(ready: Checkpoint, texts: Iterable[str], seen: int) -> Checkpoint:
+    """The model without the tokens that occur less than `seen` times in `texts`."""
+    model, tokenizer = trim(ready.model, ready.tokenizer, used(ready.tokenizer, texts, seen))
+    return replace(ready, model=model, tokenizer=tokenizer)
+
+
+def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
+    """Every query and every passage of the pairs, each once."""
+    for split in ("train", "held-out"):
+        known: set[str] = set()
+        for pair in chain.from_iterable(load_pairs(data, recipe, split).values()):
+            fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
+            known.update(text.id for text in fresh)
+            yield from (pair.query, *(shown(text, True) for text in fresh))
+
+
+def reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
     """How a model of the recipe reads texts when it serves."""
-    longest = max(recipe.max_length, min(READING_TOKENS[recipe.kind], _positions(config)))
+    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], _positions(config)))
     return Architecture.of(recipe).reading(config, recipe.max_query, longest)
 
 

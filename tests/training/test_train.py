@@ -10,9 +10,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
+from encoders.runtime import CrossEncoder  # noqa: E402
+from encoders.text import Reader  # noqa: E402
 from encoders.training import bases, checkpoint, loop, models, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
+from encoders.training.ship import Serving, ship  # noqa: E402
 from mappings.errors import ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -202,6 +204,16 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert card["recipe"]["name"] == "tiny"
     assert [set(entry) for entry in card["log"]] == [{"step", "steps", "loss", "seconds_per_step"}]
     assert card["base"] == bert.base
+
+    lean = ship(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
+    known, all_known = (
+        len(Reader(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
+    )
+    assert (lean.reading.passage_tokens, lean.manifest["card"]["export"]) == (64, {"read": 64, "seen": 1})
+    assert known < all_known
+    query, texts = "aspirin stop", ["aspirin help the old", "masks help the old"]
+    scores = [CrossEncoder(model, form="fp32").score(query, texts).tolist() for model in (lean, artifact)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
     further = run.train(replace(bert, base=str(artifact.folder)), pairs, tmp_path / "further")
     assert further["base"]["base"] == f"model {artifact.fingerprint[:12]}, itself from {bert.base}"

@@ -112,8 +112,21 @@ def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
 @click.option(
     "--card", type=click.Path(path_type=Path, dir_okay=False), default=None, help="JSON that describes the model."
 )
+@click.option("--read", type=click.IntRange(16, 4096), default=None, help="Of a run: tokens read when it serves.")
+@click.option(
+    "--seen", type=click.IntRange(0), default=0, help="Of a run: leave out tokens that the pairs hold less often."
+)
 @json_option
-def export(checkpoint: str, out: Path, kind: str | None, pairs: Path, card: Path | None, as_json: bool) -> None:
+def export(
+    checkpoint: str,
+    out: Path,
+    kind: str | None,
+    pairs: Path,
+    card: Path | None,
+    read: int | None,
+    seen: int,
+    as_json: bool,
+) -> None:
     """Export what `medley train` left in RUN, or a Hugging Face CHECKPOINT (folder or name), as the model directory OUT.
 
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
@@ -123,7 +136,10 @@ def export(checkpoint: str, out: Path, kind: str | None, pairs: Path, card: Path
             raise InvalidInput(
                 f"{checkpoint} is a run: it knows its kind and card itself", field="kind" if kind else "card"
             )
-        artifact = _training("ship").ship(Path(checkpoint), pairs, out)
+        ship = _training("ship")
+        artifact = ship.ship(Path(checkpoint), pairs, out, serving=ship.Serving(read or 0, seen))
+    elif read or seen:
+        raise InvalidInput(f"{checkpoint} is no run: --read and --seen are for one", field="read" if read else "seen")
     elif kind is None:
         raise InvalidInput(
             f"{checkpoint} holds no report.json of `medley train`: say with --kind what the checkpoint is", field="kind"
