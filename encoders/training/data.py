@@ -7,6 +7,7 @@ fresh run and in a resumed one.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
-from encoders.training.recipe import CANDIDATES, Recipe, Share
+from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from encoders.training.windows import nearest
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Example:
     texts: tuple[str, ...]
     ids: tuple[str, ...]
     relevant: frozenset[str]
+    group: str = ""
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
@@ -60,6 +62,7 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
         tuple(shown(text, context) for text in texts),
         tuple(text.id for text in texts),
         frozenset((*pair.relevant, pair.positive.id)),
+        pair.group,
     )
 
 
@@ -69,9 +72,11 @@ def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0
     A triplet finds its negative in the batch: there a pair needs none of its own.
     """
     made = {}
-    needed = 0 if recipe.objective == "triplet" else recipe.negatives
+    needed = 0 if recipe.objective in TRIPLETS else recipe.negatives
     for task, share in recipe.tasks.items():
         usable = [pair for pair in pairs[task] if len(pair.negatives) >= needed]
+        if share.most:
+            usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
         made[task] = [
             example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
@@ -81,18 +86,29 @@ def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0
     return made
 
 
+def _at_most(pairs: Sequence[Pair], most: int, draw: random.Random) -> list[Pair]:
+    """The pairs with at most so many of each group, drawn, in their order."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, pair in enumerate(pairs):
+        groups[pair.group].append(place)
+    kept = {place for places in groups.values() for place in draw.sample(places, min(most, len(places)))}
+    return [pair for place, pair in enumerate(pairs) if place in kept]
+
+
 def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
     """The batches of the run, in order, epoch after epoch: more epochs leave the earlier ones as they were.
 
     Where the other passages of the batch are negatives, a batch holds one task, so that they are hard enough to
     teach; else it mixes tasks, filled by length.
     """
-    batched = _by_length if recipe.objective in CANDIDATES else _by_task
-    return [
-        batch
-        for epoch in range(recipe.epochs)
-        for batch in batched(examples(pairs, recipe, epoch), recipe.batch, _draw(recipe, "plan", epoch))
-    ]
+    whole = []
+    for epoch in range(recipe.epochs):
+        made, draw = examples(pairs, recipe, epoch), _draw(recipe, "plan", epoch)
+        if recipe.objective in CANDIDATES:
+            whole += _by_length(made, recipe.batch, draw)
+        else:
+            whole += _by_task(made, recipe.batch, draw, recipe.gather)
+    return whole
 
 
 def _draw(recipe: Recipe, purpose: str, epoch: int) -> random.Random:
@@ -100,9 +116,22 @@ def _draw(recipe: Recipe, purpose: str, epoch: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - reproducible, not secret
 
 
-def _by_task(made: Mapping[str, list[Example]], size: int, draw: random.Random) -> list[list[Example]]:
-    batches = list(chain.from_iterable(_chunks(_shuffled(found, draw), size) for found in made.values()))
+def _by_task(made: Mapping[str, list[Example]], size: int, draw: random.Random, gather: int = 1) -> list[list[Example]]:
+    ordered = (_gathered(found, gather, draw) for found in made.values())
+    batches = list(chain.from_iterable(_chunks(found, size) for found in ordered))
     return _shuffled([batch for batch in batches if len(batch) == size], draw)
+
+
+def _gathered(found: Sequence[Example], gather: int, draw: random.Random) -> list[Example]:
+    """Shuffled, with runs of at most `gather` examples of one group."""
+    mixed = _shuffled(found, draw)
+    if gather == 1:
+        return mixed
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for item in mixed:
+        groups[item.group].append(item)
+    runs = [run for items in groups.values() for run in _chunks(items, gather)]
+    return list(chain.from_iterable(_shuffled(runs, draw)))
 
 
 def _by_length(made: Mapping[str, list[Example]], size: int, draw: random.Random) -> list[list[Example]]:

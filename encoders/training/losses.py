@@ -17,6 +17,7 @@ from encoders.training.objectives import (
     listwise,
     pointwise,
     triplet,
+    triplet_both,
     two_class,
     whole_batch,
 )
@@ -78,6 +79,8 @@ def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Re
 def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) -> Tensor:
     if recipe.objective == "triplet":
         return triplet(found, known, recipe.margin)
+    if recipe.objective == "triplet-both":
+        return triplet_both(found, known, recipe.margin, recipe.temperature, recipe.softmax)
     return contrastive(scores, known) if recipe.objective == "contrastive" else whole_batch(scores)
 
 

@@ -42,6 +42,20 @@ def triplet(similarities: Tensor, known: Tensor, margin: float) -> Tensor:
     return functional.relu((1 - matched) - (1 - hardest) + margin).mean()
 
 
+def triplet_both(similarities: Tensor, known: Tensor, margin: float, temperature: float, softmax: float) -> Tensor:
+    """Triplets from the query and from its answer (VSE++, Faghri et al. 2018, eq. 6), and a share of softmax.
+
+    The first is `triplet`; the second looks for the hardest query that passage i, the answer of query i, does not
+    match: of "no effusion" and "effusion" in one batch each sentence learns which one it answers. `softmax` weighs
+    `contrastive` in both directions beside them: it moves also what is not the hardest.
+    """
+    count = len(similarities)
+    answers, matches = similarities[:, :count].T, known[:, :count].T
+    hard = triplet(similarities, known, margin) + triplet(answers, matches, margin)
+    soft = contrastive(similarities / temperature, known) + contrastive(answers / temperature, matches)
+    return hard + softmax * soft
+
+
 def listwise(scores: Tensor) -> Tensor:
     """Softmax cross-entropy of the first of each row's candidates. `scores` (b, 1 + k)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))

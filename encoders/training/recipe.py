@@ -12,7 +12,7 @@ from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
 OBJECTIVES = {
-    "bi-encoder": ("contrastive", "whole-batch", "triplet"),
+    "bi-encoder": ("contrastive", "whole-batch", "triplet", "triplet-both"),
     "poly-encoder": ("contrastive", "whole-batch"),
     "cross-encoder": ("listwise", "pointwise", "two-class", "whole-batch"),
 }
@@ -30,11 +30,14 @@ CHOICES = {
 LEAST = {
     "batch": 1, "epochs": 1, "max_length": 4, "max_query": 4, "save_every": 1, "threads": 1, "dev_queries": 1,
     "negatives": 0, "steps": 0, "patience": 0, "evaluate_every": 0, "warmup": 0, "weight_decay": 0, "margin": 0,
+    "softmax": 0, "gather": 1,
 }  # fmt: skip
 POSITIVE = ("learning_rate", "temperature", "teacher_temperature")
 SHARES = ("soup", "dropout", "teacher_share")
 CANDIDATES = ("listwise", "pointwise", "two-class")
 """Objectives over a query's own candidates: they need negatives."""
+TRIPLETS = ("triplet", "triplet-both")
+"""Objectives that find their negatives in the batch: a pair needs none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +46,17 @@ class Share:
 
     `context` is the share of examples whose passages are shown with title and heading. `window` is the most words
     of a passage that are shown, those nearest to the query: as a collection's windows serve it; 0 shows all.
+    `most` pairs of one group take part in an epoch, drawn anew each time: what is common does not drown the rest; 0: all.
     """
 
     take: int = 1_000_000
     repeat: int = 1
     context: float = 1.0
     window: int = 0
+    most: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("take", "repeat", "window"):
+        for name in ("take", "repeat", "window", "most"):
             if getattr(self, name) < 0:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 0", field=name)
         if not 0 <= self.context <= 1:
@@ -73,7 +78,9 @@ class Recipe:
     The teacher: `teacher` is a cross-encoder's model directory, whose scores (`teacher_form` of it, divided by
     `teacher_temperature`) make up `teacher_share` of the loss, in the way that `distillation` says.
     `precision` bf16 computes in bfloat16 and keeps the weights in float32. `dropout` counts for hidden states.
-    `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's.
+    `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
+    of the softmax beside it in `triplet-both`. So many examples of one group stand together in a batch as `gather`
+    says, where the other passages of the batch are negatives.
     `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging
     after Wortsman et al. 2022).
     """
@@ -100,6 +107,8 @@ class Recipe:
     weight_decay: float = 0.01
     temperature: float = 0.05
     margin: float = 0.5
+    softmax: float = 0.0
+    gather: int = 1
     frozen: tuple[str, ...] = ("embeddings.word_embeddings",)
     epochs: int = 1
     steps: int = 0
@@ -157,8 +166,8 @@ class Recipe:
             raise InvalidInput("teacher and distillation are given both or neither", field="teacher")
         if self.objective == "two-class" and self.head != "cls":
             raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
-        if self.objective == "triplet" and self.similarity != "cosine":
-            raise InvalidInput("similarity is 'dot'; the triplet objective needs 'cosine'", field="similarity")
+        if self.objective in TRIPLETS and self.similarity != "cosine":
+            raise InvalidInput(f"similarity is 'dot'; {self.objective} needs 'cosine'", field="similarity")
         if self.patience and not self.evaluate_every:
             raise InvalidInput("patience needs evaluate_every, the steps between two evaluations", field="patience")
 

@@ -65,6 +65,22 @@ def test_a_query_that_everything_matches_costs_nothing() -> None:
     assert torch.equal(scores.grad, torch.zeros_like(scores))
 
 
+def test_triplets_from_both_sides_and_a_share_of_softmax() -> None:
+    margin, temperature, share = 0.5, 0.1, 0.3
+    count = len(COSINES)
+    hard, soft = [], []
+    for i in range(count):
+        passage = max(COSINES[i, j] for j in range(8) if j != i and not KNOWN[i, j])
+        query = max(COSINES[j, i] for j in range(count) if j != i and not KNOWN[j, i])
+        hard.append(sum(max(wrong - COSINES[i, i] + margin, 0) for wrong in (passage, query)))
+        rows = [COSINES[i, j] / temperature for j in range(8) if j == i or not KNOWN[i, j]]
+        columns = [COSINES[j, i] / temperature for j in range(count) if j == i or not KNOWN[j, i]]
+        own = COSINES[i, i] / temperature
+        soft.append(sum(np.log(np.exp(values).sum()) - own for values in (rows, columns)))
+    found = objectives.triplet_both(tensor(COSINES), tensor(KNOWN), margin, temperature, share)
+    close(found, np.mean(hard) + share * np.mean(soft))
+
+
 def test_listwise() -> None:
     close(objectives.listwise(tensor(CANDIDATES)), np.mean([-math.log(softmax(row)[0]) for row in CANDIDATES]))
 

@@ -59,6 +59,9 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         ({"objective": "two-class", "head": "interaction"}, "head"),
         ({"objective": "triplet"}, "objective"),
         ({"kind": "bi-encoder", "objective": "triplet", "similarity": "dot"}, "similarity"),
+        ({"kind": "bi-encoder", "objective": "triplet-both", "similarity": "dot"}, "similarity"),
+        ({"gather": 0}, "gather"),
+        ({"softmax": -1}, "softmax"),
         ({"kind": "poly-encoder", "objective": "triplet"}, "objective"),
         ({"distillation": "kl"}, "teacher"),
         ({"teacher": "medley-crossencoder"}, "teacher"),
@@ -121,6 +124,24 @@ def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
     batches = plan(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
     assert len(batches) == 18 // 4 + 1
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
+
+
+def test_a_group_takes_part_with_so_many_pairs_drawn_anew_each_epoch() -> None:
+    crowd = [replace(pair, group="crowd" if number < 8 else pair.group) for number, pair in enumerate(made("a", 10))]
+    recipe = replace(RECIPE, tasks={"a": Share(most=3)}, epochs=2)
+    first, second = ({item.ids[0] for item in examples({"a": crowd}, recipe, epoch)["a"]} for epoch in (0, 1))
+    assert len(first) == len(second) == 3 + 2
+    assert first != second
+    assert {crowd[8].positive.id, crowd[9].positive.id} <= first & second
+
+
+def test_examples_of_one_group_stand_together() -> None:
+    pairs = [replace(pair, group=f"g{number % 3}") for number, pair in enumerate(made("a", 12))]
+    recipe = replace(RECIPE, kind="bi-encoder", objective="triplet", tasks={"a": Share()}, gather=2)
+    batches = plan({"a": pairs}, recipe)
+    assert [len(batch) for batch in batches] == [4, 4, 4]
+    assert all([item.group for item in batch[::2]] == [item.group for item in batch[1::2]] for batch in batches)
+    assert sorted(item.ids[0] for batch in batches for item in batch) == sorted(pair.positive.id for pair in pairs)
 
 
 def test_a_triplet_takes_pairs_without_negatives_too() -> None:
