@@ -97,6 +97,9 @@ def mine_folder(
 def _mined(
     pairs: Sequence[Pair], labels: Path, engine: Engine, encoder: Encoder | None, mining: Mining
 ) -> Iterator[Pair]:
+    """The pairs with negatives; those that came with their own, such as opposites, keep them."""
+    yield from (pair for pair in pairs if pair.negatives)
+    pairs = [pair for pair in pairs if not pair.negatives]
     for name in sorted({pair.corpus for pair in pairs}):
         corpus: dict[str, Text] = {}
         finders = []

@@ -16,6 +16,7 @@ from encoders.labels.phrasing import ABSENT, PRESENT
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.findings import doubts, labels
 from mappings.analysis.lexicon import rows
+from mappings.analysis.negation import negated
 
 TASK: Final = "polarity"
 A_NAME: Final = 8
@@ -68,10 +69,26 @@ _NOT_THERE: Final = ("No {}, but there is {}.", "No {} and stable {}.", "{} is n
 """Frames of two names: the first is there and the second is not, and the other way round."""
 
 
+_LISTS: Final = ("No fever, {} or cough.", "Fever and {} are not seen.")
+
+
 def names() -> list[str]:
     """The conditions, by name: none is a finding of the lexicon or holds one."""
     found = {row[1].lower() for row in rows("abbreviations")}
-    return sorted(name for name in found if _is_condition(name) and not labels(name) and not doubts(name))
+    usable = (name for name in found if _is_condition(name) and not labels(name) and not doubts(name))
+    plain = sorted(name for name in usable if _is_plain(name))
+    # One that holds another would say of that one, too, what it says of itself.
+    return [name for name in plain if not any(other in name for other in plain if other != name)]
+
+
+def _is_plain(name: str) -> bool:
+    """Whether no word of the name is a cue itself, as in "borderline personality disorder" or "graft versus host disease"."""
+    return all(_ruled_out(sentence.format(name), word) for sentence in _LISTS for word in (name, "fever"))
+
+
+def _ruled_out(sentence: str, word: str) -> bool:
+    start = sentence.lower().index(word)
+    return negated(sentence, start, start + len(word))
 
 
 def _is_condition(name: str) -> bool:
@@ -86,8 +103,9 @@ def polarity() -> list[Pair]:
         _made(name, present, number, found) for name in found for present in (True, False) for number in range(A_NAME)
     ]
     relevant: dict[tuple[str, bool], dict[str, str]] = {}
-    for name, present, text in made:
-        relevant.setdefault((name, present), {})[text] = f"{TASK}:{normalise(text)}"
+    for said, text in made:
+        for statement in said:
+            relevant.setdefault(statement, {})[text] = f"{TASK}:{normalise(text)}"
     return list(_pairs(relevant))
 
 
@@ -111,13 +129,15 @@ def _pairs(relevant: dict[tuple[str, bool], dict[str, str]]) -> Iterator[Pair]:
             )
 
 
-def _made(name: str, present: bool, number: int, found: list[str]) -> tuple[str, bool, str]:
-    """A sentence that says of `name` whether it is there; every fourth says the opposite of another name."""
+def _made(name: str, present: bool, number: int, found: list[str]) -> tuple[list[tuple[str, bool]], str]:
+    """A sentence that says of `name` whether it is there, and all that it says; every fourth says the opposite of another."""
     key = f"{name}:{present}:{number}"
-    mixed = (_THERE_NOT if present else _NOT_THERE) if number % 4 == 0 else (_THERE if present else _GONE)
+    turns = number % 4 == 0
+    mixed = (_THERE_NOT if present else _NOT_THERE) if turns else (_THERE if present else _GONE)
     frame = mixed[bucket(f"frame:{key}", len(mixed))]
     others = [other for other in found if other != name]
     start = bucket(f"other:{key}", len(others))
-    chosen = [name, *(others[(start + 31 * step) % len(others)] for step in range(frame.count("{}") - 1))]
-    text = frame.format(*chosen)
-    return name, present, text[0].upper() + text[1:]
+    rest = [others[(start + 31 * step) % len(others)] for step in range(frame.count("{}") - 1)]
+    text = frame.format(name, *rest)
+    said = [(name, present), *((other, present is not turns) for other in rest)]
+    return said, text[0].upper() + text[1:]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from encoders.labels import abstracts, claims, health, notes
+from encoders.labels import abstracts, claims, health, notes, polarity
 from encoders.labels.evaluated import evaluated
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
@@ -24,7 +24,7 @@ def label(data: Path, out: Path) -> dict[str, dict[str, int]]:
     corpora: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     sieve = Sieve(evaluated(data), dropped)
-    for part in (_claims, _abstracts, _health, _notes):
+    for part in (_claims, _abstracts, _health, _notes, _polarity):
         made, found = part(data, dropped)
         for name, texts in made.items():
             corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.corpus(name, texts))
@@ -88,3 +88,9 @@ def _health(data: Path, dropped: Counter[str]) -> Made:
 def _notes(data: Path, dropped: Counter[str]) -> Made:
     found = notes.training_notes(data, dropped)
     return {"notes": notes.notes_corpus(found)}, {"note": notes.notes(found)}
+
+
+def _polarity(data: Path, dropped: Counter[str]) -> Made:
+    """Made sentences need no data; their pairs have their negatives already."""
+    found = polarity.polarity()
+    return {polarity.TASK: {pair.positive.id: pair.positive for pair in found}.values()}, {polarity.TASK: found}

@@ -10,6 +10,7 @@ from encoders.labels.abstracts import findings
 from encoders.labels.notes import note_sections, notes
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.run import label
+from encoders.training.recipe import RECIPES, load_recipe
 from mappings.errors import NotFound
 
 
@@ -127,3 +128,9 @@ def test_a_note_is_asked_for_by_name_or_description_and_heading() -> None:
 def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"scifact/corpus\.jsonl\.gz is not there; point MEDLEY_DATA"):
         label(tmp_path, tmp_path / "out")
+
+
+def test_the_commands_write_every_task_that_a_recipe_asks_for(labelled: Path) -> None:
+    written = {file.stem for file in (labelled / "pairs").glob("*.jsonl")} | {"entity-aspect", "finding"}
+    for file in RECIPES.glob("*.toml"):
+        assert load_recipe(file).tasks.keys() <= written, file.name

@@ -99,6 +99,16 @@ def test_lexical_mining_needs_no_encoder(tmp_path: Path) -> None:
     assert {text.id for text in pair.negatives} == {"t1", "t2", "t5"}
 
 
+def test_pairs_that_came_with_negatives_keep_them(tmp_path: Path) -> None:
+    made = replace(PAIR, id="claim:2", query=f"{PAIR.query} Yes", negatives=(TEXTS[4],))
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR, made])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
+    assert mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home") == {"claim": 2}
+    found = {pair.id: pair for pair in read_pairs(tmp_path / "out/claim.jsonl")}
+    assert found["claim:2"] == made
+    assert len(found["claim:1"].negatives) > 1
+
+
 def test_a_folder_without_pairs_says_who_writes_them(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="medley label"):
         mine_folder(tmp_path, tmp_path / "out", tmp_path / "home")
