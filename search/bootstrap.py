@@ -198,8 +198,13 @@ class Medley:
         name, first = self.settings.reranker or collection.reranking.model, collection.reranking.first
         if name == "none":
             return None
-        alone = first is None or bool(self.settings.reranker)
-        return Stages(self._anytime(name), None if alone or first is None else self._anytime(first.model))
+        last = self._anytime(name)
+        if first is None or self.settings.reranker:
+            return Stages(last)
+        try:
+            return Stages(last, self._anytime(first.model))
+        except MedleyError as error:
+            return Stages(last, missing=error.message)
 
     def _anytime(self, name: str) -> Anytime:
         """A cross-encoder with its cache and pace, made once."""

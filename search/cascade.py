@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mappings.collection import Reranking
+from mappings.errors import MedleyError
 from search.fusion import Fused, min_max
 from search.rerank import Anytime
 
@@ -20,18 +21,20 @@ FIRST_SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The cross-encoders of a collection; `first` is None where one decides alone."""
+    """The cross-encoders of a collection; `first` is None where one decides alone, or `missing` says why it is."""
 
     last: Anytime
     first: Anytime | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Logits by passage: of the last stage, and of the first for all that it read."""
+    """Logits by passage: of the last stage, and of the first for all that it read; `missing`: why that is none."""
 
     last: Mapping[str, float] = field(default_factory=dict)
     first: Mapping[str, float] = field(default_factory=dict)
+    missing: str = ""
 
     def __len__(self) -> int:
         return len(self.last.keys() | self.first.keys())
@@ -56,15 +59,22 @@ class Ranked:
 def read(
     stages: Stages, reranking: Reranking, query: str, window: Sequence[Fused], texts: Sequence[str], until: float | None
 ) -> Scores:
-    """Score the window's `texts`, all of them or the best the first stage finds, until the moment `until`."""
+    """Score the window's `texts`, all of them or the best the first stage finds, until the moment `until`.
+
+    A first stage that fails is left out, and the last one reads as many as it can. Raises what the last one raises.
+    """
     known = dict(zip((item.passage for item in window), texts, strict=True))
     first: dict[str, float] = {}
-    chosen = list(window)
+    chosen, missing = list(window), stages.missing
     if stages.first is not None and reranking.first is not None and len(window) > reranking.first.keep:
-        first = _scored(stages.first, query, chosen, known, _halt(stages.first, until))
-        best = combine(window, Scores(first=first), reranking)
-        chosen = [item.fused for item in best[: reranking.first.keep]]
-    return Scores(_scored(stages.last, query, chosen, known, until), first)
+        try:
+            first = _scored(stages.first, query, chosen, known, _halt(stages.first, until))
+        except MedleyError as error:
+            missing = error.message
+        else:
+            best = combine(window, Scores(first=first), reranking)
+            chosen = [item.fused for item in best[: reranking.first.keep]]
+    return Scores(_scored(stages.last, query, chosen, known, until), first, missing)
 
 
 def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> list[Ranked]:

@@ -156,7 +156,10 @@ def _rerank(query: Query, parts: Parts, found: Found, trace: Trace) -> tuple[lis
 
 
 def _unread(scores: Scores, stages: Stages, reranking: Reranking, candidates: int) -> list[str]:
-    """What the deadline left out, in words."""
+    """What failed, and what the deadline left out, in words."""
+    if scores.missing:
+        lost = [f"the first stage of reranking is missing ({scores.missing}); the last one read alone"]
+        return lost + _unread(replace(scores, missing=""), replace(stages, first=None), reranking, candidates)
     if len(scores) < candidates:
         return [f"the reranker passed its deadline: {len(scores)} of {candidates} reranked"]
     wanted = min(reranking.first.keep, candidates) if stages.first and reranking.first else candidates

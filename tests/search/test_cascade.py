@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mappings.collection import FirstStage, Reranking
+from mappings.errors import Unavailable
 from search.cascade import FIRST_SHARE, Scores, Stages, combine, read
 from search.explain import explain
 from search.fusion import Fused, Given
@@ -107,6 +108,24 @@ def test_few_candidates_need_no_first_stage():
     small, large = Model(), Model()
     scores = read(Stages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), ["1", "2"], None)
     assert (small.read, large.read, scores.first) == ([], ["1", "2"], {})
+
+
+class Broken:
+    """A model server that is away."""
+
+    fingerprint = "broken"
+
+    def score(self, query, passages):
+        raise Unavailable("no model server answers", field="inference")
+
+
+def test_without_its_first_stage_the_last_one_reads_alone():
+    large = Model()
+    broken = Anytime(Broken(), ScoreCache(), Pace())
+    scores = read(Stages(stage(large), broken), TWO, "q", in_words([0.5] * 8), texts(8), None)
+    assert (sorted(large.read), scores.first, scores.missing) == (texts(8), {}, "no model server answers")
+    with pytest.raises(Unavailable):
+        read(Stages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), texts(8), None)
 
 
 def test_the_first_stage_leaves_time_to_the_last():

@@ -4,12 +4,15 @@ import time
 import numpy as np
 import pytest
 
+from mappings.collection import FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
+from search.bootstrap import Medley
 from search.cascade import Stages
 from search.pipeline import search
 from search.query import Query, Range, Terms
 from search.rerank import Anytime, Pace, ScoreCache
+from search.settings import Settings
 from workers.ingest import ingest
 
 PUBLIC = Access("reader", frozenset({"public"}))
@@ -134,6 +137,36 @@ def test_a_broken_reranker_leaves_the_fused_order(medley):
     results = search(query("aspirin"), dataclasses.replace(medley.parts, reranker=broken))
     assert [hit.document for hit in results.hits] == fused
     assert results.degraded == ("the reranker failed (weights.bin was altered); the fused order is shown",)
+
+
+def test_two_stages_through_the_whole_path_and_without_the_first(medley):
+    collection = medley.collection("abstracts")
+    reranking = dataclasses.replace(collection.reranking, first=FirstStage("small", 2, 0.5))
+    two = dataclasses.replace(collection, reranking=reranking)
+    anytime = [Anytime(Longest(), ScoreCache(), Pace()) for _ in range(2)]
+    for stages, degraded in (
+        (Stages(*anytime), ()),
+        (Stages(anytime[0], missing="weights.bin was altered"), ("the first stage of reranking is missing (weights.bin was altered); the last one read alone",)),
+    ):  # fmt: skip
+        parts = dataclasses.replace(medley.parts, reranker=lambda _, found=stages: found, collection=lambda _: two)
+        results = search(query("aspirin", size=10, explain=True), parts)
+        assert results.degraded == degraded
+        assert results.reranked.scored == results.reranked.candidates == 5
+        named = [hit.explain["reranker"]["stage"] for hit in results.hits]
+        assert named == (["last"] * 5 if degraded else ["last"] * 2 + ["first"] * 3)
+        for hit in results.hits:
+            assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+
+
+def test_a_first_stage_that_can_t_be_loaded_is_named(tmp_path):
+    medley = Medley.open(Settings(home=tmp_path))
+    collection = medley.create("abstracts")
+    first = FirstStage("nowhere", 2, 0.5)
+    stages = medley.stages(
+        dataclasses.replace(collection, reranking=dataclasses.replace(collection.reranking, first=first))
+    )
+    assert stages.first is None
+    assert stages.missing.startswith("there is no model 'nowhere'")
 
 
 def test_without_the_index_s_encoder_the_words_are_searched(medley):
