@@ -8,7 +8,7 @@ What only the first one scored stands below that, what none scored below both: o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mappings.collection import Reranking
 from mappings.errors import MedleyError
@@ -45,7 +45,7 @@ class Ranked:
     """A candidate after reranking.
 
     `cross` is the logit of the last stage that scored it and `normalised` the same over that stage; both are None if
-    none did. `below` is how far its stage stands under the last one.
+    none did; `stage` says which it was. `below` is how far it stands under what the last stage scored.
     """
 
     fused: Fused
@@ -54,6 +54,7 @@ class Ranked:
     normalised: float | None = None
     weight: float = 0.0
     below: float = 0.0
+    stage: str = "last"
 
 
 def read(
@@ -85,9 +86,9 @@ def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> lis
 
     def ranked(item: Fused) -> Ranked:
         if item.passage in last:
-            return _blend(item, scores.last, last, reranking.weight, 0.0)
+            return _blend(item, scores.last, last, reranking.weight)
         if item.passage in first and reranking.first is not None:
-            return _blend(item, scores.first, first, reranking.first.weight, floors[0])
+            return replace(_blend(item, scores.first, first, reranking.first.weight, floors[0]), stage="first")
         return Ranked(item, item.score - floors[1], below=floors[1])
 
     made = [ranked(item) for item in fused]
@@ -95,7 +96,7 @@ def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> lis
 
 
 def _blend(
-    item: Fused, logits: Mapping[str, float], normalised: Mapping[str, float], weight: float, floor: float
+    item: Fused, logits: Mapping[str, float], normalised: Mapping[str, float], weight: float, floor: float = 0.0
 ) -> Ranked:
     value = normalised[item.passage]
     score = weight * value + (1 - weight) * item.score - floor

@@ -32,7 +32,7 @@ def explain(item: Ranked, matched: Sequence[str]) -> dict[str, Any]:
             "normalised": item.normalised,
             "weight": item.weight,
             "contribution": item.weight * (item.normalised or 0.0),
-            "stage": "first" if item.below else "last",
+            "stage": item.stage,
         },
         "final": _final(item),
         "score": item.score,

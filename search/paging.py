@@ -59,7 +59,7 @@ def _marks(item: Group) -> list[str]:
 
 def _decided(item: Ranked) -> float | None:
     """The last stage's logit: a frozen page explains no more than that."""
-    return None if item.below else item.cross
+    return item.cross if item.stage == "last" else None
 
 
 def next_cursor(

@@ -14,6 +14,7 @@ from mappings.errors import Unavailable
 from search.cascade import FIRST_SHARE, Scores, Stages, combine, read
 from search.explain import explain
 from search.fusion import Fused, Given
+from search.paging import _decided
 from search.rerank import Anytime, Pace, ScoreCache
 
 ONE = Reranking("large", 50, 500, 0.6)
@@ -152,6 +153,13 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
     for item in ranked:
         why = explain(item, [])
         assert sum(why["final"].values()) == pytest.approx(why["score"])
+
+
+def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_ones():
+    given = Given({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
+    (ranked,) = combine([Fused("a@1#0", "a", 1.0, given)], Scores(first={"a@1#0": 2.0}), TWO)
+    assert (ranked.stage, ranked.below, _decided(ranked)) == ("first", 0.0, None)
+    assert explain(ranked, [])["reranker"]["stage"] == "first"
 
 
 def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
