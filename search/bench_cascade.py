@@ -75,7 +75,7 @@ def _values(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequen
 
 
 def _speed(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> dict[str, float]:
-    """Milliseconds a query of both ways, medians over a sample, and their ratio."""
+    """Milliseconds a query of both ways, medians over a sample, and the ratio of their sums."""
     both = asked.medley.stages(asked.collection)
     if both is None:
         return {}

@@ -25,7 +25,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(slots=True)
 class Record:
-    """The record of a run in `folder`, written at its begin and at its end, however it ends."""
+    """The record of a run in `folder`, written at its begin, and when it ends or is refused."""
 
     folder: Path
     recipe: Recipe

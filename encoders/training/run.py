@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import orjson
 import torch
 from transformers.utils import logging
 
+from encoders.labels.guard import refuse
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.bases import is_artifact, load, origin
@@ -24,11 +23,9 @@ from encoders.training.models import freeze, mix
 from encoders.training.plot import loss_plot
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.record import Record, hashes
-from encoders.training.state import identity
+from encoders.training.state import check, identity
 from encoders.training.teacher import teach
 from mappings.errors import InvalidInput, MedleyError
-
-GUARD = "encoders.labels.guard"
 
 
 def train(
@@ -54,6 +51,7 @@ def train(
         _refuse_evaluated(chosen, data, evaluated)
     out.mkdir(parents=True, exist_ok=True)
     hashed = hashes(data, chosen)
+    check(out, identity(chosen, _inputs(chosen, hashed)))
     record = Record(out, chosen, hashed, device)
     record.write("running")
     try:
@@ -148,12 +146,9 @@ def _as_bi_encoder(recipe: Recipe) -> Recipe:
 
 def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
     """Raise `InvalidInput` where a file of pairs holds evaluation data."""
-    if find_spec(GUARD) is None:
-        return
-    guard = importlib.import_module(GUARD)
     for task in recipe.tasks:
         if (file := data / f"{task}.jsonl").is_file():
-            guard.refuse(file, evaluated)
+            refuse(file, evaluated)
 
 
 def _plot(name: str, out: Path) -> None:

@@ -19,7 +19,7 @@ from encoders.training.export import export
 from encoders.training.gate import Judged
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.vocabulary import trim, used
-from mappings.errors import NotFound
+from mappings.errors import InvalidInput, NotFound
 
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
 """What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
@@ -71,9 +71,9 @@ def trimmed(ready: Checkpoint, texts: Iterable[str], seen: int) -> Checkpoint:
 
 
 def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
-    """Every query and every passage of the pairs, each once."""
+    """Every pair's query, and every passage once."""
+    known: set[str] = set()
     for split in ("train", "held-out"):
-        known: set[str] = set()
         for pair in chain.from_iterable(load_pairs(data, recipe, split).values()):
             fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
             known.update(text.id for text in fresh)
@@ -81,7 +81,9 @@ def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
 
 
 def reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
-    """How a model of the recipe reads texts when it serves."""
+    """How a model of the recipe reads texts when it serves. Raises `InvalidInput` for more than the base can."""
+    if read > _positions(config):
+        raise InvalidInput(f"read is {read}; the base has positions for {_positions(config)} tokens", field="read")
     longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], _positions(config)))
     return Architecture.of(recipe).reading(config, recipe.max_query, longest)
 

@@ -48,13 +48,20 @@ def restore(run: Path, model: Any, optimiser: Any, whose: Mapping[str, Any]) -> 
     if not path.is_file():
         return None
     state = torch.load(path, weights_only=True, map_location=model.device)
-    _check(path, state.get("whose"), whose)
+    _compare(path, state.get("whose"), whose)
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])
     torch.set_rng_state(state["rng"].cpu())
     if torch.cuda.is_available() and state["device_rng"]:
         torch.cuda.set_rng_state_all([item.cpu() for item in state["device_rng"]])
     return {name: value for name, value in state.items() if isinstance(value, int | float)}
+
+
+def check(run: Path, whose: Mapping[str, Any]) -> None:
+    """Raise `Conflict` as `restore` does, before anything of the run is touched."""
+    path = run / STATE
+    if path.is_file():
+        _compare(path, torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose"), whose)
 
 
 def keep_best(run: Path, model: Any) -> None:
@@ -73,7 +80,7 @@ def _write(path: Path, content: Any) -> None:
     aside.replace(path)
 
 
-def _check(path: Path, had: Any, whose: Mapping[str, Any]) -> None:
+def _compare(path: Path, had: Any, whose: Mapping[str, Any]) -> None:
     if had is None:
         raise Conflict(f"{path} is of an older version: train into another folder", field="run")
     for part, what in (("recipe", "the recipe's setting"), ("inputs", "the input")):

@@ -75,9 +75,11 @@ def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path,
     recipe = recipe_of(home, steps=2)
     write_pairs(tmp_path / "pairs")
     run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    record = (tmp_path / "run/record.json").read_bytes()
     with pytest.raises(Conflict, match=r"'learning_rate' was 0\.002 and is 0\.001") as caught:
         run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", tmp_path / "run")
     assert caught.value.field == "learning_rate"
+    assert (tmp_path / "run/record.json").read_bytes() == record
     with pytest.raises(Conflict, match="'threads' was 1 and is 2"):
         run.train(replace(recipe, threads=2), tmp_path / "pairs", tmp_path / "run")
     with (tmp_path / "pairs/claim.jsonl").open("a") as file:
@@ -193,7 +195,6 @@ def test_the_plot_shows_each_step_once_and_both_curves() -> None:
 
 
 def test_pairs_that_hold_what_evaluation_judges_are_refused(home: Path, data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("encoders.labels.guard", reason="nothing here knows what evaluation judges")
     judged = "Statin one lowers appetite in mice."  # a development claim of the invented SciFact
     found = [
         Pair("scifact", f"scifact:{n}", str(n), "train", "scifact", query, ("9",), Text("9", "", "", "pain"),

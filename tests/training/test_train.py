@@ -15,7 +15,7 @@ from encoders.text import Reader  # noqa: E402
 from encoders.training import bases, checkpoint, loop, models, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.ship import Serving, ship  # noqa: E402
-from mappings.errors import ModelError, NotFound  # noqa: E402
+from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 WORDS = [
@@ -205,6 +205,8 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert [set(entry) for entry in card["log"]] == [{"step", "steps", "loss", "seconds_per_step"}]
     assert card["base"] == bert.base
 
+    with pytest.raises(InvalidInput, match="read is 600; the base has positions for 512 tokens"):
+        ship(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=600))
     lean = ship(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
     known, all_known = (
         len(Reader(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
