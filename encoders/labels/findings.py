@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.phrasing import query
+from encoders.labels.polarity import TASK as POLARITY
 from encoders.labels.polarity import polarity
+from encoders.labels.run import join_counts
 from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.finding_lexicon import family
@@ -35,18 +35,19 @@ def label(data: Path, out: Path) -> dict[str, Any]:
     write_lines(out / "pairs" / f"{TASK}.jsonl", whole)
     write_lines(out / "corpora" / "sentences.jsonl", (_text(sentence) for sentence in found))
     made = polarity()
-    write_lines(out / "corpora" / "polarity.jsonl", {pair.positive.id: pair.positive for pair in made}.values())
+    write_lines(out / "corpora" / f"{POLARITY}.jsonl", {pair.positive.id: pair.positive for pair in made}.values())
     for folder in ("pairs", *(f"fold-{fold}" for fold in FOLDS)):
-        write_lines(out / folder / "polarity.jsonl", made)
+        write_lines(out / folder / f"{POLARITY}.jsonl", made)
     halves = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
     for fold, pairs in halves.items():
         write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
     counts = _counts(found, matched, sides) | {
-        "pairs": {TASK: len(whole), "polarity": len(made)},
+        "pairs": {TASK: len(whole), POLARITY: len(made)},
         "folds": _fold_counts(halves, matched, sides),
     }
-    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
-    return counts
+    for fold, pairs in halves.items():
+        join_counts(out / f"fold-{fold}", {"fold": fold, "pairs": {TASK: len(pairs), POLARITY: len(made)}})
+    return join_counts(out, counts)
 
 
 def _pairs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -18,7 +19,11 @@ TITLES_ONE_IN = 5
 CONCLUSIONS_ONE_IN = 2
 
 
-def label(data: Path, out: Path) -> dict[str, dict[str, int]]:
+Counts = dict[str, Any]
+"""What labelling made: pairs and corpora by name, what was dropped and why, and what a way of labelling adds."""
+
+
+def label(data: Path, out: Path) -> Counts:
     """Write all pairs and corpora of the public data sets; the counts by task, by corpus and of what was dropped."""
     dropped: Counter[str] = Counter()
     corpora: Counter[str] = Counter()
@@ -30,20 +35,18 @@ def label(data: Path, out: Path) -> dict[str, dict[str, int]]:
             corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.corpus(name, texts))
         for task, items in found.items():
             pairs[task] += write_lines(out / "pairs" / f"{task}.jsonl", sieve.pairs(items))
-    return write_counts(out, pairs, corpora, dropped)
+    return join_counts(out, {"pairs": dict(pairs), "corpora": dict(corpora), "dropped": dict(dropped)})
 
 
-def write_counts(
-    out: Path, pairs: Mapping[str, int], corpora: Mapping[str, int], dropped: Mapping[str, int], join: bool = False
-) -> dict[str, dict[str, int]]:
+def join_counts(out: Path, counts: Counts) -> Counts:
     """Write `OUT/counts.json`, which goes along with the pairs into a model's card; these counts are returned.
 
-    `join`: what the file holds of other tasks stays.
+    What the file holds of other tasks stays, as their files of pairs do.
     """
-    counts = {"pairs": dict(pairs), "corpora": dict(corpora), "dropped": dict(dropped)}
     file = out / "counts.json"
-    held = orjson.loads(file.read_bytes()) if join and file.is_file() else {}
-    written = {name: held.get(name, {}) | found for name, found in counts.items()}
+    written = orjson.loads(file.read_bytes()) if file.is_file() else {}
+    for name, found in counts.items():
+        written[name] = {**written.get(name, {}), **found} if isinstance(found, dict) else found
     out.mkdir(parents=True, exist_ok=True)
     file.write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2))
     return counts

@@ -11,7 +11,7 @@ from typing import Final
 from encoders.labels.entity_aspect import TASK, Labelling, corpus_of, labelled, pairs
 from encoders.labels.evaluated import evaluated
 from encoders.labels.pairs import Pair, Text, write_lines
-from encoders.labels.run import write_counts
+from encoders.labels.run import join_counts
 from encoders.labels.sieve import Sieve
 from encoders.labels.sources import SOURCES
 from mappings import collection as kinds
@@ -68,7 +68,7 @@ def _label(
         corpora[name] = write_lines(out / "corpora" / f"{name}.jsonl", (text for text, _ in passages))
         found += sieve.pairs(pairs(list(labelled(passages, labelling, dropped)), labelling, name))
     written = write_lines(out / "pairs" / f"{TASK}.jsonl", found)
-    return write_counts(out, {TASK: written}, corpora, dropped, join=True)
+    return join_counts(out, {"pairs": {TASK: written}, "corpora": dict(corpora), "dropped": dict(dropped)})
 
 
 def _by_section(collection: Collection) -> Collection:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -109,6 +109,14 @@ def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Examp
         else:
             whole += _by_task(made, recipe.batch, draw, recipe.gather)
     return whole
+
+
+def used(batches: Iterable[Sequence[Example]]) -> dict[str, int]:
+    """How many different pairs of each task the batches show."""
+    seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for item in chain.from_iterable(batches):
+        seen[item.task].add((item.query, item.ids[0]))
+    return {task: len(found) for task, found in sorted(seen.items())}
 
 
 def _draw(recipe: Recipe, purpose: str, epoch: int) -> random.Random:

@@ -32,6 +32,7 @@ LEAST = {
     "negatives": 0, "steps": 0, "patience": 0, "evaluate_every": 0, "warmup": 0, "weight_decay": 0, "margin": 0,
     "softmax": 0, "gather": 1,
 }  # fmt: skip
+WHOLE = (*(name for name in LEAST if name not in ("warmup", "weight_decay", "margin", "softmax")), "seed")
 POSITIVE = ("learning_rate", "temperature", "teacher_temperature")
 SHARES = ("soup", "dropout", "teacher_share")
 CANDIDATES = ("listwise", "pointwise", "two-class")
@@ -57,9 +58,9 @@ class Share:
 
     def __post_init__(self) -> None:
         for name in ("take", "repeat", "window", "most"):
-            if getattr(self, name) < 0:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least 0", field=name)
-        if not 0 <= self.context <= 1:
+            if (value := _whole(self, name)) < 0:
+                raise InvalidInput(f"{name} is {value}; it is at least 0", field=name)
+        if not 0 <= _number(self, "context") <= 1:
             raise InvalidInput(f"context is {self.context}; it lies between 0 and 1", field="context")
 
 
@@ -144,8 +145,9 @@ class Recipe:
 
     def _check_numbers(self) -> None:
         for name in (*LEAST, *POSITIVE, *SHARES):
-            if isinstance(value := getattr(self, name), bool) or not isinstance(value, int | float):
-                raise InvalidInput(f"{name} is {value!r}; it is a number", field=name)
+            _number(self, name)
+        for name in WHOLE:
+            _whole(self, name)
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least {least}", field=name)
@@ -158,6 +160,11 @@ class Recipe:
 
     def _check_together(self) -> None:
         """Settings that only make sense together."""
+        if self.kind == "cross-encoder" and self.max_query >= self.max_length:
+            message = (
+                f"max_query is {self.max_query}; it is less than max_length, {self.max_length}, which holds both texts"
+            )
+            raise InvalidInput(message, field="max_query")
         if self.objective in CANDIDATES and not self.negatives:
             raise InvalidInput(f"negatives is 0; {self.objective} needs at least 1", field="negatives")
         if self.distillation != "none" and not self.negatives:
@@ -176,6 +183,20 @@ class Recipe:
         return {**asdict(self), "frozen": list(self.frozen), "layers": list(self.layers)}
 
 
+def _number(settings: Any, name: str) -> float:
+    value = getattr(settings, name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{name} is {value!r}; it is a number", field=name)
+    return value
+
+
+def _whole(settings: Any, name: str) -> int:
+    value = _number(settings, name)
+    if not isinstance(value, int):
+        raise InvalidInput(f"{name} is {value!r}; it is a whole number", field=name)
+    return value
+
+
 def load_recipe(source: Path | str) -> Recipe:
     """A recipe by path, or by the name of a shipped one. Raises `NotFound`, `InvalidInput`."""
     path = Path(source)
@@ -192,9 +213,15 @@ def load_recipe(source: Path | str) -> Recipe:
 
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
     """A recipe from its TOML table. Raises `InvalidInput` that names the setting."""
-    given = {**values, "tasks": {task: _build(Share, share) for task, share in values.get("tasks", {}).items()}}
+    tables = values.get("tasks", {})
+    for task, share in tables.items() if isinstance(tables, Mapping) else [("tasks", tables)]:
+        if not isinstance(share, Mapping):
+            raise InvalidInput(f"{task} is {share!r}; it is a table of settings, such as {{ repeat = 2 }}", field=task)
+    given = {**values, "tasks": {task: _build(Share, share) for task, share in tables.items()}}
     for setting in ("frozen", "layers"):
         if setting in given:
+            if not isinstance(given[setting], list | tuple):
+                raise InvalidInput(f"{setting} is {given[setting]!r}; it is a list", field=setting)
             given[setting] = tuple(given[setting])
     recipe: Recipe = _build(Recipe, {"name": name, **given})
     return recipe

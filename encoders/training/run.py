@@ -16,7 +16,7 @@ from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.bases import is_artifact, load, origin
 from encoders.training.checkpoint import Checkpoint, save
-from encoders.training.data import load_pairs, plan
+from encoders.training.data import load_pairs, plan, used
 from encoders.training.evaluate import held_out
 from encoders.training.loop import Log, Run, log_to, optimise
 from encoders.training.models import freeze, mix
@@ -74,12 +74,13 @@ def _trained(
     if recipe.evaluate_every and not any(dev.values()):
         raise InvalidInput("evaluate_every needs held-out pairs, and the files have none", field="evaluate_every")
     batches = plan(pairs, recipe)
-    if not batches:
-        raise InvalidInput(f"the pairs in {data} do not fill one batch of {recipe.batch}", field="batch")
+    if missing := recipe.tasks.keys() - used(batches):
+        task = min(missing)
+        raise InvalidInput(_unused(task, pairs[task], recipe), field=task)
+    counts = used(batches[: recipe.steps or None])
     ready = load(recipe)
     ready.model.to(device)
     trainable = freeze(ready.model, recipe.frozen)
-    counts = {task: len(found) for task, found in pairs.items()}
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     teacher = teach(recipe, batches[: recipe.steps or None], out, log)
     run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, _inputs(recipe, hashed)), dev, teacher)
@@ -126,6 +127,15 @@ def device_of(recipe: Recipe) -> str:
             "device is 'cuda', but torch finds no GPU; 'auto' takes one where there is one", field="device"
         )
     return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
+    """Why no step of the run shows a pair of this task."""
+    enough = sum(len(pair.negatives) >= recipe.negatives for pair in pairs)
+    return (
+        f"{task}.jsonl has {len(pairs)} training pairs, {enough} of them with {recipe.negatives} negatives or more: "
+        f"they do not fill one batch of {recipe.batch}; mine more, or leave the task out of the recipe"
+    )
 
 
 def _inputs(recipe: Recipe, hashed: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,26 +49,45 @@ def write(
         np.save(folder / SCORER, model.head.weight.detach().float().cpu().numpy())
         manifest |= {"kind": "poly-encoder", "sharpness": model.head.sharpness}
     artifact = seal(folder, manifest)
-    agreement = agreements(model, artifact, pairs)
-    if agreement["fp32"] < gate.RANKS:
+    figures = {form: _figures(model, artifact, form, pairs, judged) for form in _common(artifact)}
+    passed = {form for form, found in figures.items() if gate.passes(found)}
+    if "fp32" not in passed:
         raise ModelError(
-            f"the exported towers rank unlike the checkpoint: {agreement}; Spearman must reach {gate.RANKS}",
+            f"the exported towers rank unlike the checkpoint: {figures}; Spearman must reach {gate.RANKS}",
             field="checkpoint",
         )
-    seal(folder, {**manifest, "gate": {**manifest["gate"], "whole": agreement}})
+    forms = {form: file for form, file in manifest["forms"].items() if form in passed}
+    for file in set(manifest["forms"].values()) - set(forms.values()):
+        (folder / file).unlink()
+    seal(folder, {**manifest, "forms": forms, "gate": {**manifest["gate"], "whole": figures}})
 
 
-def agreements(model: Towers, artifact: Artifact, pairs: Sequence[tuple[str, str]]) -> Mapping[str, float]:
-    """Spearman between torch's scores and each form's, over some queries and passages, each with each."""
+def _common(artifact: Artifact) -> list[str]:
+    """The forms that every tower has."""
+    asked = artifact.queries().forms
+    return [form for form in artifact.forms if form in asked]
+
+
+def _figures(
+    model: Towers, artifact: Artifact, form: str, pairs: Sequence[tuple[str, str]], judged: Sequence[gate.Judged]
+) -> dict[str, float]:
+    """Spearman between torch's scores and the form's over some queries and passages, each with each; the change of nDCG@10."""
     queries, passages = ([*islice(texts, COMPARED)] for texts in zip(*pairs, strict=True))
-    expected = _torch(model, artifact, queries, passages)
-    return {
-        form: round(gate.spearman(expected.ravel(), _runtime(artifact, form, queries, passages).ravel()), 6)
-        for form in artifact.forms
-    }
+    score = _runtime(artifact, form)
+    expected, found = _torch(model, artifact, queries, passages), score(queries, passages)
+    figures = {"spearman": round(gate.spearman(expected.ravel(), found.ravel()), 6)}
+    if judged:
+        changes = [
+            gate.ndcg(score([item.query], item.passages)[0], item.gains)
+            - gate.ndcg(_torch(model, artifact, [item.query], item.passages)[0], item.gains)
+            for item in judged
+        ]
+        figures["ndcg_change"] = round(float(np.mean(changes)), 5)
+    return figures
 
 
 def _torch(model: Towers, artifact: Artifact, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
+    """Shape (queries, passages)."""
     reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
     asked, answers = (_arrays(model, tokens) for tokens in (reader.queries(queries), reader.passages(passages)))
     with torch.inference_mode():
@@ -82,10 +101,15 @@ def _arrays(model: Any, tokens: Sequence[Tokens]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(arrays[name]) for name in inputs_of(model)}
 
 
-def _runtime(artifact: Artifact, form: str, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
-    if artifact.kind == "poly-encoder":
-        poly = PolyEncoder(artifact, form=form)
+def _runtime(artifact: Artifact, form: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
+    """The exported model as a function of queries and passages: shape (queries, passages)."""
+    if artifact.kind != "poly-encoder":
+        encoder = BiEncoder(artifact, form=form)
+        return lambda queries, passages: encoder.encode_queries(queries) @ encoder.encode_passages(passages).T
+    poly = PolyEncoder(artifact, form=form)
+
+    def score(queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
         tokens = poly.encode_passages(passages)
         return np.stack([poly.score(vector, tokens) for vector in poly.encode_queries(queries)])
-    encoder = BiEncoder(artifact, form=form)
-    return encoder.encode_queries(queries) @ encoder.encode_passages(passages).T
+
+    return score

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -70,9 +71,9 @@ def _count(backend: Tokenizer, group: list[str], counts: Counter[int]) -> None:
 
 
 def _character(token: str) -> bool:
-    """A single Latin character, within a word or at its start: with these every word can still be spelt."""
+    """A single Latin or Greek character, within a word or at its start: with these every word can still be spelt."""
     bare = token.removeprefix("##")
-    return len(bare) == 1 and bare.isascii()
+    return len(bare) == 1 and (bare.isascii() or unicodedata.name(bare, "").startswith("GREEK "))
 
 
 def _with_rows(model: Any, places: list[int]) -> Any:

@@ -10,21 +10,27 @@ from pathlib import Path
 from typing import Any, Final
 
 from mappings import collection as kinds
+from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.cascade import Stages
 from search.evaluation import radiology
 from search.evaluation.index import home, mark
-from search.evaluation.suites import SUITES, Options, Report, chosen_tasks, command
+from search.evaluation.suites import READ_IN_PART, SUITES, Options, Report, chosen_tasks, command
 from search.evaluation.task import Task
 from search.settings import Settings
 
 QUICK_QUERIES: Final = 50
-VERSION: Final = "evaluation-2"
+VERSION: Final = "evaluation-3"
 """Part of a report's identity: it changes when the same models and data would give other rows."""
 
 
 def plan(options: Options, quick: bool = False) -> Iterator[tuple[str, Options]]:
-    """Every (suite, options) of `all`; `quick`: a fixed sample of each suite's first form, without the pool's 39k."""
+    """Every (suite, options) of `all`; `quick`: a fixed sample of each suite's first form, without the pool's 39k.
+
+    Raises `InvalidInput` for options that some suite does not know.
+    """
+    if options.reading != "whole":
+        raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, one at a time, not for all", field="reading")
     for suite in SUITES.values():
         if not quick:
             yield from ((suite.name, replace(options, **form)) for form in suite.forms)
@@ -54,9 +60,9 @@ def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]
         "questions": [str(question) for question in task.questions],
         "judgements": [task.judgements, task.strict],
         "measures": [task.measures, task.unit, task.candidates, task.reference, task.depth],
-        "fusion": str(collection.fusion),
-        "reranking": [str(collection.reranking), *_fingerprints(stages)] if stages else None,
-        "searched": [settings.window, settings.candidates],
+        "collection": str(collection),
+        "reranking": _fingerprints(stages) if stages else None,
+        "searched": [settings.window, settings.candidates, settings.form, settings.device],
     }
 
 

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from encoders.artifact import Artifact, find
+from encoders.labels.findings import TASK
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError, Unavailable
-from search.bootstrap import Medley
+from search.bootstrap import HASHING, Medley
 from search.evaluation import lexical
 from search.evaluation.index import home
 from search.evaluation.prepared import plain_tokens
@@ -102,23 +104,38 @@ def _encoders(medley: Medley, baseline: str, folds: Path | None) -> dict[str, tu
     settings = medley.settings
     vectors = kinds.load(COLLECTION, None, settings.collections).vectors
     named: dict[str, tuple[Encoder, ...]] = {}
-    if vectors:
-        named[DENSE] = (medley.encoder(settings.encoder or next(iter(vectors.values()))),)
-    if baseline:
-        named[BASELINE] = (medley.encoder(baseline),)
+    for system, name in ((DENSE, settings.encoder or next(iter(vectors.values()), "")), (BASELINE, baseline)):
+        if name:
+            named[system] = (medley.encoder(name),)
+            _refuse_taught(medley, name, fold=0)
     if folds:
-        named[FOLDS] = tuple(_of_fold(medley, folds / f"fold-{fold}") for fold in (1, 2))
+        named[FOLDS] = tuple(_of_fold(medley, folds / f"fold-{fold}", fold) for fold in (1, 2))
     return named
 
 
-def _of_fold(medley: Medley, model: Path) -> Encoder:
+def _of_fold(medley: Medley, model: Path, fold: int) -> Encoder:
     try:
-        return medley.encoder(str(model.absolute()))
+        encoder = medley.encoder(str(model.absolute()))
     except ModelError as error:
         message = (
             f"{model} is no usable bi-encoder ({error.message}); a folder of folds holds the models fold-1 and fold-2"
         )
         raise InvalidInput(message, field="folds") from error
+    _refuse_taught(medley, str(model.absolute()), fold)
+    return encoder
+
+
+def _refuse_taught(medley: Medley, name: str, fold: int) -> None:
+    """Raise `InvalidInput` where the model's card says that it learnt findings it is asked for: all but those of `fold`."""
+    if name == HASHING or medley.servers is not None:
+        return
+    data = Artifact.open(find(name, medley.model_folders())).manifest.get("card", {}).get("data", {})
+    if TASK in data.get("training_pairs", {}) and data.get("fold", 0) != (fold or None):
+        taught = f"fold {data['fold']}" if data.get("fold") else "all of them"
+        asked = f"those of fold {3 - fold}" if fold else "all of them"
+        raise InvalidInput(
+            f"{Path(name).name} was trained on findings ({taught}) and is asked for {asked}", field="folds"
+        )
 
 
 def _systems(

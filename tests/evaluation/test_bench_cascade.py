@@ -40,8 +40,6 @@ def test_the_whole_report(settings: Settings, tmp_path: Path) -> None:  # noqa: 
     assert (figures["queries"], figures["candidates"], figures["keep"], figures["timed_queries"]) == (10, 20, 5, 9)
     assert figures["difference"] == pytest.approx(figures["cascade_nDCG@10"] - figures["full_nDCG@10"], abs=2e-4)
     assert figures["difference_low"] <= figures["difference"] <= figures["difference_high"]
-    # Here the first stage is the same model, so that reading 20 and then 5 again takes longer than reading 20.
-    assert figures["speed_ratio"] > 0
 
 
 def test_one_stage_is_refused(settings: Settings, tmp_path: Path) -> None:  # noqa: F811

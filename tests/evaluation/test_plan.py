@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from test_suites import fill, folder
 
+from mappings.errors import InvalidInput
 from search.evaluation import plan, radiology, suites
 from search.evaluation.plan import identity, kept
 from search.settings import Settings
@@ -53,6 +54,11 @@ def test_the_quick_form_is_a_fixed_sample_and_leaves_the_pool_alone() -> None:
     assert commands(True, suites.Options(queries=7))[0] == "medley evaluate scifact --queries 7"
 
 
+def test_options_that_some_suite_does_not_know_are_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="--reading is for scifact, check-covid, claims, one at a time, not for all"):
+        commands(quick=False, options=suites.Options(reading="A"))
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
@@ -67,6 +73,7 @@ def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: 
     assert identity("beir", options, settings) == (command, first)  # the built index changes nothing
     changed = [
         identity("beir", replace(options, queries=3), settings),
+        identity("beir", options, replace(settings, form="fp32")),
         identity("beir", options, replace(settings, encoder="medley-biencoder")),
         identity("beir", options, replace(settings, window=50)),
     ]
@@ -75,7 +82,7 @@ def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: 
     with (mine / "corpus.jsonl").open("a") as file:
         file.write('\n{"_id": "new", "text": "heart"}')
     changed.append(identity("beir", options, settings))
-    assert len({first, *(value for _, value in changed)}) == 6
+    assert len({first, *(value for _, value in changed)}) == 7
 
 
 def test_only_a_whole_report_of_the_same_identity_is_kept(tmp_path: Path) -> None:

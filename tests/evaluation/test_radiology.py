@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import radiology_reports
+import tiny
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +84,34 @@ def test_wrong_input_is_named(settings: Settings, tmp_path: Path) -> None:
         suites.run_suite("radiology", suites.Options(), replace(settings, data=None), no_fill)
     with pytest.raises(InvalidInput, match="no finding is in 10 sentences"):
         radiology.judged(list(labelled([{"uid": "1", "findings": "No effusion.", "impression": ""}])))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"training_pairs": {"finding": 5}, "fold": 2}, r"fold-1 was trained on findings \(fold 2\) and is asked for those of fold 2"),
+        ({"training_pairs": {"finding": 5}}, r"fold-1 was trained on findings \(all of them\)"),
+        ({"training_pairs": {"finding": 5}, "fold": 1}, None),
+        ({"training_pairs": {"title": 5}}, None),
+    ],
+)  # fmt: skip
+def test_a_model_that_learnt_what_it_is_asked_is_refused(
+    settings: Settings, tmp_path: Path, data: dict[str, object], message: str | None
+) -> None:
+    for fold in ("fold-1", "fold-2"):
+        tiny.write_artifact(tmp_path / fold)
+    tiny.edit(tmp_path / "fold-1", card={"name": "fold-1", "data": data})
+    options = suites.Options(folds=tmp_path, queries=3, variants=False)
+    if message is None:
+        report = suites.run_suite("radiology", options, settings, no_fill)
+        assert report["rows"][-1]["system"] == "2-fold"
+        return
+    with pytest.raises(InvalidInput, match=message):
+        suites.run_suite("radiology", options, settings, no_fill)
+    if "fold" not in data:
+        alone = suites.Options(baseline=str(tmp_path / "fold-1"))
+        with pytest.raises(InvalidInput, match=r"asked for all of them"):
+            suites.run_suite("radiology", alone, settings, no_fill)
 
 
 def test_queries_are_concepts_with_enough_sentences() -> None:

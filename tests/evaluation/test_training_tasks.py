@@ -49,13 +49,20 @@ def test_claims_of_the_held_out_tenth_without_twins_of_development_claims(settin
     write(tmp_path, "check_covid/corpus.jsonl.gz", abstracts)
     write(tmp_path, "check_covid/claims_train.jsonl.gz", news)
     write(tmp_path, "check_covid/claims_dev.jsonl.gz", [])
-    first, second = training.abstracts(settings)
+    pooled = {"doc_id": "p1", "title": "T of the pool", "sections": [{"label": "", "text": "A."}]}
+    write(tmp_path, "abstracts/abstracts.jsonl.gz", [pooled])
+    first, second, *within = training.abstracts(settings)
     assert [item.text for item in first.questions] == [claims[n]["claim"] for n in held_out[1:]]
     assert [*first.judgements.values()] == [{str(n): 1} for n in held_out[1:]]
     assert {key for grades in second.judgements.values() for key in grades} == {
         str(n) for n in range(60) if split_of(f"check-covid:{n}") == HELD_OUT
     }
     assert len(list(first.corpus.documents())) == 60
+    assert [task.suite for task in within] == ["scifact-distractors-train", "check-covid-distractors-train"]
+    assert [(task.questions, task.judgements) for task in within] == [
+        (task.questions, task.judgements) for task in (first, second)
+    ]
+    assert {item.id for item in within[0].corpus.documents()} == {*map(str, range(60)), "pool:p1"}
 
 
 def test_articles_leave_out_every_judged_document_and_entity(settings: Settings, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
 from encoders.training import bases, checkpoint, compact, gate, models, run  # noqa: E402
+from encoders.training import towers as two_towers  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.ship import ship  # noqa: E402
@@ -110,11 +111,23 @@ def test_every_form_orders_alike(
     recipe = replace(DESIGNS[design], base=str(home / family), tasks=TASKS, threads=1, steps=10)
     run.train(recipe, home / "pairs", tmp_path / "run")
     artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
-    figures = artifact.manifest["gate"].get(
-        "whole", {name: row["spearman"] for name, row in artifact.manifest["gate"]["forms"].items()}
-    )
-    assert set(figures) == {"fp32", "int8", "fp16"}
-    assert min(figures.values()) >= 0.95
+    found = artifact.manifest["gate"]
+    figures = found.get("whole", found["forms"])
+    assert set(figures) == {"fp32", "int8", "fp16"} == set(artifact.forms)
+    assert min(row["spearman"] for row in figures.values()) >= 0.95
+
+
+def test_a_compact_form_that_ranks_otherwise_as_a_whole_is_not_shipped(home: Path, tmp_path: Path, monkeypatch) -> None:
+    recipe = replace(DESIGNS["poly"], base=str(home / "bert"), tasks=TASKS, threads=1, steps=4)
+    run.train(recipe, home / "pairs", tmp_path / "run")
+    true = two_towers._figures
+    spoiled = {"int8": {"spearman": 0.5}}
+    monkeypatch.setattr(two_towers, "_figures", lambda *given: spoiled.get(given[2]) or true(*given))
+    artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=4)
+    assert set(artifact.forms) == {"fp32", "fp16"}
+    assert artifact.manifest["gate"]["whole"]["int8"] == {"spearman": 0.5}
+    assert not [file for file in artifact.folder.iterdir() if "int8" in file.name]
+    assert abs(artifact.manifest["gate"]["whole"]["fp32"]["ndcg_change"]) <= gate.LOSS
 
 
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:

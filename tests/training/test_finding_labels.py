@@ -12,6 +12,7 @@ from encoders.labels.findings import label
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.phrasing import query
 from encoders.labels.polarity import names, polarity
+from encoders.labels.run import join_counts
 from encoders.labels.sentences import FOLDS, Concept, concepts, folds, labelled, reports
 from encoders.labels.split import split_of
 from mappings.analysis.finding_lexicon import concepts as lexicon
@@ -53,6 +54,18 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
     }
     assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
     assert sum(fold["findings"] for fold in folds_said.values()) == counts["findings"]
+    for fold in (1, 2):
+        said = orjson.loads((out / f"fold-{fold}" / "counts.json").read_bytes())
+        made = {"finding": folds_said[str(fold)]["pairs"], "polarity": len(polarity())}
+        assert said == {"fold": fold, "pairs": made}
+
+
+def test_counts_of_other_tasks_stay(data: Path, tmp_path: Path) -> None:
+    join_counts(tmp_path, {"pairs": {"scifact": 7}, "dropped": {"twins": 2}})
+    label(data, tmp_path)
+    found = orjson.loads((tmp_path / "counts.json").read_bytes())
+    assert (found["pairs"]["scifact"], found["dropped"]["twins"]) == (7, 2)
+    assert found["pairs"]["finding"] == 12 * 9 + 2
 
 
 def test_a_pair_says_what_its_query_asks(out: Path) -> None:

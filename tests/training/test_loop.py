@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 
 from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
 
-from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
+from encoders.labels.pairs import Pair, Text, read_pairs, write_lines  # noqa: E402
 from encoders.training import loop, run  # noqa: E402
 from encoders.training.plot import loss_plot  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
@@ -141,8 +142,17 @@ def test_a_record_says_what_a_run_was(home: Path, tmp_path: Path) -> None:
 
 
 def test_impossible_runs_are_refused_before_they_begin(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="do not fill one batch of 512"):
+    unfilled = (
+        r"claim.jsonl has 8 training pairs, 8 of them with 1 negatives or more: they do not fill one batch of 512"
+    )
+    with pytest.raises(InvalidInput, match=unfilled):
         run.train(recipe_of(home, BI, batch=512), home / "pairs", tmp_path)
+    bare = [replace(pair, task="rare", negatives=()) for pair in read_pairs(home / "pairs/claim.jsonl")]
+    write_lines(tmp_path / "two/rare.jsonl", bare)
+    shutil.copy(home / "pairs/claim.jsonl", tmp_path / "two")
+    both = replace(recipe_of(home, negatives=1), tasks={"claim": Share(), "rare": Share()})
+    with pytest.raises(InvalidInput, match=r"rare\.jsonl has 8 training pairs, 0 of them with 1 negatives or more"):
+        run.train(both, tmp_path / "two", tmp_path / "two-run")
     only = Pair(
         "claim", "1", "1", "train", "c", "pain stop", ("1",), Text("1", "", "", "pain"), (Text("2", "", "", "sleep"),)
     )

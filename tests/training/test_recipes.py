@@ -67,6 +67,16 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         ({"teacher": "medley-crossencoder"}, "teacher"),
         ({"patience": 2}, "patience"),
         ({"markers": "always"}, "markers"),
+        ({"batch": 2.5}, "batch"),
+        ({"seed": True}, "seed"),
+        ({"frozen": "embeddings."}, "frozen"),
+        ({"layers": 3}, "layers"),
+        ({"max_length": 64, "max_query": 64}, "max_query"),
+        ({"tasks": {"a": 3}}, "a"),
+        ({"tasks": "a"}, "tasks"),
+        ({"tasks": {"a": {"take": "all"}}}, "take"),
+        ({"tasks": {"a": {"repeat": 1.5}}}, "repeat"),
+        ({"tasks": {"a": {"context": "often"}}}, "context"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None:

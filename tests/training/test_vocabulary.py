@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -52,6 +53,18 @@ def test_tokens_that_were_added_follow_the_others() -> None:
     assert torch.equal(
         vectors(model, tokenizer, "[QUERY] heart"), vectors(whole.model, whole.tokenizer, "[QUERY] heart")
     )
+
+
+def test_greek_letters_stay_and_other_signs_go() -> None:
+    whole = checkpoint("Bert", head=False)
+    content = json.loads(whole.tokenizer.backend_tokenizer.to_str())
+    known = content["model"]["vocab"]
+    known |= {token: len(known) + place for place, token in enumerate(["α", "##β", "中", "é"])}
+    whole.tokenizer._tokenizer = Tokenizer.from_str(json.dumps(content))
+    whole.model.resize_token_embeddings(len(known))
+    _, tokenizer = trim(whole.model, whole.tokenizer, used(whole.tokenizer, SEEN))
+    assert {"α", "##β"} <= tokenizer.get_vocab().keys()
+    assert not {"中", "é"} & tokenizer.get_vocab().keys()
 
 
 def test_other_tokenizers_are_refused() -> None:

@@ -60,7 +60,7 @@ def config(family: str) -> Any:
 
 def tokenizer(family: str) -> Any:
     """Words as tokens, in the family's template: XLNet's CLS token comes last and its padding first."""
-    backend = Tokenizer(models.WordLevel(VOCABULARY, unk_token="[UNK]"))
+    backend = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     templates = {
@@ -80,11 +80,12 @@ def tokenizer(family: str) -> Any:
     )  # fmt: skip
 
 
-def write_base(folder: Path, family: str = "bert", layers: int = 2) -> Path:
-    """A random checkpoint, the same each time."""
+def write_base(folder: Path, family: str = "bert", layers: int = 2, **changes: int) -> Path:
+    """A random checkpoint, the same each time; `changes` are settings of its configuration."""
     torch.manual_seed(0)
     wanted = config(family)
-    wanted.num_hidden_layers = layers
+    for name, value in {"num_hidden_layers": layers, **changes}.items():
+        setattr(wanted, name, value)
     save(transformers.AutoModel.from_config(wanted), tokenizer(family), folder)
     return folder
 

@@ -146,8 +146,9 @@ def export(
         )
     else:
         told = json.loads(card.read_text(encoding="utf-8")) if card else {}
-        described = {"name": out.name, "base": checkpoint} | told
-        artifact = _training("export").export(checkpoint, kind, out, described, _texts(pairs))
+        bases = _training("bases")
+        described = {"name": out.name} | bases.origin(checkpoint) | told
+        artifact = _training("export").export(bases.base_folder(checkpoint), kind, out, described, _texts(pairs))
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
 

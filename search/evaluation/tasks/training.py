@@ -44,21 +44,15 @@ def _task(name: str, corpus: Corpus, pairs: Iterable[Pair]) -> Task:
 
 
 def abstracts(settings: Settings) -> list[Task]:
-    """Claims of SciFact and of Check-COVID, each over its own corpus."""
+    """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a collection of use, within the pool."""
     data = folder(settings, "scifact").parent
     dropped: Counter[str] = Counter()
-    return [
-        _task(
-            "scifact-train",
-            Corpus("scifact", "abstracts", lambda: scifact.corpus(settings)),
-            _held_out(claims.scifact(data, dropped)),
-        ),
-        _task(
-            "check-covid-train",
-            Corpus("check-covid", "abstracts", lambda: check_covid.corpus(settings)),
-            _held_out(claims.check_covid(data, dropped)),
-        ),
-    ]
+    asked = {
+        scifact.task: _held_out(claims.scifact(data, dropped)),
+        check_covid.task: _held_out(claims.check_covid(data, dropped)),
+    }
+    suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in asked.items()]
+    return [_task(f"{task.suite}-train", task.corpus, pairs) for task, pairs in suites]
 
 
 def articles(settings: Settings) -> list[Task]:
