@@ -13,7 +13,9 @@ from transformers.utils import logging
 
 from encoders.labels.guard import refuse
 from encoders.labels.pairs import Pair
-from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.architecture import Architecture, towers
+from encoders.training.architectures.families import backbone
+from encoders.training.attention import quick
 from encoders.training.bases import is_artifact, load, origin
 from encoders.training.checkpoint import Checkpoint, save
 from encoders.training.data import load_pairs, plan, used
@@ -84,7 +86,8 @@ def _trained(
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     teacher = teach(recipe, batches[: recipe.steps or None], out, log)
     run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, _inputs(recipe, hashed)), dev, teacher)
-    progress = optimise(run, batches)
+    with quick(map(backbone, towers(ready.model).values()), device == "cpu" and recipe.precision == "bf16"):
+        progress = optimise(run, batches)
     report = {
         "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": _origin(data),
         "steps": progress.step, "best_step": progress.best_step or progress.step,
