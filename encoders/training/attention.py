@@ -18,17 +18,14 @@ from transformers.masking_utils import eager_mask
 NAME: Final = "medley_plain"
 
 
-def plain(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
-) -> tuple[Tensor, None]:
+def plain(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float | None = None) -> Tensor:
     """softmax(*Q Kᵀ* · scaling + mask) *V* of inputs (b, heads, t, d) in their own precision: shape (b, t, heads, d)."""
-    scaling = given.get("scaling") or query.shape[-1] ** -0.5
-    scores = torch.matmul(query * scaling, key.transpose(2, 3))
-    if attention_mask is not None:
-        scores = scores + attention_mask.to(scores.dtype)
+    scores = torch.matmul(query * (scaling or query.shape[-1] ** -0.5), key.transpose(2, 3))
+    if mask is not None:
+        scores = scores + mask.to(scores.dtype)
     with torch.autocast(query.device.type, enabled=False):  # it would make the softmax, and all after it, float32
         shares = torch.softmax(scores, dim=-1)
-    return torch.matmul(shares, value).transpose(1, 2).contiguous(), None
+    return torch.matmul(shares, value).transpose(1, 2).contiguous()
 
 
 @contextmanager
@@ -45,5 +42,8 @@ def quick(backbones: Iterable[Any], used: bool) -> Iterator[None]:
             item.set_attn_implementation(name)
 
 
-AttentionInterface.register(NAME, plain)
+AttentionInterface.register(
+    NAME,
+    lambda _, query, key, value, attention_mask, scaling=None, **others: (plain(query, key, value, attention_mask, scaling), None),
+)  # fmt: skip
 AttentionMaskInterface.register(NAME, eager_mask)
