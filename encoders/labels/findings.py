@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from encoders.labels.counts import Counts, join_counts
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.phrasing import query
 from encoders.labels.polarity import TASK as POLARITY
 from encoders.labels.polarity import polarity
-from encoders.labels.run import join_counts
 from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.finding_lexicon import family
@@ -26,7 +26,7 @@ OPPOSITE, OTHER = 4, 2
 """Hard negatives a pair: sentences of the opposite polarity, and of other findings in the same polarity."""
 
 
-def label(data: Path, out: Path) -> dict[str, Any]:
+def label(data: Path, out: Path) -> Counts:
     """Write pairs, corpus, folds and counts; the counts. Raises `NotFound` without the reports."""
     found = reports(data)
     matched = concepts(found)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from encoders.labels import abstracts, claims, health, notes, polarity
+from encoders.labels.counts import Counts, join_counts
 from encoders.labels.evaluated import evaluated
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
@@ -17,10 +15,6 @@ from encoders.labels.sieve import Sieve
 
 TITLES_ONE_IN = 5
 CONCLUSIONS_ONE_IN = 2
-
-
-Counts = dict[str, Any]
-"""What labelling made: pairs and corpora by name, what was dropped and why, and what a way of labelling adds."""
 
 
 def label(data: Path, out: Path) -> Counts:
@@ -36,20 +30,6 @@ def label(data: Path, out: Path) -> Counts:
         for task, items in found.items():
             pairs[task] += write_lines(out / "pairs" / f"{task}.jsonl", sieve.pairs(items))
     return join_counts(out, {"pairs": dict(pairs), "corpora": dict(corpora), "dropped": dict(dropped)})
-
-
-def join_counts(out: Path, counts: Counts) -> Counts:
-    """Write `OUT/counts.json`, which goes along with the pairs into a model's card; these counts are returned.
-
-    What the file holds of other tasks stays, as their files of pairs do.
-    """
-    file = out / "counts.json"
-    written = orjson.loads(file.read_bytes()) if file.is_file() else {}
-    for name, found in counts.items():
-        written[name] = {**written.get(name, {}), **found} if isinstance(found, dict) else found
-    out.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2))
-    return counts
 
 
 Made = tuple[Mapping[str, Iterable[Text]], Mapping[str, Iterable[Pair]]]

@@ -8,18 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from encoders.labels.counts import Counts, join_counts
 from encoders.labels.entity_aspect import TASK, Labelling, corpus_of, labelled, pairs
 from encoders.labels.evaluated import evaluated
 from encoders.labels.pairs import Pair, Text, write_lines
-from encoders.labels.run import join_counts
 from encoders.labels.sieve import Sieve
 from encoders.labels.sources import SOURCES
 from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import InvalidInput
-
-Counts = dict[str, dict[str, int]]
 
 WHOLE: Final = 1_000_000
 """Words: no passage of a health article is cut, as its judgements are of whole ones."""

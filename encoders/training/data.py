@@ -66,15 +66,16 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
     )
 
 
-def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
-    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out.
+def needed(recipe: Recipe) -> int:
+    """How many negatives a pair must have of its own: none where a triplet finds its negative in the batch."""
+    return 0 if recipe.objective in TRIPLETS else recipe.negatives
 
-    A triplet finds its negative in the batch: there a pair needs none of its own.
-    """
+
+def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
+    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out."""
     made = {}
-    needed = 0 if recipe.objective in TRIPLETS else recipe.negatives
     for task, share in recipe.tasks.items():
-        usable = [pair for pair in pairs[task] if len(pair.negatives) >= needed]
+        usable = [pair for pair in pairs[task] if len(pair.negatives) >= needed(recipe)]
         if share.most:
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))

@@ -18,7 +18,7 @@ from encoders.training.architectures.families import backbone
 from encoders.training.attention import quick
 from encoders.training.bases import is_artifact, load, origin
 from encoders.training.checkpoint import Checkpoint, save
-from encoders.training.data import load_pairs, plan, used
+from encoders.training.data import load_pairs, needed, plan, used
 from encoders.training.evaluate import held_out
 from encoders.training.loop import Log, Run, log_to, optimise
 from encoders.training.models import freeze, mix
@@ -134,9 +134,9 @@ def device_of(recipe: Recipe) -> str:
 
 def _unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
     """Why no step of the run shows a pair of this task."""
-    enough = sum(len(pair.negatives) >= recipe.negatives for pair in pairs)
+    enough = sum(len(pair.negatives) >= needed(recipe) for pair in pairs)
     return (
-        f"{task}.jsonl has {len(pairs)} training pairs, {enough} of them with {recipe.negatives} negatives or more: "
+        f"{task}.jsonl has {len(pairs)} training pairs, {enough} of them with {needed(recipe)} negatives or more: "
         f"they do not fill one batch of {recipe.batch}; mine more, or leave the task out of the recipe"
     )
 

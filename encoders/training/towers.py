@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,8 @@ def write(
         np.save(folder / SCORER, model.head.weight.detach().float().cpu().numpy())
         manifest |= {"kind": "poly-encoder", "sharpness": model.head.sharpness}
     artifact = seal(folder, manifest)
-    figures = {form: _figures(model, artifact, form, pairs, judged) for form in _common(artifact)}
+    expected = _expected(model, artifact, pairs, judged)
+    figures = {form: _figures(expected, artifact, form, pairs, judged) for form in _common(artifact)}
     passed = {form for form, found in figures.items() if gate.passes(found)}
     if "fp32" not in passed:
         raise ModelError(
@@ -68,21 +68,33 @@ def _common(artifact: Artifact) -> list[str]:
     return [form for form in artifact.forms if form in asked]
 
 
+def _texts(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """The queries and passages that are compared, each with each."""
+    return [query for query, _ in pairs[:COMPARED]], [passage for _, passage in pairs[:COMPARED]]
+
+
+def _expected(
+    model: Towers, artifact: Artifact, pairs: Sequence[tuple[str, str]], judged: Sequence[gate.Judged]
+) -> tuple[np.ndarray, list[float]]:
+    """What torch says: scores of shape (queries, passages), and nDCG@10 of each judged query."""
+    found = _torch(model, artifact, *_texts(pairs))
+    return found, [gate.ndcg(_torch(model, artifact, [item.query], item.passages)[0], item.gains) for item in judged]
+
+
 def _figures(
-    model: Towers, artifact: Artifact, form: str, pairs: Sequence[tuple[str, str]], judged: Sequence[gate.Judged]
+    expected: tuple[np.ndarray, list[float]],
+    artifact: Artifact,
+    form: str,
+    pairs: Sequence[tuple[str, str]],
+    judged: Sequence[gate.Judged],
 ) -> dict[str, float]:
-    """Spearman between torch's scores and the form's over some queries and passages, each with each; the change of nDCG@10."""
-    queries, passages = ([*islice(texts, COMPARED)] for texts in zip(*pairs, strict=True))
+    """Spearman between torch's scores and the form's and, with judgements, the change of nDCG@10."""
+    scores, before = expected
     score = _runtime(artifact, form)
-    expected, found = _torch(model, artifact, queries, passages), score(queries, passages)
-    figures = {"spearman": round(gate.spearman(expected.ravel(), found.ravel()), 6)}
+    figures = {"spearman": round(gate.spearman(scores.ravel(), score(*_texts(pairs)).ravel()), 6)}
     if judged:
-        changes = [
-            gate.ndcg(score([item.query], item.passages)[0], item.gains)
-            - gate.ndcg(_torch(model, artifact, [item.query], item.passages)[0], item.gains)
-            for item in judged
-        ]
-        figures["ndcg_change"] = round(float(np.mean(changes)), 5)
+        after = [gate.ndcg(score([item.query], item.passages)[0], item.gains) for item in judged]
+        figures["ndcg_change"] = round(float(np.mean(after) - np.mean(before)), 5)
     return figures
 
 

@@ -71,7 +71,7 @@ def _count(backend: Tokenizer, group: list[str], counts: Counter[int]) -> None:
 
 
 def _character(token: str) -> bool:
-    """A single Latin or Greek character, within a word or at its start: with these every word can still be spelt."""
+    """A single ASCII or Greek character, within a word or at its start: with these every word can still be spelt."""
     bare = token.removeprefix("##")
     return len(bare) == 1 and (bare.isascii() or unicodedata.name(bare, "").startswith("GREEK "))
 

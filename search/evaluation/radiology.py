@@ -87,7 +87,7 @@ def decided(
         for judged in found.queries
     ]
     prints = {system: [encoder.fingerprint for encoder in encoders] for system, encoders in named.items()}
-    return command(queries, folds, baseline, variants), [found.texts, asked, prints]
+    return command(queries, folds, baseline, variants), [found.texts, asked, prints, settings.form, settings.device]
 
 
 def command(queries: int | None, folds: Path | None, baseline: str, variants: bool) -> str:
@@ -130,7 +130,7 @@ def _refuse_taught(medley: Medley, name: str, fold: int) -> None:
     if name == HASHING or medley.servers is not None:
         return
     data = Artifact.open(find(name, medley.model_folders())).manifest.get("card", {}).get("data", {})
-    if TASK in data.get("training_pairs", {}) and data.get("fold", 0) != (fold or None):
+    if TASK in data.get("training_pairs", {}) and (not fold or data.get("fold") != fold):
         taught = f"fold {data['fold']}" if data.get("fold") else "all of them"
         asked = f"those of fold {3 - fold}" if fold else "all of them"
         raise InvalidInput(

@@ -8,11 +8,11 @@ import pytest
 import radiology_reports
 from click.testing import CliRunner
 
+from encoders.labels.counts import join_counts
 from encoders.labels.findings import label
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.phrasing import query
 from encoders.labels.polarity import names, polarity
-from encoders.labels.run import join_counts
 from encoders.labels.sentences import FOLDS, Concept, concepts, folds, labelled, reports
 from encoders.labels.split import split_of
 from mappings.analysis.finding_lexicon import concepts as lexicon

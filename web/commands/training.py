@@ -123,11 +123,10 @@ def export(
     kind: str | None,
     pairs: Path,
     card: Path | None,
-    read: int | None,
-    seen: int,
     as_json: bool,
+    **serving: int | None,
 ) -> None:
-    """Export what `medley train` left in RUN, or a Hugging Face CHECKPOINT (folder or name), as the model directory OUT.
+    """Export what `medley train` left in RUN, or a Hugging Face CHECKPOINT (folder, name or `minilm`), as the model directory OUT.
 
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
     """
@@ -137,9 +136,13 @@ def export(
                 f"{checkpoint} is a run: it knows its kind and card itself", field="kind" if kind else "card"
             )
         ship = _training("ship")
-        artifact = ship.ship(Path(checkpoint), pairs, out, serving=ship.Serving(read or 0, seen))
-    elif read or seen:
-        raise InvalidInput(f"{checkpoint} is no run: --read and --seen are for one", field="read" if read else "seen")
+        artifact = ship.ship(
+            Path(checkpoint), pairs, out, serving=ship.Serving(serving["read"] or 0, serving["seen"] or 0)
+        )
+    elif serving["read"] or serving["seen"]:
+        raise InvalidInput(
+            f"{checkpoint} is no run: --read and --seen are for one", field="read" if serving["read"] else "seen"
+        )
     elif kind is None:
         raise InvalidInput(
             f"{checkpoint} holds no report.json of `medley train`: say with --kind what the checkpoint is", field="kind"
