@@ -11,16 +11,18 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
+from mappings.analysis.passages import windows
 from mappings.collection import Collection, load
 from mappings.documents import Access, Passage
 from mappings.errors import NotFound
 from search.engines.embedded.engine import EmbeddedEngine
-from search.protocols import Encoder, IndexAdmin, IndexEntry, LegsRequest, SearchEngine
+from search.protocols import Encoder, IndexAdmin, IndexEntry, IndexMeta, LegsRequest, SearchEngine
 from search.query import Query
 from search.understanding import understand
 
@@ -54,15 +56,14 @@ COUNTS = "counts.json"
 class Mining:
     """How negatives are taken: `count` a pair, drawn without replacement from the first `depth` of every ranking.
 
-    `dense` names the corpora that are ranked by vectors too, `wider` the corpora in which negatives are sought beside
-    a pair's own; `limit` mines so many pairs a task, drawn by seed.
+    `wider` names the corpora in which negatives are sought beside a pair's own; `limit` mines so many pairs a task,
+    drawn by seed.
     """
 
     count: int = 16
     depth: int = 24
     seed: int = 13
     limit: int = 4500
-    dense: tuple[str, ...] = ("scifact", "check-covid")
     wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER))
 
 
@@ -75,8 +76,9 @@ def mine_folder(
 ) -> dict[str, int]:
     """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; the counts by task.
 
-    The corpora in `labels/corpora` are indexed under `home` first, where they are not there yet. Without an
-    encoder only BM25 ranks. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
+    The corpora in `labels/corpora` are indexed under `home` first, where they are not there yet. With an encoder its
+    vectors rank beside BM25, in windows as a collection serves them: a model whose negatives all share the query's
+    words learns that shared words are wrong. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
     """
     mining = mining or Mining()
     files = sorted((labels / "pairs").glob("*.jsonl"))
@@ -105,23 +107,23 @@ def _mined(
         finders = []
         for source in (name, *mining.wider.get(name, ())):
             texts = {text.id: text for text in read_texts(labels / "corpora" / f"{source}.jsonl")}
-            used = encoder if source in mining.dense else None
-            fill(engine, source, texts.values(), used)
-            finders.append(finder(engine, source, used))
+            fill(engine, source, texts.values(), encoder)
+            finders.append(finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
 
 
 def collection_of(name: str) -> Collection:
     """The collection in which a corpus is indexed for mining."""
-    return replace(load(KINDS.get(name, "abstracts")), name=name, window_words=0)
+    return replace(load(KINDS.get(name, "abstracts")), name=name)
 
 
 def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | None, batch: int = 256) -> None:
-    """Index the passages of a corpus, one a document, unless a published index is there already."""
-    if any(published for _, published in engine.list(name)):
+    """Index the passages of a corpus, one a document, unless an index with these vectors is published already."""
+    wanted = {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {}
+    if any(published and _serves(meta, encoder) for meta, published in engine.list(name)):
         return
-    meta = engine.create(name, {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {})
+    meta = engine.create(name, wanted)
     with engine.writer(meta.index) as writer:
         for group in _batches(corpus, batch):
             writer.write(_entries(group, name, encoder))
@@ -129,9 +131,17 @@ def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | N
     engine.publish(meta.index)
 
 
+def _serves(meta: IndexMeta, encoder: Encoder | None) -> bool:
+    if encoder is None:
+        return True
+    return meta.encoders == {"dense": encoder.fingerprint} and meta.windows == collection_of(meta.collection).window_words
+
+
 def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:
     made = [_passage(text, name) for text in texts]
-    vectors = encoder.encode_passages([passage.model_text for passage in made]) if encoder else None
+    read = [windows(passage, collection_of(name).window_words) for passage in made] if encoder else [() for _ in made]
+    vectors = encoder.encode_passages(list(chain.from_iterable(read))) if encoder else None
+    ends = list(accumulate(map(len, read)))
     return [
         IndexEntry(
             document=passage.document,
@@ -139,9 +149,10 @@ def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[
             labels=frozenset({LABEL}),
             fields={},
             passages=(passage,),
-            vectors={} if vectors is None else {"dense": vectors[number : number + 1]},
+            vectors={} if vectors is None else {"dense": vectors[end - len(own) : end]},
+            windows=(len(own),) if own else (),
         )
-        for number, passage in enumerate(made)
+        for passage, own, end in zip(made, read, ends, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ from encoders.training.data import Example
 from encoders.training.evaluate import held_out
 from encoders.training.losses import loss_of
 from encoders.training.recipe import Recipe
-from encoders.training.teacher import Teacher
+from encoders.training.scored import Scores
 from mappings.errors import ModelError
 
 Log = Callable[[dict[str, Any]], None]
@@ -37,7 +37,8 @@ class Run:
     log: Log
     whose: Mapping[str, Any]
     dev: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
-    teacher: Teacher | None = None
+    teacher: Scores | None = None
+    prior: Scores | None = None
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ def _step(
     run: Run, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
 ) -> float:
     """One step; its loss. Nothing changes when the loss or its gradients are no numbers."""
-    loss = loss_of(run.model, run.tokenizer, batch, run.recipe, run.teacher)
+    loss = loss_of(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     norm = torch.nn.utils.clip_grad_norm_(trained, CLIPPED)

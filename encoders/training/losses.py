@@ -22,15 +22,22 @@ from encoders.training.objectives import (
     whole_batch,
 )
 from encoders.training.recipe import Recipe
-from encoders.training.teacher import Teacher
+from encoders.training.scored import Scores
 
 
 def loss_of(
-    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, teacher: Teacher | None = None
+    model: Any,
+    tokenizer: Any,
+    batch: Sequence[Example],
+    recipe: Recipe,
+    teacher: Scores | None = None,
+    prior: Scores | None = None,
 ) -> Tensor:
-    """The recipe's objective on one batch, with the teacher's share where there is one."""
-    over_batch = recipe.kind != "cross-encoder" or recipe.objective == "whole-batch"
-    own, candidates = (_over_batch if over_batch else _over_candidates)(model, tokenizer, batch, recipe)
+    """The recipe's objective on one batch, with the teacher's share and over the prior's scores where there are any."""
+    if recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
+        own, candidates = _over_batch(model, tokenizer, batch, recipe)
+    else:
+        own, candidates = _over_candidates(model, tokenizer, batch, recipe, prior)
     if teacher is None:
         return own
     wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
@@ -43,8 +50,13 @@ def _precision(model: Any, recipe: Recipe) -> Any:
     return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
 
-def _over_candidates(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """(loss, candidates' scores (b, 1 + k)) of a cross-encoder that scores each query with its own candidates."""
+def _over_candidates(
+    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, prior: Scores | None
+) -> tuple[Tensor, Tensor]:
+    """(loss, candidates' scores (b, 1 + k)) of a cross-encoder that scores each query with its own candidates.
+
+    A prior is in the loss alone: the scores are the model's own.
+    """
     queries = [item.query for item in batch for _ in item.texts]
     texts = [text for item in batch for text in item.texts]
     with _precision(model, recipe):
@@ -53,7 +65,8 @@ def _over_candidates(model: Any, tokenizer: Any, batch: Sequence[Example], recip
     scores = logit(found.flatten(0, 1)).view(len(batch), -1)
     if recipe.objective == "two-class":
         return two_class(found), scores
-    return {"listwise": listwise, "pointwise": pointwise}[recipe.objective](scores), scores
+    known = 0.0 if prior is None else recipe.prior_scale * prior.scores(batch).to(scores.device)
+    return {"listwise": listwise, "pointwise": pointwise}[recipe.objective](scores + known), scores
 
 
 def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:

@@ -33,7 +33,7 @@ LEAST = {
     "softmax": 0, "gather": 1,
 }  # fmt: skip
 WHOLE = (*(name for name in LEAST if name not in ("warmup", "weight_decay", "margin", "softmax")), "seed")
-POSITIVE = ("learning_rate", "temperature", "teacher_temperature")
+POSITIVE = ("learning_rate", "temperature", "teacher_temperature", "prior_scale")
 SHARES = ("soup", "dropout", "teacher_share")
 CANDIDATES = ("listwise", "pointwise", "two-class")
 """Objectives over a query's own candidates: they need negatives."""
@@ -78,6 +78,8 @@ class Recipe:
     `patience` evaluations without a better one the run stops (0: never).
     The teacher: `teacher` is a cross-encoder's model directory, whose scores (`teacher_form` of it, divided by
     `teacher_temperature`) make up `teacher_share` of the loss, in the way that `distillation` says.
+    The prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
+    scores in the objective, so that it learns what the first stage lacks.
     `precision` bf16 computes in bfloat16 and keeps the weights in float32. `dropout` counts for hidden states.
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
     of the softmax beside it in `triplet-both`. So many examples of one group stand together in a batch as `gather`
@@ -122,6 +124,8 @@ class Recipe:
     teacher_temperature: float = 1.0
     teacher_share: float = 1.0
     distillation: str = "none"
+    prior: str = ""
+    prior_scale: float = 20.0
     threads: int = 2
     device: str = "auto"
     soup: float = 1.0
@@ -171,6 +175,9 @@ class Recipe:
             raise InvalidInput("negatives is 0; distillation needs at least 1", field="negatives")
         if (self.distillation == "none") == bool(self.teacher):
             raise InvalidInput("teacher and distillation are given both or neither", field="teacher")
+        if self.prior and self.objective not in ("listwise", "pointwise"):
+            message = f"a prior is added to one score a candidate; {self.objective} has no such scores"
+            raise InvalidInput(message, field="prior")
         if self.objective == "two-class" and self.head != "cls":
             raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
         if self.objective in TRIPLETS and self.similarity != "cosine":

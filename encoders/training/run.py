@@ -23,6 +23,7 @@ from encoders.training.evaluate import held_out
 from encoders.training.loop import Log, Run, log_to, optimise
 from encoders.training.models import freeze, mix
 from encoders.training.plot import loss_plot
+from encoders.training.prior import before
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.record import Record, hashes
 from encoders.training.state import check, identity
@@ -84,8 +85,10 @@ def _trained(
     ready.model.to(device)
     trainable = freeze(ready.model, recipe.frozen)
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
-    teacher = teach(recipe, batches[: recipe.steps or None], out, log)
-    run = Run(ready.model, ready.tokenizer, recipe, out, log, identity(recipe, _inputs(recipe, hashed)), dev, teacher)
+    shown = batches[: recipe.steps or None]
+    teacher, prior = teach(recipe, shown, out, log), before(recipe, shown, out, log)
+    whose = identity(recipe, _inputs(recipe, hashed))
+    run = Run(ready.model, ready.tokenizer, recipe, out, log, whose, dev, teacher, prior)
     with quick(map(backbone, towers(ready.model).values()), device == "cpu" and recipe.precision == "bf16"):
         progress = optimise(run, batches)
     report = {
@@ -143,7 +146,7 @@ def _unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
 
 def _inputs(recipe: Recipe, hashed: Mapping[str, str]) -> dict[str, str]:
     """What the weights depend on beside the settings; a model directory's name may come to mean another model."""
-    models = {"base": recipe.base, "teacher": recipe.teacher}
+    models = {"base": recipe.base, "teacher": recipe.teacher, "prior": recipe.prior}
     return {**hashed, **{what: origin(name)["base"] for what, name in models.items() if name}}
 
 
@@ -154,7 +157,7 @@ def _quiet() -> None:
 
 
 def _as_bi_encoder(recipe: Recipe) -> Recipe:
-    return replace(recipe, kind="bi-encoder", objective="contrastive", teacher="", distillation="none")
+    return replace(recipe, kind="bi-encoder", objective="contrastive", teacher="", distillation="none", prior="")
 
 
 def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from encoders.hashing import HashingEncoder
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
 from mappings.errors import NotFound
-from search.mining import Mining, mine, mine_folder
+from search.engines.embedded.engine import EmbeddedEngine
+from search.mining import Mining, collection_of, mine, mine_folder
 
 TEXTS = [
     Text("t0", "Statins and stroke", "", "Statins lowered the rate of stroke in older adults."),
@@ -81,14 +82,35 @@ def test_a_folder_of_labels_is_mined_through_the_engine(tmp_path: Path) -> None:
         [PAIR, replace(PAIR, id="claim:2", split="held-out", query=f"{PAIR.query} Yes")],
     )
     write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
-    mining = Mining(dense=("abstracts",))
     for name in ("first", "second"):  # the second run finds the index there already
-        counts = mine_folder(tmp_path / "labels", tmp_path / name, tmp_path / "home", HashingEncoder(64), mining)
+        counts = mine_folder(tmp_path / "labels", tmp_path / name, tmp_path / "home", HashingEncoder(64))
         assert counts == {"claim": 2}
     found = {pair.id: [text.id for text in pair.negatives] for pair in read_pairs(tmp_path / "first/claim.jsonl")}
     assert set(found["claim:1"]) == {"t1", "t2", "t4", "t5"}
     assert "t4" not in found["claim:2"][:2]
     assert (tmp_path / "first/claim.jsonl").read_bytes() == (tmp_path / "second/claim.jsonl").read_bytes()
+
+
+def test_an_index_without_the_encoders_vectors_is_made_anew(tmp_path: Path) -> None:
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR])
+    long = replace(TEXTS[0], id="long", text=" ".join(f"Sentence {n} names a thing of many words." for n in range(30)))
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", [*TEXTS, long])
+    made = []
+    for encoder in (None, HashingEncoder(64), HashingEncoder(64), HashingEncoder(32), None):
+        mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", encoder)
+        (meta,) = (meta for meta, published in EmbeddedEngine(tmp_path / "home", collection_of).list("abstracts") if published)
+        made.append((meta.index, meta.encoders, meta.rows > meta.passages))
+    assert [fields for _, fields, _ in made] == [
+        {},
+        {"dense": HashingEncoder(64).fingerprint},
+        {"dense": HashingEncoder(64).fingerprint},
+        {"dense": HashingEncoder(32).fingerprint},
+        {"dense": HashingEncoder(32).fingerprint},
+    ]
+    assert [windowed for _, _, windowed in made] == [False, True, True, True, True]
+    assert made[1] == made[2]
+    assert made[3] == made[4]
+    assert len({index for index, _, _ in made}) == 3
 
 
 def test_lexical_mining_needs_no_encoder(tmp_path: Path) -> None:

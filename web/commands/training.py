@@ -75,8 +75,8 @@ def _watched() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
 
 def _progress(entry: Mapping[str, Any]) -> str:
     """An entry of a run's log in a few words."""
-    if "teacher" in entry:
-        return f"teacher: {entry['queries']} of {entry['of']} queries"
+    if "scored" in entry:
+        return f"{entry['scored']}: {entry['queries']} of {entry['of']} queries"
     if "dev" in entry:
         return f"step {entry['step']}: RR {entry['dev']['mean']['RR']} on held-out pairs"
     if "loss" in entry:
@@ -88,7 +88,7 @@ def _progress(entry: Mapping[str, Any]) -> str:
 @click.command()
 @click.argument("labels", type=folder)
 @click.argument("out", type=folder)
-@click.option("--encoder", default="", help="A bi-encoder whose ranking joins BM25's, where the mining says so.")
+@click.option("--encoder", default="", help="A bi-encoder whose ranking joins BM25's.")
 @json_option
 def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
     """Find hard negatives for the pairs in LABELS; the mined pairs go to OUT."""
