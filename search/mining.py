@@ -134,7 +134,9 @@ def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | N
 def _serves(meta: IndexMeta, encoder: Encoder | None) -> bool:
     if encoder is None:
         return True
-    return meta.encoders == {"dense": encoder.fingerprint} and meta.windows == collection_of(meta.collection).window_words
+    return (
+        meta.encoders == {"dense": encoder.fingerprint} and meta.windows == collection_of(meta.collection).window_words
+    )
 
 
 def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:

@@ -98,7 +98,9 @@ def test_an_index_without_the_encoders_vectors_is_made_anew(tmp_path: Path) -> N
     made = []
     for encoder in (None, HashingEncoder(64), HashingEncoder(64), HashingEncoder(32), None):
         mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", encoder)
-        (meta,) = (meta for meta, published in EmbeddedEngine(tmp_path / "home", collection_of).list("abstracts") if published)
+        (meta,) = (
+            meta for meta, published in EmbeddedEngine(tmp_path / "home", collection_of).list("abstracts") if published
+        )
         made.append((meta.index, meta.encoders, meta.rows > meta.passages))
     assert [fields for _, fields, _ in made] == [
         {},

@@ -20,8 +20,8 @@ from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.training import bases, losses, objectives, run  # noqa: E402
 from encoders.training.data import load_pairs, plan  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
 from encoders.training.scored import RECORD  # noqa: E402
+from encoders.training.ship import ship  # noqa: E402
 from encoders.training.teacher import teach  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
