@@ -50,8 +50,8 @@ class CachedEncoder:
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
         # Two forms of one model agree in ranking, not to the bit: each keeps its own vectors.
-        form = getattr(encoder, "form", "only")
-        self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{form}.sqlite", self.dimension)
+        self.form = str(getattr(encoder, "form", ""))
+        self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{self.form or 'only'}.sqlite", self.dimension)
 
     @property
     def tokens_run(self) -> int:

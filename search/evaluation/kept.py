@@ -13,11 +13,12 @@ from search.protocols import Reranker, Vectors
 
 
 class KeptScores:
-    """A reranker whose scores are kept in a SQLite file by (fingerprint, query, passage)."""
+    """A reranker whose scores are kept in a SQLite file by (fingerprint, form, query, passage)."""
 
     def __init__(self, reranker: Reranker, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._reranker = reranker
+        self.form = str(getattr(reranker, "form", ""))
         self._base = sqlite3.connect(file, timeout=60, isolation_level=None)
         self._base.execute("PRAGMA journal_mode = WAL")
         self._base.execute("PRAGMA synchronous = NORMAL")
@@ -32,7 +33,7 @@ class KeptScores:
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
         """Shape (n,), in input order."""
-        keys = [_key(self.fingerprint, query, passage) for passage in passages]
+        keys = [_key(self.fingerprint, self.form, query, passage) for passage in passages]
         known = self._known(keys)
         missing = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in known}
         if missing:
@@ -57,7 +58,7 @@ class KeptScores:
         self._base.close()
 
 
-def _key(fingerprint: str, query: str, passage: str) -> bytes:
+def _key(fingerprint: str, form: str, query: str, passage: str) -> bytes:
     return hashlib.blake2b(
-        "\x1f".join((fingerprint, query, passage)).encode("utf-8", "replace"), digest_size=16
+        "\x1f".join((fingerprint, form, query, passage)).encode("utf-8", "replace"), digest_size=16
     ).digest()

@@ -108,7 +108,11 @@ def _made_with(report: Report) -> list[str]:
     models = report.get("models")
     if not models:
         return []
-    encoders = ", ".join(f"{item['name']} ({item['fingerprint'][:12]})" for item in models["encoders"].values())
+    forms = models.get("forms", {})
+    encoders = ", ".join(
+        f"{item['name']} ({', '.join(filter(None, (item['fingerprint'][:12], forms.get(item['fingerprint']))))})"
+        for item in models["encoders"].values()
+    )
     weights = ", ".join(f"{leg} {value:g}" for leg, value in models["fusion"]["weights"].items())
     reranking = f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"

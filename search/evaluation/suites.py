@@ -220,8 +220,17 @@ def _models(medley: Medley, task: Task, options: Options) -> dict[str, Any]:
         },
         "rerank_weight": collection.reranking.weight,
         **_first(collection, settings),
+        "forms": _forms(medley, collection, options.rerank),
         "candidates": settings.candidates or collection.reranking.candidates,
     }
+
+
+def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:
+    """The numeric form in which each model really ran; of one that a model server runs, or that has none, nothing."""
+    models: list[Any] = list(medley.encoders(collection).values())
+    stages = medley.stages(collection) if rerank else None
+    models += [item.reranker for item in (stages.first, stages.last) if item] if stages else []
+    return {model.fingerprint: model.form for model in models if getattr(model, "form", "")}
 
 
 def _first(collection: Collection, settings: Settings) -> dict[str, Any]:

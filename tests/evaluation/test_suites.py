@@ -108,6 +108,7 @@ def test_a_suite_runs_and_reports_in_the_stable_form(tmp_path: Path, settings: S
     assert report["command"] == "medley evaluate beir mine"
     assert report["published"] == []
     assert report["models"]["reranker"] is None
+    assert report["models"]["forms"] == {}  # hashing has no form
 
 
 def test_a_sample_is_named_and_the_index_is_used_again(tmp_path: Path, settings: Settings) -> None:
@@ -216,6 +217,12 @@ def test_kept_scores_are_the_same_and_asked_for_once(tmp_path: Path) -> None:
     later.score("another query", texts)
     assert reranker.calls == calls + 1
     later.close()
+    reranker.form = "int8"  # two forms of one model do not agree to the bit
+    formed = KeptScores(reranker, tmp_path / "scores.sqlite")
+    formed.score("heart trial", texts)
+    assert formed.form == "int8"
+    assert reranker.calls == calls + 2
+    formed.close()
 
 
 def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path, settings: Settings) -> None:
