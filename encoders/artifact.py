@@ -31,7 +31,7 @@ HALF: Final = "fp16"
 QUERIES: Final = "queries"
 """The folder of a model that reads the queries alone, inside the one that reads passages; where both are one, none."""
 SCORER: Final = "scorer.npy"
-"""A poly-encoder's W, (d, d) in fp32."""
+"""A poly-encoder's W, (d, d) in fp32; where each token of a query attends, its importance (d,) beneath."""
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
@@ -147,7 +147,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
         "tokenizer": files[TOKENIZER],
         "graph": files[manifest["forms"]["fp32"]],
     }
-    decisive |= {name: manifest[name] for name in (QUERIES, "sharpness") if name in manifest}
+    decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
     if manifest["kind"] == "poly-encoder":
         decisive["scorer"] = files[SCORER]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from encoders.artifact import SCORER, Artifact
 from encoders.pooling import Floats, pool, unit
 from encoders.runtime import BiEncoder, Model
-from encoders.text import Batch
+from encoders.text import Batch, Tokens
 
 KEPT = 2048
 """Passages whose token vectors a reranker keeps, in half precision: 200 KB each at 256 tokens of 384 numbers."""
 
 
 class PolyEncoder:
-    """Queries to vectors, passages to token vectors, and scores of one against the other. Threads may share it."""
+    """Queries to vectors, passages to token vectors, and scores of one against the other. Threads may share it.
+
+    Where the model's codes are tokens, a query is a matrix of its tokens' vectors, too.
+    """
 
     def __init__(
         self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
@@ -28,27 +31,35 @@ class PolyEncoder:
         asked = artifact.queries()
         self._asked = None if asked is artifact else BiEncoder(asked, threads, form, device)
         self._reading = artifact.reading
-        self._weight: Floats = np.load(artifact.folder / SCORER).astype(np.float32)
+        scorer: Floats = np.load(artifact.folder / SCORER).astype(np.float32)
+        self._weight, self._importance = scorer[: artifact.dimension], scorer[artifact.dimension :]
+        self._by_token = artifact.manifest.get("codes", "vector") == "tokens"
         self._sharpness = float(artifact.manifest["sharpness"])
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
 
     def encode_query(self, text: str) -> Floats:
-        """Shape (d,)."""
+        """Shape (d,), or (k, d) of a query's k tokens."""
         return np.asarray(self.encode_queries([text])[0])
 
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        """Shape (n, d), in input order."""
+    def encode_queries(self, texts: Sequence[str]) -> Sequence[Floats]:
+        """For each text what `encode_query` gives, in input order."""
+        if self._by_token:
+            model = self._asked.model if self._asked else self.model
+            return self._tokens(model, model.reader.queries(texts))
         if self._asked:
-            return self._asked.encode_queries(texts)
+            return list(self._asked.encode_queries(texts))
         tokens = self.model.reader.queries(texts)
         vectors = self.model.map(tokens, self._pooled, (self.dimension,))
-        return unit(vectors) if self._reading.normalise else vectors
+        return list(unit(vectors) if self._reading.normalise else vectors)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Floats]:
         """For each text its token vectors (t, d), in input order; t differs."""
-        found: list[Floats] = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
+        return self._tokens(self.model, self.model.reader.passages(texts))
+
+    def _tokens(self, model: Model, tokens: Sequence[Tokens]) -> list[Floats]:
+        found: list[Floats] = [np.empty((0, self.dimension), dtype=np.float32)] * len(tokens)
 
         def keep(output: Floats, batch: Batch) -> Floats:
             for place, row in enumerate(batch.rows):
@@ -56,15 +67,26 @@ class PolyEncoder:
                 found[row] = unit(real) if self._reading.normalise else real.copy()
             return np.zeros(len(batch.rows), dtype=np.float32)
 
-        self.model.map(self.model.reader.passages(texts), keep, ())
+        model.map(tokens, keep, ())
         return found
 
     def score(self, query: Floats, passages: Sequence[Floats]) -> Floats:
-        """A query's vector (d,) against passages' token vectors -> (n,), in input order; higher is better."""
+        """A query as `encode_query` gives it against passages' token vectors -> (n,), in input order; higher is better."""
         if not passages:
             return np.zeros(0, dtype=np.float32)
+        if self._by_token:
+            return self._token_scores(query, passages)
         attended = np.stack([attend(query, tokens, self._sharpness) for tokens in passages])
         return np.asarray(np.maximum(attended @ self._weight.T, 0) @ query, dtype=np.float32)
+
+    def _token_scores(self, query: Floats, passages: Sequence[Floats]) -> Floats:
+        """The sum over a query's tokens of q . W y, each by its importance; y is what the token attends to."""
+        asked, shares = query @ self._weight, softmax(query @ self._importance[0])
+        scores = []
+        for tokens in passages:
+            weights = softmax(tokens @ query.T * self._sharpness)  # (t, k)
+            scores.append((weights * (tokens @ asked.T)).sum(axis=0) @ shares)
+        return np.array(scores, dtype=np.float32)
 
     def _pooled(self, output: Floats, batch: Batch) -> Floats:
         return pool(output, batch.mask, self._reading.pooling)
@@ -105,6 +127,10 @@ class PolyReranker:
 
 def attend(query: Floats, tokens: Floats, sharpness: float = 1.0) -> Floats:
     """The sum of token vectors (t, d) weighted by the softmax of their products with the query (d,): CAPR eq. 2's y."""
-    products = tokens @ query * sharpness
-    weights = np.exp(products - products.max())
-    return np.asarray(weights @ tokens / weights.sum(), dtype=np.float32)
+    return np.asarray(softmax(tokens @ query * sharpness) @ tokens, dtype=np.float32)
+
+
+def softmax(products: Floats) -> Floats:
+    """Along the first axis."""
+    weights = np.exp(products - products.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))

@@ -25,6 +25,7 @@ CHOICES = {
     "towers": ("shared", "separate"),
     "markers": ("none", "template", "tokens"),
     "cut": ("end", "middle"),
+    "codes": ("vector", "tokens"),
     "distillation": ("none", "kl", "margin-mse"),
 }
 LEAST = {
@@ -72,6 +73,7 @@ class Recipe:
     train further; `layers` are those that are kept of it, all when empty.
     The model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and
     `[PASSAGE]` stand before the texts: as text, or as new special tokens) are a bi-encoder's and a poly-encoder's.
+    `codes` says what of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens.
     A cross-encoder's passage that is too long loses its `cut`: the end or the middle.
     The run: `steps` 0 means as many as the plan has; fewer end the run (and the learning rate) early. Every
     `evaluate_every` steps `dev_queries` held-out pairs a task are ranked; the best state is kept, and after
@@ -105,6 +107,7 @@ class Recipe:
     max_length: int = 192
     max_query: int = 64
     cut: str = "end"
+    codes: str = "vector"
     learning_rate: float = 5e-5
     warmup: float = 0.1
     weight_decay: float = 0.01

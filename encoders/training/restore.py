@@ -73,7 +73,10 @@ def restore(artifact: Artifact) -> Checkpoint:
     # A tower's own parameters are named as in a checkpoint of it alone.
     (model.passages if hasattr(model, "passages") else model).load_state_dict(state, strict=False)
     if artifact.kind == "poly-encoder":
-        model.head.weight.data.copy_(torch.from_numpy(np.load(artifact.folder / SCORER)))
+        scorer = torch.from_numpy(np.load(artifact.folder / SCORER))
+        model.head.weight.data.copy_(scorer[: artifact.dimension])
+        if model.codes == "tokens":
+            model.head.importance.data.copy_(scorer[artifact.dimension])
     return Checkpoint(model.float().eval(), tokenizer, architecture)
 
 

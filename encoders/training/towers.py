@@ -45,8 +45,8 @@ def write(
         queries = Checkpoint(model.queries, ready.tokenizer)
         manifest[QUERIES] = write_graph(queries, "bi-encoder", folder / QUERIES).fingerprint
     if isinstance(model, TorchPolyEncoder):
-        np.save(folder / SCORER, model.head.weight.detach().float().cpu().numpy())
-        manifest |= {"kind": "poly-encoder", "sharpness": model.head.sharpness}
+        np.save(folder / SCORER, model.scorer().numpy())
+        manifest |= {"kind": "poly-encoder", "codes": model.codes, "sharpness": model.head.sharpness}
     artifact = seal(folder, manifest)
     expected = _expected(model, artifact, pairs, judged)
     figures = {form: _figures(expected, artifact, form, pairs, judged) for form in _common(artifact)}

@@ -18,11 +18,12 @@ from mappings.errors import ModelError
 TEXTS = sentences(7, seed=2)
 
 
-def poly(folder: Path, separate: bool = False) -> Artifact:
-    """The tiny bi-encoder as a poly-encoder's towers, with a random W."""
+def poly(folder: Path, separate: bool = False, codes: str = "") -> Artifact:
+    """The tiny bi-encoder as a poly-encoder's towers, with a random scorer; without `codes` as of before there were any."""
     manifest = dict(write_artifact(folder).manifest)
-    np.save(folder / SCORER, np.random.default_rng(5).normal(size=(WIDTH, WIDTH)).astype(np.float32))
-    manifest |= {"kind": "poly-encoder", "sharpness": 2.0}
+    rows = WIDTH + (codes == "tokens")
+    np.save(folder / SCORER, np.random.default_rng(5).normal(size=(rows, WIDTH)).astype(np.float32))
+    manifest |= {"kind": "poly-encoder", "sharpness": 2.0} | ({"codes": codes} if codes else {})
     if separate:
         manifest[QUERIES] = write_artifact(folder / QUERIES).fingerprint
     return seal(folder, manifest)
@@ -47,6 +48,27 @@ def test_scores_are_the_papers_formula(tmp_path: Path, separate: bool) -> None:
     expected = [by_hand(query, item, weight) for item in tokens]
     assert encoder.score(query, tokens) == pytest.approx(expected, abs=1e-5)
     assert encoder.score(query, []).shape == (0,)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_each_token_of_a_query_may_attend(tmp_path: Path, separate: bool) -> None:
+    artifact = poly(tmp_path / "poly", separate, "tokens")
+    encoder = PolyEncoder(artifact, threads=2, form="fp32")
+    query, tokens = encoder.encode_query("heart pain"), encoder.encode_passages(TEXTS)
+    assert query.shape == (encoder.encode_query("heart").shape[0] + 1, WIDTH)
+    scorer = np.load(artifact.folder / SCORER)
+    shares = [math.exp(float(token @ scorer[WIDTH])) for token in query]
+    expected = []
+    for own in tokens:
+        total = 0.0
+        for share, token in zip(shares, query, strict=True):
+            products = [math.exp(2.0 * float(item @ token)) for item in own]
+            y = sum(product / sum(products) * item for product, item in zip(products, own, strict=True))
+            total += share / sum(shares) * float(token @ scorer[:WIDTH] @ y)
+        expected.append(total)
+    assert encoder.score(query, tokens) == pytest.approx(expected, abs=1e-4)
+    assert PolyReranker(encoder).score("heart pain", TEXTS) == pytest.approx(expected, abs=0.02)
+    assert artifact.fingerprint != poly(tmp_path / "other", separate).fingerprint
 
 
 def test_a_tower_for_queries_reads_them(tmp_path: Path) -> None:

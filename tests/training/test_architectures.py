@@ -39,6 +39,8 @@ DESIGNS: dict[str, Recipe] = {
     "bi-separate": replace(BI, **PAPER, markers="tokens", learning_rate=5e-4),
     "triplet": replace(BI, objective="triplet"),
     "poly": replace(BI, kind="poly-encoder", markers="template"),
+    "poly-tokens": replace(BI, kind="poly-encoder", codes="tokens"),
+    "poly-tokens-separate": replace(BI, kind="poly-encoder", codes="tokens", towers="separate"),
     "poly-separate": replace(BI, kind="poly-encoder", **PAPER, learning_rate=5e-4),
     "cls": CROSS,
     "two-class": replace(CROSS, objective="two-class"),
@@ -99,7 +101,7 @@ def test_it_learns_and_is_the_same_wherever_it_runs(family: str, design: str, ho
     assert np.abs(by_torch(further, recipe) - expected).max() < tolerance
 
 
-@pytest.mark.parametrize("design", ["interaction", "poly"])
+@pytest.mark.parametrize("design", ["interaction", "poly", "poly-tokens"])
 @pytest.mark.parametrize("family", ["bert", "xlnet"])
 def test_every_form_orders_alike(
     family: str, design: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="the train extra is not installed")
 
 from encoders.training import objectives  # noqa: E402
 from encoders.training.architectures.cross_encoder import logit  # noqa: E402
-from encoders.training.architectures.poly_encoder import PolyScorer  # noqa: E402
+from encoders.training.architectures.poly_encoder import PolyScorer, TokenScorer  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 DRAW = np.random.default_rng(3)
@@ -139,3 +139,34 @@ def test_the_poly_encoders_score(sharpness: float) -> None:
     scorer.weight.data.copy_(tensor(weight))
     mask = torch.tensor([[int(place < length) for place in range(5)] for length in lengths])
     assert np.abs(scorer(tensor(queries), tensor(tokens), mask).detach().numpy() - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 20.0])
+def test_the_score_of_tokens_that_attend(sharpness: float) -> None:
+    queries, tokens, weight = DRAW.normal(size=(2, 3, 4)), DRAW.normal(size=(3, 5, 4)), DRAW.normal(size=(4, 4))
+    importance, asked, lengths = DRAW.normal(size=4), (3, 2), (5, 3, 1)
+    expected = np.empty((2, 3))
+    for i, query in enumerate(queries):
+        shares = softmax(query[: asked[i]] @ importance)
+        for m, length in enumerate(lengths):
+            own = tokens[m, :length]
+            ys = [softmax(own @ token * sharpness) @ own for token in query[: asked[i]]]
+            expected[i, m] = sum(
+                share * token @ weight @ y for share, token, y in zip(shares, query[: asked[i]], ys, strict=True)
+            )
+    scorer = TokenScorer(4, sharpness).double()
+    scorer.weight.data.copy_(tensor(weight))
+    scorer.importance.data.copy_(tensor(importance))
+    masks = [
+        torch.tensor([[int(place < length) for place in range(most)] for length in found])
+        for found, most in ((asked, 3), (lengths, 5))
+    ]
+    found = scorer(tensor(queries), masks[0], tensor(tokens), masks[1]).detach().numpy()
+    assert np.abs(found - expected).max() < 1e-6
+
+
+def test_an_untrained_token_scorer_is_a_soft_maxsim() -> None:
+    unit = torch.nn.functional.normalize(tensor(DRAW.normal(size=(2, 6, 4))), dim=-1)
+    mask = torch.ones(1, 6)
+    found = TokenScorer(4, 1e4).double()(unit[:1], mask, unit[1:], mask)
+    assert found.item() == pytest.approx((unit[0] @ unit[1].T).amax(dim=1).mean().item(), abs=1e-6)

@@ -17,7 +17,7 @@ from encoders.training.recipe import Recipe
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """`classes` are a cross-encoder's logits, `sharpness` is a poly-encoder's; the rest is named as in a recipe."""
+    """`classes` are a cross-encoder's logits, `codes` and `sharpness` are a poly-encoder's; the rest is named as in a recipe."""
 
     kind: Kind
     head: str = "cls"
@@ -28,11 +28,12 @@ class Architecture:
     markers: str = "none"
     cut: str = "end"
     sharpness: float = 1.0
+    codes: str = "vector"
 
     @classmethod
     def of(cls, recipe: Recipe) -> Architecture:
         """The one that a recipe asks for. Products of unit vectors are sharpened as the loss sharpens them."""
-        names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut")
+        names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut", "codes")
         return cls(
             **{name: getattr(recipe, name) for name in names},
             classes=2 if recipe.objective == "two-class" else 1,
@@ -94,7 +95,7 @@ def _bi(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) 
 
 
 def _poly(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> PolyEncoder:
-    return PolyEncoder(passages, queries, plan.pooling, plan.normalises, plan.sharpness)
+    return PolyEncoder((passages, queries), plan.pooling, plan.normalises, plan.codes, plan.sharpness)
 
 
 def _interaction(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> InteractionCrossEncoder:

@@ -1,7 +1,8 @@
 """The poly-encoder of CAPR (P4): a query's vector attends to a passage's token vectors, which are computed once.
 
 Equation 2: y = softmax(P q^T), s = relu(W y) . q. The softmax gives weights over tokens, so y, which W takes and q
-meets, is the sum of the token vectors by these weights.
+meets, is the sum of the token vectors by these weights. Beyond the paper each token of the query may attend by itself:
+the codes of a poly-encoder are then the first transformer's outputs (Humeau et al. 2020, section 4.4, "first m").
 """
 
 from __future__ import annotations
@@ -36,23 +37,59 @@ class PolyScorer(nn.Module):
         return torch.einsum("bmd,bd->bm", latent, queries)
 
 
+class TokenScorer(nn.Module):
+    """s = sum_i a_i q_i . W y_i, where y_i = softmax(P q_i) P is what the query's token i attends to.
+
+    a = softmax(importance . q) over the query's tokens. W starts as the identity and `importance` (d,) as 0, so that an
+    untrained one is a soft MaxSim (Khattab & Zaharia 2020, eq. 3). A relu, as in equation 2, would throw half of it away.
+    """
+
+    def __init__(self, width: int, sharpness: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(width))
+        self.importance = nn.Parameter(torch.zeros(width))
+        self.sharpness = sharpness
+
+    def forward(self, queries: Tensor, asked: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Queries' tokens (b, k, d) with their mask (b, k), passages' (m, t, d) with theirs (m, t) -> scores (b, m)."""
+        attention = torch.einsum("bkd,mtd->bmkt", queries, tokens) * self.sharpness
+        weights = attention.masked_fill(~mask.bool()[None, :, None], float("-inf")).softmax(dim=-1)
+        values = torch.einsum("bkd,mtd->bmkt", queries @ self.weight, tokens)
+        shares = (queries @ self.importance).masked_fill(~asked.bool(), float("-inf")).softmax(dim=-1)
+        return ((weights * values).sum(dim=-1) * shares.unsqueeze(1)).sum(dim=-1)
+
+
 class PolyEncoder(Towers):
-    """Towers under a `PolyScorer`; where they normalise, token vectors have length one, too."""
+    """Towers under a scorer; where they normalise, token vectors have length one, too.
+
+    `codes` says what of the query attends: its one `vector`, by a `PolyScorer`, or its `tokens`, by a `TokenScorer`.
+    """
 
     def __init__(
-        self, passages: Any, queries: Any | None, pooling: str, normalise: bool, sharpness: float = 1.0
+        self, towers: tuple[Any, Any | None], pooling: str, normalise: bool, codes: str, sharpness: float
     ) -> None:
-        super().__init__(passages, queries, pooling, normalise)
-        self.head = PolyScorer(passages.config.hidden_size, sharpness)
+        super().__init__(*towers, pooling, normalise)
+        self.codes = codes
+        self.head = {"vector": PolyScorer, "tokens": TokenScorer}[codes](self.config.hidden_size, sharpness)
 
-    def tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of passages (m, t) -> their token vectors (m, t, d)."""
-        hidden = self.hidden(inputs, query=False)
+    def tokens(self, inputs: Mapping[str, Tensor], query: bool = False) -> Tensor:
+        """Inputs (n, t) -> token vectors (n, t, d)."""
+        hidden = self.hidden(inputs, query)
         return functional.normalize(hidden, dim=-1) if self.normalise else hidden
+
+    def scorer(self) -> Tensor:
+        """The scorer's parameters as an artifact keeps them: W (d, d), and beneath it `importance` where there is one."""
+        rows = [self.head.weight] + ([self.head.importance[None]] if self.codes == "tokens" else [])
+        return torch.cat(rows).detach().float().cpu()
 
     def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
         """Inputs of b queries and m passages -> scores of each with each, (b, m), in float32 whatever the towers' precision."""
-        left, right = self.vectors(queries, query=True), self.tokens(passages)
-        with torch.autocast(left.device.type, enabled=False):
-            scores: Tensor = self.head(left, right, passages["attention_mask"])
+        one, right = self.codes == "vector", self.tokens(passages)
+        left = (
+            (self.vectors(queries, query=True),)
+            if one
+            else (self.tokens(queries, query=True), queries["attention_mask"])
+        )
+        with torch.autocast(right.device.type, enabled=False):
+            scores: Tensor = self.head(*left, right, passages["attention_mask"])
             return scores
