@@ -22,6 +22,7 @@ from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
 from encoders.training import bases, checkpoint, compact, gate, models, run  # noqa: E402
 from encoders.training import towers as two_towers  # noqa: E402
+from encoders.training.architectures import bi_encoder  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.ship import ship  # noqa: E402
@@ -130,6 +131,25 @@ def test_a_compact_form_that_ranks_otherwise_as_a_whole_is_not_shipped(home: Pat
     assert artifact.manifest["gate"]["whole"]["int8"] == {"spearman": 0.5}
     assert not [file for file in artifact.folder.iterdir() if "int8" in file.name]
     assert abs(artifact.manifest["gate"]["whole"]["fp32"]["ndcg_change"]) <= gate.LOSS
+
+
+@pytest.mark.parametrize("design", ["bi", "poly-tokens"])
+@pytest.mark.parametrize("family", ["bert", "xlnet"])
+def test_texts_of_like_length_together_give_the_same(
+    family: str, design: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = replace(DESIGNS[design], base=str(home / family), dropout=0.0)
+    torch.manual_seed(0)
+    ready = bases.load(recipe)
+    ready.model.eval()
+    texts = [" ".join(WORDS[: 1 + number * 5 % 13]) for number in range(17)]
+    found = []
+    for together in (10_000, 40, 1):
+        monkeypatch.setattr(bi_encoder, "TOGETHER", together)
+        found.append(models.similarities(ready.model, ready.tokenizer, texts[:3], texts, recipe))
+        found[-1].sum().backward()
+    assert torch.allclose(found[1], found[0], atol=1e-5)
+    assert torch.allclose(found[2], found[0], atol=1e-5)
 
 
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
