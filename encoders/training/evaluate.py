@@ -12,7 +12,7 @@ from torch import Tensor
 
 from encoders.labels.pairs import Pair
 from encoders.training.data import Example, example
-from encoders.training.models import score, similarities
+from encoders.training.models import precision, score, similarities
 from encoders.training.recipe import Recipe
 
 Table = dict[str, dict[str, float]]
@@ -54,6 +54,7 @@ def _rank(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> int:
 
 
 def _scores(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> Tensor:
-    if recipe.kind == "cross-encoder":
-        return score(model, tokenizer, [item.query] * len(item.texts), item.texts, recipe)
-    return similarities(model, tokenizer, [item.query], item.texts, recipe)[0]
+    with precision(model, recipe):
+        if recipe.kind == "cross-encoder":
+            return score(model, tokenizer, [item.query] * len(item.texts), item.texts, recipe).float()
+        return similarities(model, tokenizer, [item.query], item.texts, recipe)[0].float()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from encoders.training.architectures.cross_encoder import logit
 from encoders.training.data import Example
-from encoders.training.models import logits, score, similarities
+from encoders.training.models import logits, precision, score, similarities
 from encoders.training.objectives import (
     DISTILLATION,
     contrastive,
@@ -45,11 +45,6 @@ def loss_of(
     return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
 
 
-def _precision(model: Any, recipe: Recipe) -> Any:
-    """The model computes in the recipe's precision; the loss, which is small and steep, always in float32."""
-    return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
-
-
 def _over_candidates(
     model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, prior: Scores | None
 ) -> tuple[Tensor, Tensor]:
@@ -59,7 +54,7 @@ def _over_candidates(
     """
     queries = [item.query for item in batch for _ in item.texts]
     texts = [text for item in batch for text in item.texts]
-    with _precision(model, recipe):
+    with precision(model, recipe):
         found = logits(model, tokenizer, queries, texts, recipe)
     found = found.float().view(len(batch), -1, found.shape[1])
     scores = logit(found.flatten(0, 1)).view(len(batch), -1)
@@ -76,7 +71,7 @@ def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Re
     """
     named = columns(batch)
     queries, passages = [item.query for item in batch], [text for _, text in named]
-    with _precision(model, recipe):
+    with precision(model, recipe):
         if recipe.kind == "cross-encoder":
             pairs = [(query, passage) for query in queries for passage in passages]
             flat = score(model, tokenizer, [query for query, _ in pairs], [text for _, text in pairs], recipe)

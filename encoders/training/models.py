@@ -19,6 +19,11 @@ TOGETHER = 12
 TOGETHER_ON_GPU = 512
 
 
+def precision(model: Any, recipe: Recipe) -> Any:
+    """The model computes in the recipe's precision; the loss, which is small and steep, always in float32."""
+    return torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
+
+
 def freeze(model: Any, prefixes: Sequence[str]) -> int:
     """Fix the parameters whose name holds one of `prefixes`; how many numbers still train."""
     for name, parameter in model.named_parameters():
