@@ -11,7 +11,7 @@ from typing import Any, cast
 import orjson
 
 from encoders.artifact import Artifact, Kind, Reading
-from encoders.labels.pairs import Pair
+from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
@@ -37,7 +37,7 @@ class Serving:
 
 
 def ship(
-    run: Path, data: Path, out: Path, texts: int = 192, queries: int = 48, serving: Serving = Serving()
+    run: Path, data: Path, out: Path, texts: int = 192, queries: int = 192, serving: Serving = Serving()
 ) -> Artifact:
     """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
 
@@ -73,11 +73,10 @@ def trimmed(ready: Checkpoint, texts: Iterable[str], seen: int) -> Checkpoint:
 def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
     """Every pair's query, and every passage once."""
     known: set[str] = set()
-    for split in ("train", "held-out"):
-        for pair in chain.from_iterable(load_pairs(data, recipe, split).values()):
-            fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
-            known.update(text.id for text in fresh)
-            yield from (pair.query, *(shown(text, True) for text in fresh))
+    for pair in chain.from_iterable(read_pairs(data / f"{task}.jsonl") for task in recipe.tasks):
+        fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
+        known.update(text.id for text in fresh)
+        yield from (pair.query, *(shown(text, True) for text in fresh))
 
 
 def reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
