@@ -21,7 +21,7 @@ from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
 from encoders.training.checkpoint import Checkpoint, load  # noqa: E402
 from encoders.training.export import export  # noqa: E402
-from encoders.training.gate import Judged, ndcg, spearman  # noqa: E402
+from encoders.training.gate import Judged, ndcg, passes, spearman  # noqa: E402
 from encoders.training.restore import restore  # noqa: E402
 
 pytestmark = [
@@ -147,3 +147,18 @@ def test_the_shipped_models_agree_with_torch_on_their_own_weights() -> None:
     logits = torch_outputs(restore(cross), [query] * 24, texts, cross.reading.passage_tokens)
     assert np.abs(CrossEncoder(cross, form="fp32").score(query, texts) - logits).max() < 1e-3
     assert spearman(CrossEncoder(cross, form="int8").score(query, texts), logits) > 0.98
+
+
+@pytest.mark.parametrize(
+    ("figures", "passed"),
+    [
+        ({"spearman": 0.99}, True),
+        ({"spearman": 0.9899}, False),
+        ({"spearman": 0.995, "ndcg_change": -0.005}, True),
+        ({"spearman": 0.995, "ndcg_change": -0.0051}, False),
+        ({"spearman": 0.995, "ndcg_change": 0.006}, True),  # a gain is no loss, and Spearman holds the ranks together
+        ({"spearman": 0.98, "ndcg_change": 0.006}, False),
+    ],
+)
+def test_a_form_may_not_lose(figures: dict[str, float], passed: bool) -> None:
+    assert passes(figures) is passed
