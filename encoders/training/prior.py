@@ -26,7 +26,7 @@ WORDS = 60
 """The length of a window, in words: what the collections of abstracts use."""
 
 
-def before(
+def first_stage(
     recipe: Recipe, batches: Iterable[Sequence[Example]], run: Path, log: Callable[[dict[str, Any]], None]
 ) -> Scores | None:
     """The cosines of the recipe's prior for every example of the plan; None where the recipe has none.

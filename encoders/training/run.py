@@ -23,7 +23,7 @@ from encoders.training.evaluate import held_out
 from encoders.training.loop import Log, Run, log_to, optimise
 from encoders.training.models import freeze, mix
 from encoders.training.plot import loss_plot
-from encoders.training.prior import before
+from encoders.training.prior import first_stage
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.record import Record, hashes
 from encoders.training.state import check, identity
@@ -86,7 +86,7 @@ def _trained(
     trainable = freeze(ready.model, recipe.frozen)
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
     shown = batches[: recipe.steps or None]
-    teacher, prior = teach(recipe, shown, out, log), before(recipe, shown, out, log)
+    teacher, prior = teach(recipe, shown, out, log), first_stage(recipe, shown, out, log)
     whose = identity(recipe, _inputs(recipe, hashed))
     run = Run(ready.model, ready.tokenizer, recipe, out, log, whose, dev, teacher, prior)
     with quick(map(backbone, towers(ready.model).values()), device == "cpu" and recipe.precision == "bf16"):

@@ -18,7 +18,7 @@ from encoders.artifact import Artifact  # noqa: E402
 from encoders.runtime import BiEncoder  # noqa: E402
 from encoders.training import bases, losses, objectives, run  # noqa: E402
 from encoders.training.data import load_pairs, plan  # noqa: E402
-from encoders.training.prior import WORDS, before  # noqa: E402
+from encoders.training.prior import WORDS, first_stage  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
 from encoders.training.ship import ship  # noqa: E402
 from mappings.analysis.passages import windows  # noqa: E402
@@ -50,7 +50,7 @@ def test_a_candidate_is_as_near_as_the_nearest_of_its_windows(home: Path, tmp_pa
     sentences = [f"Part {number} of this text has words enough to fill a window." for number in range(12)]
     first = batches[0][0]
     batches[0][0] = replace(first, texts=(" ".join(sentences), *first.texts[1:]))
-    prior = before(recipe, batches, tmp_path, lambda entry: None)
+    prior = first_stage(recipe, batches, tmp_path, lambda entry: None)
     model = BiEncoder(Artifact.open(home / "prior"))
     for item, found in zip(batches[0], prior.scores(batches[0]).numpy(), strict=True):
         (query,) = model.encode_queries([item.query])
@@ -68,7 +68,7 @@ def test_a_candidate_is_as_near_as_the_nearest_of_its_windows(home: Path, tmp_pa
 def test_the_objective_judges_the_sum(objective: str, home: Path, tmp_path: Path) -> None:
     recipe = replace(of(home), objective=objective, prior_scale=7.0)
     (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
-    prior = before(recipe, batches, tmp_path, lambda entry: None)
+    prior = first_stage(recipe, batches, tmp_path, lambda entry: None)
     torch.manual_seed(0)
     ready = bases.load(recipe)
     ready.model.eval()
