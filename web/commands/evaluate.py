@@ -140,6 +140,8 @@ def _tuned(report: dict[str, Any]) -> str:
 
 BENCHES = ("search", "deadline", "rerank", "cascade", "encode", "inference", "words", "intake")
 ON_GPU = ("gpu",)
+NOT_SHIPPED = ("poly",)
+"""Benches of a model that is made, not shipped."""
 ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
 
@@ -149,6 +151,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search.bench_gpu import bench_gpu
     from search.bench_inference import bench_inference
     from search.bench_models import bench_encode, bench_rerank
+    from search.bench_poly import bench_poly
     from workers.bench_ingest import bench_ingest, bench_words
     from workers.bench_intake import bench_intake
 
@@ -162,6 +165,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "rerank": bench_rerank,
         "cascade": lambda settings: bench_cascade(settings, fill_quietly),
         "encode": bench_encode,
+        "poly": bench_poly,
         "inference": bench_inference,
         "words": bench_words,
         "intake": bench_intake,
@@ -171,10 +175,10 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *ON_CLUSTER, "all"]))
+@click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
-    """Measure speed and memory, or all of it but gpu, which needs one; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
+    """Measure speed and memory, or all of it but gpu, which needs one, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
     benches, settings = _benches(), read()
     for chosen in _chosen(name, settings):
         report = benches[chosen](settings)

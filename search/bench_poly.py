@@ -1,0 +1,56 @@
+"""`medley bench poly`: a poly-encoder over stored token vectors beside the cross-encoder, time a passage in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import onnxruntime as ort
+
+from encoders.poly import PolyEncoder
+from encoders.runtime import CrossEncoder
+from search.bench_models import QUERIES, RERANKER, artifact_of, interleaved, passages
+from search.bench_search import machine
+from search.settings import Settings
+
+POLY: Final = "medley-polyencoder"
+TEXTS: Final = 64
+"""As many candidates as CAPR's protocol ranks."""
+
+
+def bench_poly(settings: Settings) -> dict[str, Any]:
+    """Milliseconds a passage of both, the query's encoding included, and `speed_ratio`, the cross-encoder's over the poly-encoder's.
+
+    The poly-encoder is `MEDLEY_RERANKER` or `medley-polyencoder`, the cross-encoder the shipped one. `encode_ms` is what
+    a passage's token vectors cost once, `stored_kb` what they take in half precision. Raises `ModelError` for a model
+    that is not there, `InvalidInput` for one of another kind.
+    """
+    poly = artifact_of(settings, settings.reranker or POLY, "poly-encoder")
+    cross = artifact_of(settings, RERANKER, "cross-encoder")
+    threads, form = settings.threads or None, settings.form or None
+    quick, slow = PolyEncoder(poly, threads, form), CrossEncoder(cross, threads, form)
+    texts = passages(TEXTS, seed=0)
+    stored = quick.encode_passages(texts)
+    runs: dict[str, Callable[[], Any]] = {
+        "cross": lambda: [slow.score(query, texts) for query in QUERIES],
+        "poly": lambda: [quick.score(quick.encode_query(query), stored) for query in QUERIES],
+        "encode": partial(quick.encode_passages, texts),
+    }
+    seconds, _ = interleaved(runs)
+    pairs = TEXTS * len(QUERIES)
+    figures = {
+        "speed_ratio": seconds["cross"] / seconds["poly"],
+        "cross_ms": 1000 * seconds["cross"] / pairs,
+        "poly_ms": 1000 * seconds["poly"] / pairs,
+        "encode_ms": 1000 * seconds["encode"] / TEXTS,
+        "stored_kb": float(np.mean([2 * tokens.size / 1000 for tokens in stored])),
+        "candidates": float(TEXTS),
+    }
+    about = {"model": poly.name, "form": quick.form, "beside": cross.name, "beside_form": slow.form}
+    return {
+        "bench": "poly",
+        "machine": {**machine(), **about, "onnxruntime": ort.__version__},
+        "figures": {name: round(value, 4) for name, value in figures.items()},
+    }
