@@ -34,7 +34,7 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
     ("entry", "text"),
     [
         ({"recipe": {}, "pairs": {"a": 3, "b": 4}, "batches": 2}, "2 batches of 7 pairs"),
-        ({"teacher": "abc fp32", "queries": 32, "of": 90}, "teacher: 32 of 90 queries"),
+        ({"scored": "teacher-0123-int8", "queries": 32, "of": 90}, "teacher-0123-int8: 32 of 90 queries"),
         ({"step": 10, "steps": 40, "loss": 0.5, "seconds_per_step": 4.0}, "step 10 of 40, loss 0.5, 2 minutes to go"),
         ({"step": 10, "dev": {"mean": {"RR": 0.75}}}, "step 10: RR 0.75 on held-out pairs"),
     ],
