@@ -77,8 +77,8 @@ def mine_folder(
     """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; the counts by task.
 
     The corpora in `labels/corpora` are indexed under `home` first, where they are not there yet. With an encoder its
-    vectors rank beside BM25, in windows as a collection serves them: a model whose negatives all share the query's
-    words learns that shared words are wrong. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
+    vectors rank beside BM25, in windows as a collection serves them, so that a reranker trains on what both legs will
+    bring it. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
     """
     mining = mining or Mining()
     files = sorted((labels / "pairs").glob("*.jsonl"))
