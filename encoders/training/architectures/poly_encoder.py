@@ -1,8 +1,8 @@
 """The poly-encoder of CAPR (P4): a query's vector attends to a passage's token vectors, which are computed once.
 
 Equation 2: y = softmax(P q^T), s = relu(W y) . q. The softmax gives weights over tokens, so y, which W takes and q
-meets, is the sum of the token vectors by these weights. Beyond the paper each token of the query may attend by itself:
-the codes of a poly-encoder are then the first transformer's outputs (Humeau et al. 2020, section 4.4, "first m").
+meets, is the sum of the token vectors by these weights. Beyond the paper each token of the query may attend by itself,
+as outputs of the transformer serve for codes in Humeau et al. 2020 ("first m outputs").
 """
 
 from __future__ import annotations
