@@ -17,7 +17,7 @@ OBJECTIVES = {
     "cross-encoder": ("listwise", "pointwise", "two-class", "whole-batch"),
 }
 CHOICES = {
-    "precision": ("fp32", "bf16"),
+    "precision": ("auto", "fp32", "bf16"),
     "device": ("auto", "cpu", "cuda"),
     "head": ("cls", "interaction"),
     "pooling": ("mean", "cls"),
@@ -82,7 +82,8 @@ class Recipe:
     `teacher_temperature`) make up `teacher_share` of the loss, in the way that `distillation` says.
     The prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
     scores in the objective, so that it learns what the first stage lacks.
-    `precision` bf16 computes in bfloat16 and keeps the weights in float32. `dropout` counts for hidden states.
+    `precision` bf16 computes in bfloat16 and keeps the weights in float32, auto where that is faster. `dropout` counts for
+    hidden states.
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
     of the softmax beside it in `triplet-both`. So many examples of one group stand together in a batch as `gather`
     says, where the other passages of the batch are negatives.

@@ -23,10 +23,11 @@ from encoders.training.evaluate import held_out
 from encoders.training.loop import Log, Run, log_to, optimise
 from encoders.training.models import freeze, mix
 from encoders.training.plot import loss_plot
+from encoders.training.precision import fastest
 from encoders.training.prior import first_stage
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.record import Record, hashes
-from encoders.training.state import check, identity
+from encoders.training.state import begun_in, check, identity
 from encoders.training.teacher import teach
 from mappings.errors import InvalidInput, MedleyError
 
@@ -50,6 +51,8 @@ def train(
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
     _quiet()
     device = device_of(chosen)
+    if chosen.precision == "auto":
+        chosen = replace(chosen, precision=begun_in(out) or fastest(device, chosen.threads))
     if evaluated is not None:
         _refuse_evaluated(chosen, data, evaluated)
     out.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,15 @@ def check(run: Path, whose: Mapping[str, Any]) -> None:
         _compare(path, torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose"), whose)
 
 
+def begun_in(run: Path) -> str:
+    """The precision that the run's state was computed in, so that one of `auto` goes on as it began; "" where none is."""
+    path = run / STATE
+    if not path.is_file():
+        return ""
+    whose = torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose") or {}
+    return str(whose.get("recipe", {}).get("precision", ""))
+
+
 def keep_best(run: Path, model: Any) -> None:
     """Keep the weights as the best so far."""
     _write(run / BEST, model.state_dict())
