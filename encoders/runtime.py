@@ -107,7 +107,7 @@ class Model:
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
         asked = devices.providers(device, ort.get_available_providers())
-        self.threads = threads or _cores()
+        self.threads = threads or cores()
         self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
         self.form, self.device, self._session = _opened(artifact, form, device, asked, self.threads)
         self._inputs = {item.name for item in self._session.get_inputs()}
@@ -191,7 +191,7 @@ def _load_libraries() -> None:
             ort.preload_dlls()
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use, which in a container can be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -12,7 +12,7 @@ import torch
 
 from encoders.artifact import Artifact
 from encoders.pooling import pool, unit
-from encoders.runtime import BiEncoder, CrossEncoder, session
+from encoders.runtime import BiEncoder, CrossEncoder, cores, session
 from encoders.text import Reader, Tokens, pad
 from encoders.training.graphs import result
 from mappings.errors import ModelError
@@ -51,8 +51,13 @@ def check(
         )
     forms: dict[str, Any] = {}
     failed: dict[str, Any] = {}
+    before = _quality(reference, artifact.kind == "bi-encoder", judged)
     for form in artifact.forms:
-        figures = _figures(reference, _runtime(artifact, form), pairs, judged)
+        shipped = _runtime(artifact, form)
+        figures = _figures(reference, shipped, pairs)
+        if judged:
+            after = _quality(shipped, artifact.kind == "bi-encoder", judged)
+            figures |= {"ndcg_reference": round(before, 5), "ndcg_change": round(after - before, 5)}
         (forms if passes(figures) else failed)[form] = figures
     if "fp32" not in forms:
         raise ModelError(
@@ -91,7 +96,7 @@ class _Graph:
 
     def __init__(self, artifact: Artifact, plain: Path) -> None:
         self._artifact = artifact
-        self._session = session(plain)
+        self._session = session(plain, cores())
         self._inputs = [item.name for item in self._session.get_inputs()]
         self._reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
 
@@ -140,24 +145,21 @@ def _runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder:
     return BiEncoder(artifact, form=form) if artifact.kind == "bi-encoder" else CrossEncoder(artifact, form=form)
 
 
-def _figures(
-    reference: _Graph, shipped: Any, pairs: Sequence[tuple[str, str]], judged: Sequence[Judged]
-) -> dict[str, float]:
-    """Spearman over the pairs and, with judgements, the change of nDCG@10."""
-    vectors = isinstance(shipped, BiEncoder)
-    if vectors:
+def _figures(reference: _Graph, shipped: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """Spearman over the pairs."""
+    if isinstance(shipped, BiEncoder):
         queries, passages = [query for query, _ in pairs], [passage for _, passage in pairs]
         right = shipped.encode_queries(queries) @ shipped.encode_passages(passages).T
         left = reference.scores(queries, passages)
     else:
         left = np.concatenate([reference.score(query, [passage]) for query, passage in pairs])
         right = np.concatenate([shipped.score(query, [passage]) for query, passage in pairs])
-    figures = {"spearman": round(spearman(left.ravel(), right.ravel()), 6)}
-    if judged:
-        before = np.mean([ndcg(_score(reference, vectors, item), item.gains) for item in judged])
-        after = np.mean([ndcg(_score(shipped, vectors, item), item.gains) for item in judged])
-        figures |= {"ndcg_reference": round(float(before), 5), "ndcg_change": round(float(after - before), 5)}
-    return figures
+    return {"spearman": round(spearman(left.ravel(), right.ravel()), 6)}
+
+
+def _quality(model: Any, vectors: bool, judged: Sequence[Judged]) -> float:
+    """Mean nDCG@10 over the judged queries; 0 without any."""
+    return float(np.mean([ndcg(_score(model, vectors, item), item.gains) for item in judged])) if judged else 0.0
 
 
 def _score(model: Any, vectors: bool, item: Judged) -> np.ndarray:
