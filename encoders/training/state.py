@@ -61,16 +61,19 @@ def check(run: Path, whose: Mapping[str, Any]) -> None:
     """Raise `Conflict` as `restore` does, before anything of the run is touched."""
     path = run / STATE
     if path.is_file():
-        _compare(path, torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose"), whose)
+        _compare(path, _owner(path), whose)
 
 
 def begun_in(run: Path) -> str:
     """The precision that the run's state was computed in, so that one of `auto` goes on as it began; "" where none is."""
     path = run / STATE
-    if not path.is_file():
-        return ""
-    whose = torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose") or {}
+    whose = (_owner(path) if path.is_file() else None) or {}
     return str(whose.get("recipe", {}).get("precision", ""))
+
+
+def _owner(path: Path) -> Any:
+    """Whose a state is, without its weights; None where it does not say."""
+    return torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose")
 
 
 def keep_best(run: Path, model: Any) -> None:
