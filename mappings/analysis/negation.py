@@ -24,10 +24,11 @@ _JOIN: Final = re.compile(
 )
 _STOP: Final = re.compile(r"[;:?!)]|\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
+_OPENING: Final = re.compile(r"(?:[-,;:(.\u2013\u2014]|\b(?:and|or|but|with|(?:this|that|there|it) is))$", re.I)
 _SPACE: Final = re.compile(r"\s*")
 _KEPT: Final = 64
-_BEFORE: Final = ("before", "either", "doubt-before")
-_AFTER: Final = ("after", "either", "doubt-after")
+_BEFORE: Final = ("before", "either", "doubt-before", "doubt-either")
+_AFTER: Final = ("after", "either", "doubt-after", "doubt-either")
 _CLOSING: Final = ("before", "doubt-before", "pseudo", "end", "relative")
 
 
@@ -90,7 +91,8 @@ def _reaches(sentence: str) -> tuple[_Reach, ...]:
 def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach]:
     cue = found[number]
     says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
-    if cue.kind in _BEFORE and not _governed(sentence, found, number):
+    opens = cue.kind == "doubt-either" and _opens(sentence, cue)
+    if cue.kind in _BEFORE and (opens or cue.kind != "doubt-either") and not _governed(sentence, found, number):
         # From within the cue on: "no acute finding" is a cue that holds its mention.
         end = _forward(sentence, found, number)
         yield _Reach(cue.start + 1, end, cue, says)
@@ -98,8 +100,14 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach
         answers = cue.kind == "before" and not sentence[cue.end : end].strip()
     else:
         answers = False
-    if cue.kind in _AFTER or answers:
+    if (cue.kind in _AFTER and not opens) or answers:
         yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
+
+
+def _opens(sentence: str, cue: Cue) -> bool:
+    """Whether a cue opens its part of the sentence, and something follows: "effusion, unlikely pneumonia"."""
+    before = sentence[: cue.start].rstrip()
+    return bool(sentence[cue.end :].strip(" .")) and bool(not before or _OPENING.search(before))
 
 
 def _governed(sentence: str, found: Sequence[Cue], number: int) -> bool:
