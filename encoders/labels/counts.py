@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+LICENCES: Final = {
+    "scifact": "claims CC BY 4.0, abstracts ODC-By",
+    "check-covid": "repository MIT, data unstated",
+    "press": "unstated",
+    "title": "abstracts by record",
+    "conclusion": "abstracts by record, SciFact's ODC-By",
+    "pubmedqa": "MIT",
+    "trial": "annotations MIT, articles by record",
+    "question": "CC BY 4.0",
+    "slots": "CC BY 4.0",
+    "note": "CC0",
+    "entity-aspect": "articles and dialogues CC BY 4.0, notes CC0",
+    "finding": "unstated (Open-i)",
+    "substituted": "unstated (Open-i), names by this project",
+    "polarity": "made by this project, Apache-2.0",
+}
+"""Task -> the licence of the data that it is labelled from, as its publishers state it."""
 
 Counts = dict[str, Any]
 """Pairs and corpora by name, what was dropped and why, and what a way of labelling adds."""
 
 
 def join_counts(out: Path, counts: Counts) -> Counts:
-    """Write `OUT/counts.json`; these counts are returned. What the file holds of other tasks stays, as their pairs do."""
+    """Write `OUT/counts.json`; what it holds of other tasks stays, as their pairs do.
+
+    These counts are returned with the licences of their tasks' data, which a model's card repeats.
+    """
     file = out / "counts.json"
     written = orjson.loads(file.read_bytes()) if file.is_file() else {}
+    licences = {task: LICENCES[task] for task in counts["pairs"] if task in LICENCES}
+    counts = {**counts, "licences": licences}
     for name, found in counts.items():
         written[name] = {**written.get(name, {}), **found} if isinstance(found, dict) else found
     out.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 A pair is one query and one sentence. Its hard negatives say the opposite of the same finding, or the same of another.
 Each fold has the pairs of its own findings only. A sentence that also carries findings of the other fold stays, with
 the labels of its own: no query, no label and no negative of a fold is made from a finding of the other. Each fold also has
-the pairs of `encoders.labels.polarity`, whose names are no findings at all.
+the pairs of `encoders.labels.polarity` and `encoders.labels.substituted`, whose names are no findings at all.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from encoders.labels.polarity import TASK as POLARITY
 from encoders.labels.polarity import polarity
 from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
 from encoders.labels.split import bucket, split_of
+from encoders.labels.substituted import TASK as SUBSTITUTED
+from encoders.labels.substituted import substituted
 from mappings.analysis.finding_lexicon import family
 
 TASK: Final = "finding"
@@ -39,14 +41,17 @@ def label(data: Path, out: Path) -> Counts:
     for folder in ("pairs", *(f"fold-{fold}" for fold in FOLDS)):
         write_lines(out / folder / f"{POLARITY}.jsonl", made)
     halves = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
+    more = {fold: substituted(found, sides, fold) for fold in FOLDS}
     for fold, pairs in halves.items():
         write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
+        write_lines(out / f"fold-{fold}" / f"{SUBSTITUTED}.jsonl", more[fold])
     counts = _counts(found, matched, sides) | {
         "pairs": {TASK: len(whole), POLARITY: len(made)},
         "folds": _fold_counts(halves, matched, sides),
     }
     for fold, pairs in halves.items():
-        join_counts(out / f"fold-{fold}", {"fold": fold, "pairs": {TASK: len(pairs), POLARITY: len(made)}})
+        here = {TASK: len(pairs), POLARITY: len(made), SUBSTITUTED: len(more[fold])}
+        join_counts(out / f"fold-{fold}", {"fold": fold, "pairs": here})
     return join_counts(out, counts)
 
 

@@ -9,7 +9,18 @@ from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
 
-KINDS: Final = ("before", "after", "either", "doubt-before", "doubt-after", "doubt-either", "pseudo", "end", "keep", "relative")
+KINDS: Final = (
+    "before",
+    "after",
+    "either",
+    "doubt-before",
+    "doubt-after",
+    "doubt-either",
+    "pseudo",
+    "end",
+    "keep",
+    "relative",
+)
 _REPEAT: Final = 3
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\w+", re.IGNORECASE)

@@ -109,7 +109,10 @@ def test_the_training_side_of_the_data_sets_labels_itself(data: Path, tmp_path: 
 
 def test_any_documents_label_themselves_and_nothing_to_label_is_said(tmp_path: Path) -> None:
     counts = label_documents([note(1, ("PLAN", GOUT))], NOTES, tmp_path, Labelling(), None)
-    assert counts == {"pairs": {"entity-aspect": 1}, "corpora": {"entity-aspect-notes": 1}, "dropped": {}}
+    assert counts == {
+        "pairs": {"entity-aspect": 1}, "corpora": {"entity-aspect-notes": 1}, "dropped": {},
+        "licences": {"entity-aspect": "articles and dialogues CC BY 4.0, notes CC0"},
+    }  # fmt: skip
     with pytest.raises(InvalidInput, match=r"no passage has both .*1 entity-aspect: passages without an entity"):
         label_documents([note(1, ("PLAN", "Rest. " * 10))], NOTES, tmp_path, Labelling(), None)
     with pytest.raises(InvalidInput, match="there are no passages"):

@@ -22,6 +22,8 @@ from mappings.analysis.negation import negated
 from mappings.errors import NotFound
 from web.cli import cli
 
+LICENCES = {"finding": "unstated (Open-i)", "polarity": "made by this project, Apache-2.0"}
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -51,13 +53,16 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
         "negatives": 12 * 4 + 1,
         "dropped": {"sentences without a finding": 12, "labels that a sentence leaves open": 12},
         "pairs": {"finding": 12 * 9 + 2, "polarity": len(polarity())},
+        "licences": LICENCES,
     }
     assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
     assert sum(fold["findings"] for fold in folds_said.values()) == counts["findings"]
     for fold in (1, 2):
         said = orjson.loads((out / f"fold-{fold}" / "counts.json").read_bytes())
-        made = {"finding": folds_said[str(fold)]["pairs"], "polarity": len(polarity())}
-        assert said == {"fold": fold, "pairs": made}
+        swapped = len(list(read_pairs(out / f"fold-{fold}" / "substituted.jsonl")))
+        made = {"finding": folds_said[str(fold)]["pairs"], "polarity": len(polarity()), "substituted": swapped}
+        licences = LICENCES | {"substituted": "unstated (Open-i), names by this project"}
+        assert said == {"fold": fold, "pairs": made, "licences": licences}
 
 
 def test_counts_of_other_tasks_stay(data: Path, tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Sentences of reports with another name in the place of a finding's."""
+
+from __future__ import annotations
+
+import pytest
+import radiology_reports
+
+from encoders.labels.pairs import Pair
+from encoders.labels.sentences import Labelled, concepts, folds, labelled
+from encoders.labels.substituted import names, substituted
+from mappings.analysis.findings import findings
+from mappings.analysis.negation import negated, polarity
+
+SENTENCES = list(labelled(radiology_reports.reports()))
+SIDES = folds(concepts(SENTENCES))
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def pairs(request: pytest.FixtureRequest) -> list[Pair]:
+    return substituted(SENTENCES, SIDES, request.param)
+
+
+def says(text: str, name: str) -> bool | None:
+    """Whether `name` is there by `text`; None where it is not named."""
+    start = text.lower().find(name)
+    return None if start < 0 else not negated(text, start, start + len(name))
+
+
+def test_a_sentence_says_of_the_new_name_what_its_query_asks_for(pairs: list[Pair]) -> None:
+    assert pairs
+    for pair in pairs:
+        name, present = pair.group, ":yes:" in pair.id
+        assert name in pair.query
+        assert says(pair.positive.text, name) is present
+        assert pair.positive.id in pair.relevant
+
+
+def test_negatives_say_the_opposite_or_the_same_of_another_name(pairs: list[Pair]) -> None:
+    for pair in pairs:
+        name, present = pair.group, ":yes:" in pair.id
+        told = [says(text.text, name) for text in pair.negatives]
+        assert set(told) <= {None, not present}
+        assert {None, not present} <= set(told)
+        assert not {text.id for text in pair.negatives} & set(pair.relevant)
+
+
+def test_nothing_of_the_finding_whose_place_it_took_is_left() -> None:
+    found = [Labelled("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
+    found += [Labelled("1-1", "No pneumothorax.", {"pneumothorax": False}, frozenset())]
+    made = substituted(found, {"pneumothorax": 1}, 1)
+    assert {pair.positive.text for pair in made if pair.group == "gout"} == {"Stable gout.", "No gout."}
+    assert not any("pneumothorax" in pair.positive.text for pair in made)
+
+
+def test_a_fold_gives_only_the_frames_of_its_own_findings(pairs: list[Pair]) -> None:
+    found = [Labelled("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
+    assert substituted(found, {"pneumothorax": 1}, 2) == []
+
+
+def test_the_names_are_no_findings_and_none_holds_another_or_a_cue() -> None:
+    assert len(names()) > 300
+    for name in names():
+        assert not findings(name)
+        assert not any(other in name for other in names() if other != name)
+        assert polarity(f"There is {name}.", 9, 9 + len(name)) == "present"
+
+
+def test_the_same_pairs_every_time(pairs: list[Pair]) -> None:
+    assert pairs in (substituted(SENTENCES, SIDES, fold) for fold in (1, 2))
