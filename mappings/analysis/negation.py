@@ -132,7 +132,8 @@ def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
     for place, join in enumerate(joins):
         end = joins[place + 1].start() if place + 1 < len(joins) else limit
         listed = any(_word(later) in ("or", "nor", "and/or") for later in joins[place:])
-        if join.start() > start and not _goes_on(sentence[join.end() : end], _word(join), listed):
+        named = not _only_described(sentence[start : join.start()])
+        if join.start() > start and named and not _goes_on(sentence[join.end() : end], _word(join), listed):
             return join.start()
     return limit
 
@@ -142,6 +143,11 @@ def _limit(sentence: str, found: Sequence[Cue], number: int) -> int:
         if cue.kind in _CLOSING and not _governed(sentence, found, later):
             return cue.start
     return len(sentence)
+
+
+def _only_described(part: str) -> bool:
+    """Whether a part names nothing yet: "no acute, displaced fracture" has one item, not two."""
+    return bool(part.strip()) and all(words("size").fullmatch(word) for word in part.split())
 
 
 def _goes_on(part: str, join: str, listed: bool) -> bool:
