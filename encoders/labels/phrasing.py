@@ -28,5 +28,10 @@ def query(concept: Concept, key: str = "") -> str:
     variants = lexicon()[concept.finding].variants
     # The name itself for half of the pairs: it is what most ask for.
     name = variants[bucket(f"variant:{key}", len(variants))] if bucket(f"named:{key}", 2) else concept.finding
-    templates = PRESENT if concept.present else ABSENT
-    return templates[bucket(f"template:{key}", len(templates))].format(name)
+    return worded(name, concept.present, f"template:{key}")
+
+
+def worded(name: str, present: bool, key: str) -> str:
+    """A query for `name`, there or ruled out, in one of the phrasings by the hash of `key`."""
+    templates = PRESENT if present else ABSENT
+    return templates[bucket(key, len(templates))].format(name)

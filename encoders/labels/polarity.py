@@ -12,7 +12,7 @@ from typing import Final
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text
-from encoders.labels.phrasing import ABSENT, PRESENT
+from encoders.labels.phrasing import worded
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.findings import doubts, labels
 from mappings.analysis.lexicon import rows
@@ -114,7 +114,6 @@ def _pairs(relevant: dict[tuple[str, bool], dict[str, str]]) -> Iterator[Pair]:
         opposite = list(relevant[name, not present].items())
         for number, (text, identifier) in enumerate(texts.items()):
             key = f"{TASK}:{name}:{'yes' if present else 'no'}:{number}"
-            frames = PRESENT if present else ABSENT
             wrong = [opposite[(number + step) % len(opposite)] for step in range(OPPOSITES)]
             yield Pair(
                 TASK,
@@ -122,7 +121,7 @@ def _pairs(relevant: dict[tuple[str, bool], dict[str, str]]) -> Iterator[Pair]:
                 name,
                 split_of(name),
                 TASK,
-                frames[bucket(key, len(frames))].format(name),
+                worded(name, present, key),
                 tuple(texts.values()),
                 Text(identifier, "", "", text),
                 tuple(Text(other, "", "", said) for said, other in dict.fromkeys(wrong)),

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text
-from encoders.labels.phrasing import ABSENT, PRESENT
+from encoders.labels.phrasing import worded
 from encoders.labels.sentences import Labelled
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.cues import cues
@@ -89,7 +89,6 @@ def _pairs(name: str, present: bool, both: Mapping[bool, Mapping[str, Frame]]) -
     opposite = [text for text in both[not present] if text not in both[present]]
     for number, (text, frame) in enumerate(both[present].items()):
         key = f"{TASK}:{name}:{'yes' if present else 'no'}:{number}"
-        phrases = PRESENT if present else ABSENT
         start = bucket(key, len(names()))
         others = [names()[(start + 31 * step) % len(names())] for step in range(OTHERS)]
         wrong = [*(frame.of(other) for other in others if other != name), *opposite]
@@ -99,7 +98,7 @@ def _pairs(name: str, present: bool, both: Mapping[bool, Mapping[str, Frame]]) -
             name,
             split_of(name),
             TASK,
-            phrases[bucket(f"template:{key}", len(phrases))].format(name),
+            worded(name, present, f"template:{key}"),
             relevant,
             _text(text),
             tuple(_text(other) for other in dict.fromkeys(wrong) if _id(other) not in relevant),

@@ -27,8 +27,8 @@ _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|ni
 _OPENING: Final = re.compile(r"(?:[-,;:(.\u2013\u2014]|\b(?:and|or|but|with|(?:this|that|there|it) is))$", re.I)
 _SPACE: Final = re.compile(r"\s*")
 _KEPT: Final = 64
-_BEFORE: Final = ("before", "either", "doubt-before", "doubt-either")
-_AFTER: Final = ("after", "either", "doubt-after", "doubt-either")
+_BEFORE: Final = ("before", "either", "doubt-before")
+_AFTER: Final = ("after", "either", "doubt-after")
 _CLOSING: Final = ("before", "doubt-before", "pseudo", "end", "relative")
 
 
@@ -84,15 +84,14 @@ class _Reach(NamedTuple):
 
 @lru_cache(_KEPT * 16)
 def _reaches(sentence: str) -> tuple[_Reach, ...]:
-    found = [cue for cue in cues(sentence) if cue.kind != "keep"]
+    found = [_placed(sentence, cue) for cue in cues(sentence) if cue.kind != "keep"]
     return tuple(reach for number in range(len(found)) for reach in _of_cue(sentence, found, number))
 
 
 def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach]:
     cue = found[number]
     says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
-    opens = cue.kind == "doubt-either" and _opens(sentence, cue)
-    if cue.kind in _BEFORE and (opens or cue.kind != "doubt-either") and not _governed(sentence, found, number):
+    if cue.kind in _BEFORE and not _governed(sentence, found, number):
         # From within the cue on: "no acute finding" is a cue that holds its mention.
         end = _forward(sentence, found, number)
         yield _Reach(cue.start + 1, end, cue, says)
@@ -100,14 +99,17 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach
         answers = cue.kind == "before" and not sentence[cue.end : end].strip()
     else:
         answers = False
-    if (cue.kind in _AFTER and not opens) or answers:
+    if cue.kind in _AFTER or answers:
         yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
 
 
-def _opens(sentence: str, cue: Cue) -> bool:
-    """Whether a cue opens its part of the sentence, and something follows: "effusion, unlikely pneumonia"."""
-    before = sentence[: cue.start].rstrip()
-    return bool(sentence[cue.end :].strip(" .")) and bool(not before or _OPENING.search(before))
+def _placed(sentence: str, cue: Cue) -> Cue:
+    """A doubt of either kind looks ahead where it opens its part of the sentence ("effusion, unlikely pneumonia"), else back."""
+    if cue.kind != "doubt-either":
+        return cue
+    before, after = sentence[: cue.start].rstrip(), sentence[cue.end :].strip(" .")
+    opens = bool(after) and (not before or _OPENING.search(before))
+    return cue._replace(kind="doubt-before" if opens else "doubt-after")
 
 
 def _governed(sentence: str, found: Sequence[Cue], number: int) -> bool:
