@@ -115,6 +115,8 @@ def _made_with(report: Report) -> list[str]:
     )
     weights = ", ".join(f"{leg} {value:g}" for leg, value in models["fusion"]["weights"].items())
     reranking = f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
+    if first := models.get("first_stage"):
+        reranking += f", of which {first['name']} with weight {first['weight']:g} passes on {first['keep']}"
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
     return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking if models['reranker'] else ''}"]
 

@@ -68,6 +68,12 @@ def test_markdown_whole() -> None:
     assert reports.markdown(REPORT) == SECTION
 
 
+def test_the_first_of_two_stages_is_named() -> None:
+    first = {"name": "medley-crossencoder-small", "keep": 10, "weight": 0.15}
+    told = reports.markdown({**REPORT, "models": {**REPORT["models"], "first_stage": first}})
+    assert told == SECTION.rstrip() + ", of which medley-crossencoder-small with weight 0.15 passes on 10\n"
+
+
 def test_what_is_closed_of_the_distance_is_said() -> None:
     closes = {"value": 0.345, "low": 0.2, "high": 0.481}
     test = REPORT["tests"][0] | {"closes": closes}  # type: ignore[index]
