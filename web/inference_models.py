@@ -18,7 +18,9 @@ from mappings.errors import MedleyError, ModelError
 from search.bootstrap import HASHING
 from search.settings import Settings
 
-DEFAULT: Final = ("medley-biencoder", "medley-crossencoder")
+DEFAULT: Final = ("medley-biencoder", "medley-crossencoder", "medley-crossencoder-small")
+"""Every model that a shipped collection names."""
+
 LINGER: Final = 0.002
 """Seconds that a group waits for more on a GPU."""
 

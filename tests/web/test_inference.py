@@ -21,13 +21,15 @@ from tiny import WIDTH, sentences, write_artifact
 from encoders.artifact import SHIPPED, Artifact
 from encoders.pooling import unit
 from encoders.runtime import BiEncoder, CrossEncoder
+from mappings.collection import kinds
+from mappings.collection import load as load_kind
 from mappings.errors import ModelError
 from search.remote import RemoteEncoder, RemoteReranker, Servers
 from search.settings import Settings
 from web import tokens
 from web.inference import Limits, make_inference_app
 from web.inference_meter import ModelMeter
-from web.inference_models import Running, artifacts, load
+from web.inference_models import DEFAULT, Running, artifacts, load
 
 ROOT = Path(__file__).parents[2]
 QUERY = "renal risk"
@@ -66,6 +68,15 @@ def app_of(folder, home, *names, limits=LIMITS, batching=True):
 @pytest.fixture
 def client(folder, tmp_path):
     return app_of(folder, tmp_path, "tiny-bi", "tiny-cross").test_client()
+
+
+def test_a_server_offers_by_itself_whatever_a_shipped_collection_names():
+    named = set()
+    for name in kinds():
+        collection = load_kind(name)
+        named |= {*collection.vectors.values(), collection.reranking.model}
+        named |= {collection.reranking.first.model} if collection.reranking.first else set()
+    assert set(DEFAULT) == named
 
 
 def vectors(answer):
