@@ -9,7 +9,7 @@ import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from encoders.labels.findings import TASK
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import HASHING, Medley
-from search.evaluation import lexical
+from search.evaluation import crossfit, lexical
 from search.evaluation.index import home
 from search.evaluation.prepared import plain_tokens
 from search.evaluation.statistics import compare, interval
@@ -30,11 +30,22 @@ from search.settings import Settings
 SUITE: Final = "radiology"
 COLLECTION: Final = "reports"
 BM25, OKAPI, TFIDF, DENSE, BASELINE, FOLDS = "bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline", "2-fold"
+BESIDE: Final = f" + {BM25}"
+"""After an encoder's name: its cosines beside BM25's scores."""
 AT_ONCE: Final = 256
 """Sentences encoded between two steps of the progress."""
 
 Progress = Callable[[int, int], None]
 Report = dict[str, Any]
+
+
+class System(NamedTuple):
+    """What ranks the sentences. `encoder`: it scores any query by itself; `shares`: fold -> BM25's share, of a fused one."""
+
+    name: str
+    scoring: Scoring
+    encoder: bool = False
+    shares: Mapping[int, float] | None = None
 
 
 def run(
@@ -55,12 +66,13 @@ def run(
     found = whole.sampled(queries)
     medley = Medley.open(home(settings))
     named = _encoders(medley, baseline, folds)
-    values: dict[str, dict[str, Values]] = {}
-    apart: dict[str, Values] = {}
-    for system, scoring in _systems(found, named, progress):
-        values[system] = radiology.measured(found, scoring)
-        if system in (DENSE, BASELINE, FOLDS):
-            apart[system] = np.concatenate(radiology.separations(found, scoring))
+    systems = list(_systems(found, named, progress))
+    values = {system.name: radiology.measured(found, system.scoring) for system in systems}
+    apart = {
+        system.name: np.concatenate(radiology.separations(found, system.scoring))
+        for system in systems
+        if system.encoder
+    }
     sample = {"queries": len(found.queries), "of": len(whole.queries), "fixed": True}
     return {
         "suite": SUITE,
@@ -70,7 +82,7 @@ def run(
         "rows": [row for system in values for row in _rows(found, system, values[system], apart.get(system), variants)],
         "tests": _tests(values),
         "published": [item.as_json() for item in radiology.PUBLISHED],
-        "notes": _notes(found, named, apart),
+        "notes": _notes(found, systems, named, apart),
         "command": command(queries, folds, baseline, variants),
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -140,13 +152,21 @@ def _refuse_taught(medley: Medley, name: str, fold: int) -> None:
 
 def _systems(
     found: Judgements, named: Mapping[str, tuple[Encoder, ...]], progress: Progress | None
-) -> Iterator[tuple[str, Scoring]]:
-    yield BM25, _each(lexical.bm25(found.texts))
-    yield OKAPI, _each(_okapi(found.texts))
-    yield TFIDF, _each(lexical.tfidf(found.texts))
-    for system, encoders in named.items():
+) -> Iterator[System]:
+    words = _each(lexical.bm25(found.texts))
+    yield System(BM25, words)
+    yield System(OKAPI, _each(_okapi(found.texts)))
+    yield System(TFIDF, _each(lexical.tfidf(found.texts)))
+    asked = [item.text for item in found.queries]
+    for name, encoders in named.items():
         matrices = [_encoded(encoder, found.texts, progress) for encoder in encoders]
-        yield system, _dense(found, encoders, matrices)
+        vectors = _dense(found, encoders, matrices)
+        yield System(name, vectors, encoder=True)
+        yield _beside(name, *crossfit.fused(found, words(asked), vectors(asked)))
+
+
+def _beside(name: str, scores: Values, shares: Mapping[int, float]) -> System:
+    return System(f"{name}{BESIDE}", lambda _: scores, shares=shares)
 
 
 def _each(score: lexical.Scorer) -> Scoring:
@@ -205,8 +225,9 @@ def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
 
 
 def _tests(values: Mapping[str, Mapping[str, Values]]) -> list[Report]:
-    """Each encoder against BM25, and the folds against the baseline, in AP."""
-    pairs = [(system, BM25) for system in (DENSE, BASELINE, FOLDS)] + [(FOLDS, BASELINE)]
+    """Each encoder against BM25, the folds against the baseline, and these where both stand beside BM25, in AP."""
+    pairs = [(f"{system}{beside}", BM25) for beside in ("", BESIDE) for system in (DENSE, BASELINE, FOLDS)]
+    pairs += [(FOLDS, BASELINE), (f"{FOLDS}{BESIDE}", BASELINE), (f"{FOLDS}{BESIDE}", f"{BASELINE}{BESIDE}")]
     return [_test(first, second, values) for first, second in pairs if first in values and second in values]
 
 
@@ -222,7 +243,12 @@ def _test(first: str, second: str, values: Mapping[str, Mapping[str, Values]]) -
     }
 
 
-def _notes(found: Judgements, named: Mapping[str, tuple[Encoder, ...]], apart: Mapping[str, Values]) -> list[str]:
+def _notes(
+    found: Judgements,
+    systems: Sequence[System],
+    named: Mapping[str, tuple[Encoder, ...]],
+    apart: Mapping[str, Values],
+) -> list[str]:
     positive = sum(item.concept.present for item in found.queries)
     return [
         f"{len(found.texts):,} distinct sentences, all ranked; {positive} positive and {len(found.queries) - positive} negative "
@@ -231,6 +257,12 @@ def _notes(found: Judgements, named: Mapping[str, tuple[Encoder, ...]], apart: M
         *(
             f"separation of {system}: {item.mean():.3f} ± {item.std():.3f} over {item.size:,} labels"
             for system, item in apart.items()
+        ),
+        *(
+            f"{system.name}: BM25's share in {' and '.join(f'fold {fold} is {share:g}' for fold, share in system.shares.items())}, "
+            "chosen on the queries of the other fold"
+            for system in systems
+            if system.shares
         ),
         *(
             f"{system}: {', '.join(encoder.fingerprint[:12] for encoder in encoders)}"

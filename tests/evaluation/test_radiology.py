@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from encoders.labels.sentences import Concept, labelled
 from mappings.errors import InvalidInput, MedleyError
-from search.evaluation import lexical, suites
+from search.evaluation import crossfit, lexical, suites
 from search.evaluation.measures import parse, per_query
 from search.evaluation.plan import identity
 from search.evaluation.tasks import radiology
@@ -42,7 +42,7 @@ def no_fill(medley: object, name: str) -> None:
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
     report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings, no_fill)
     assert json.loads(json.dumps(report)) == report
-    systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline"]
+    systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25", "baseline", "baseline + bm25"]
     assert [row["system"] for row in report["rows"]] == [
         f"{system}{part}" for system in systems for part in ("", ", positive", ", negative")
     ]
@@ -51,9 +51,12 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
         for name, estimate in row["measures"].items():
             assert estimate["low"] <= estimate["value"] <= estimate["high"], name
     assert {row["system"] for row in report["rows"] if "separation" in row["measures"]} == {"dense", "baseline"}
+    vectors, beside = report["tests"][0]["ratio"], report["tests"][2]["ratio"]
     assert [(test["system"], test["against"], test["ratio"]) for test in report["tests"]] == [
-        ("dense", "bm25", report["tests"][0]["ratio"]),
-        ("baseline", "bm25", report["tests"][0]["ratio"]),
+        ("dense", "bm25", vectors),
+        ("baseline", "bm25", vectors),
+        ("dense + bm25", "bm25", beside),
+        ("baseline + bm25", "bm25", beside),
     ]
     assert (report["suite"], report["collection"], report["queries"], report["sample"]) == (
         "radiology",
@@ -70,7 +73,9 @@ def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
     report = suites.run_suite("radiology", options, settings, no_fill)
     assert report["sample"] == {"queries": 4, "of": 9, "fixed": True}
     assert report["command"] == "medley evaluate radiology --queries 4 --no-variants"
-    assert [row["system"] for row in report["rows"]] == ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense"]
+    assert [row["system"] for row in report["rows"]] == [
+        *("bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25"),
+    ]
     again = suites.run_suite("radiology", options, settings, no_fill)
     assert report | {"seconds": 0} == again | {"seconds": 0}
 
@@ -104,7 +109,13 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
     options = suites.Options(folds=tmp_path, queries=3, variants=False)
     if message is None:
         report = suites.run_suite("radiology", options, settings, no_fill)
-        assert report["rows"][-1]["system"] == "2-fold"
+        assert [row["system"] for row in report["rows"][-2:]] == ["2-fold", "2-fold + bm25"]
+        assert [(test["system"], test["against"]) for test in report["tests"]] == [
+            ("dense", "bm25"),
+            ("2-fold", "bm25"),
+            ("dense + bm25", "bm25"),
+            ("2-fold + bm25", "bm25"),
+        ]
         return
     with pytest.raises(InvalidInput, match=message):
         suites.run_suite("radiology", options, settings, no_fill)
@@ -176,6 +187,35 @@ def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
     matrices = [np.ones((len(found.texts), 1))] * 2
     scores = _dense(found, encoders, matrices)([item.text for item in found.queries])  # type: ignore[arg-type]
     assert [row[0] for row in scores] == [3.0 - item.fold for item in found.queries]
+
+
+def two_folds() -> tuple[Judgements, np.ndarray, np.ndarray]:
+    """A query a fold over four sentences: vectors rank that of fold 1 right and that of fold 2 wrong, words the other way."""
+    relevant = (np.array([True, False, False, False]), np.array([False, False, False, True]))
+    queries = tuple(
+        Judged(Concept("pleural effusion", present), fold, mark, np.ones(4, bool))
+        for fold, present, mark in ((1, True, relevant[0]), (2, False, relevant[1]))
+    )
+    words = np.array([[0.0, 0, 3, 6], [0.0, 0, 3, 6]])
+    vectors = np.array([[0.8, 0.4, 0.2, -0.5], [0.8, 0.4, 0.2, -0.5]])
+    return Judgements(("a", "b", "c", "d"), queries), words, vectors
+
+
+def test_a_folds_share_is_what_the_other_folds_queries_like_best() -> None:
+    found, words, vectors = two_folds()
+    scores, shares = crossfit.fused(found, words, vectors)
+    # Fold 2's query is best from .6 on (.5 ties and puts the earlier sentence first), fold 1's up to .4 and at the tie.
+    assert shares == {1: 0.6, 2: 0.0}
+    assert scores[0] == pytest.approx([0.4, 0.2, 0.6 * 0.5 + 0.4 * 0.25, 0.6])
+    assert scores[1] == pytest.approx([1, 0.5, 0.25, 0])
+
+
+def test_queries_of_one_fold_choose_no_share() -> None:
+    found, words, vectors = two_folds()
+    alone = replace(found, queries=found.queries[:1])
+    scores, shares = crossfit.fused(alone, words[:1], vectors[:1])
+    assert shares == {1: 0.5}
+    assert scores[0] == pytest.approx([0.5, 0.25, 0.375, 0.5])
 
 
 def test_lexical_scores_are_those_of_the_formulas() -> None:
