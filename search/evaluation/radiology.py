@@ -177,7 +177,7 @@ def _okapi(texts: Sequence[str]) -> lexical.Scorer:
     try:
         model = importlib.import_module("rank_bm25").BM25Okapi([plain_tokens(text) for text in texts])
     except ModuleNotFoundError as error:
-        raise Unavailable("the reference row needs rank-bm25: pip install 'medley[eval]'", field="eval") from error
+        raise Unavailable("the reference row needs rank-bm25: pip install -e '.[eval]'", field="eval") from error
     return lambda query: np.asarray(model.get_scores(plain_tokens(query)), dtype=np.float64)
 
 

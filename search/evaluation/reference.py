@@ -90,7 +90,7 @@ def _model(name: str, texts: Sequence[Sequence[str]]) -> Any:
     try:
         return getattr(importlib.import_module("rank_bm25"), name)(texts)
     except ModuleNotFoundError as error:
-        raise Unavailable("the reference rows need rank-bm25: pip install 'medley[eval]'", field="eval") from error
+        raise Unavailable("the reference rows need rank-bm25: pip install -e '.[eval]'", field="eval") from error
 
 
 def _asked(question: Question) -> str:

@@ -27,11 +27,13 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; named in the output.")
 @click.option("--full", is_flag=True, help="Search all passages; no candidate protocol.")
 @click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
-@click.option("--split", default="test", show_default=True, help="For beir: which judgements.")
+@click.option("--split", default="test", show_default=True, help="For beir and claims: which judgements.")
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
-@click.option("--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, claims).")
+@click.option(
+    "--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, check-covid, claims)."
+)
 @click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
 @click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
 @click.option(

@@ -24,7 +24,7 @@ def _training(module: str) -> Any:
         return importlib.import_module(f"encoders.training.{module}")
     except ImportError as error:
         raise Unavailable(
-            f"training needs more packages ({error.name}): pip install 'medley[train]'", field="train"
+            f"training needs more packages ({error.name}): pip install -e '.[train]'", field="train"
         ) from error
 
 
