@@ -15,7 +15,7 @@ from search.bootstrap import Medley
 from search.cascade import Stages
 from search.evaluation import radiology
 from search.evaluation.index import home, mark
-from search.evaluation.suites import READ_IN_PART, SUITES, Options, Report, chosen_tasks, command
+from search.evaluation.suites import ONLY_FOR, SUITES, Options, Report, chosen_tasks, command, given, shown
 from search.evaluation.task import Task
 from search.settings import Settings
 
@@ -27,15 +27,19 @@ VERSION: Final = "evaluation-3"
 def plan(options: Options, quick: bool = False) -> Iterator[tuple[str, Options]]:
     """Every (suite, options) of `all`; `quick`: a fixed sample of each suite's first form, without the pool's 39k.
 
-    Raises `InvalidInput` for options that some suite does not know.
+    The models of `radiology` go to it alone. Raises `InvalidInput` for other options that some suite does not know.
     """
-    if options.reading != "whole":
-        raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, one at a time, not for all", field="reading")
+    without_models = replace(options, folds=None, baseline="")
+    for option in given(without_models):
+        raise InvalidInput(
+            f"{shown(option)} is for {', '.join(ONLY_FOR[option])}, one at a time, not for all", field=option
+        )
     for suite in SUITES.values():
+        own = options if suite.name == radiology.SUITE else without_models
         if not quick:
-            yield from ((suite.name, replace(options, **form)) for form in suite.forms)
+            yield from ((suite.name, replace(own, **form)) for form in suite.forms)
         elif suite.quick and suite.forms:
-            yield suite.name, replace(options, **suite.forms[0], queries=options.queries or QUICK_QUERIES)
+            yield suite.name, replace(own, **suite.forms[0], queries=own.queries or QUICK_QUERIES)
 
 
 def identity(name: str, options: Options, settings: Settings) -> tuple[str, str]:

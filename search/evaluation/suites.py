@@ -25,6 +25,17 @@ from search.settings import Settings
 
 Report = dict[str, Any]
 STRICT: Final = "strict"
+ONLY_FOR: Final[Mapping[str, Sequence[str]]] = {
+    "folder": ("claims", "beir"),
+    "split": ("claims", "beir"),
+    "kind": ("beir",),
+    "full": ("medquad",),
+    "distractors": ("scifact", "check-covid"),
+    "reading": ("scifact", "check-covid", "claims"),
+    "folds": (radiology.SUITE,),
+    "baseline": (radiology.SUITE,),
+}
+"""Option -> the suites that know it; the others refuse it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,6 @@ def _read(task: Task, reading: Reading) -> Sequence[Task]:
 
 
 _POOLED: Final[Sequence[Mapping[str, Any]]] = ({}, {"distractors": True})
-READ_IN_PART: Final = ("scifact", "check-covid", "claims")
 
 
 def _radiology(settings: Settings, options: Options, progress: stages.Progress | None) -> Report:
@@ -171,8 +181,19 @@ def chosen_tasks(name: str, options: Options, settings: Settings) -> tuple[Task,
 def _check(name: str, options: Options) -> None:
     if name not in SUITES:
         raise NotFound(f"there is no suite {name!r}; there are {', '.join(SUITES)}", field="suite")
-    if options.reading != "whole" and name not in READ_IN_PART:
-        raise InvalidInput(f"--reading is for {', '.join(READ_IN_PART)}, not for {name}", field="reading")
+    for option in given(options):
+        if name not in ONLY_FOR[option]:
+            raise InvalidInput(f"{shown(option)} is for {', '.join(ONLY_FOR[option])}, not for {name}", field=option)
+
+
+def given(options: Options) -> list[str]:
+    """The options of `ONLY_FOR` that differ from their defaults."""
+    return [option for option in ONLY_FOR if getattr(options, option) != getattr(Options(), option)]
+
+
+def shown(option: str) -> str:
+    """The option as it is written on the command line."""
+    return "a folder" if option == "folder" else f"--{option}"
 
 
 def _report(whole: Task, main: Task, options: Options, rows: list[Report], tests: list[Report]) -> Report:

@@ -99,5 +99,5 @@ def test_without_the_extra_the_message_says_what_to_install(monkeypatch: pytest.
         return builtins.__import__(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(Unavailable, match=r"pip install 'medley\[eval\]'"):
+    with pytest.raises(Unavailable, match=r"pip install -e '.\[eval\]'"):
         per_query([parse("RR")], {"q": {"d": 1}}, {"q": ["d"]})

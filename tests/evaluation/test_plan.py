@@ -57,6 +57,16 @@ def test_the_quick_form_is_a_fixed_sample_and_leaves_the_pool_alone() -> None:
 def test_options_that_some_suite_does_not_know_are_refused_at_once() -> None:
     with pytest.raises(InvalidInput, match="--reading is for scifact, check-covid, claims, one at a time, not for all"):
         commands(quick=False, options=suites.Options(reading="A"))
+    with pytest.raises(InvalidInput, match="--full is for medquad, one at a time, not for all"):
+        commands(quick=True, options=suites.Options(full=True))
+
+
+def test_the_models_of_radiology_go_to_it_alone() -> None:
+    found = commands(options=suites.Options(folds=Path("models"), baseline="minilm"))
+    assert [line for line in found if "models" in line] == [
+        "medley evaluate radiology --folds models --baseline minilm"
+    ]
+    assert len(found) == len(commands())
 
 
 @pytest.fixture

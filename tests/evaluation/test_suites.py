@@ -285,8 +285,19 @@ def test_wrong_options_are_named(settings: Settings) -> None:
         suites.Options(queries=0)
     with pytest.raises(InvalidInput, match="reading is 'C'; it is one of whole, A, B"):
         suites.Options(reading="C")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="--reading is for scifact, check-covid, claims, not for press"):
-        suites.run_suite("press", suites.Options(reading="A"), settings, fill)
+    wrong = {
+        "--reading is for scifact, check-covid, claims, not for press": suites.Options(reading="A"),
+        "--folds is for radiology, not for press": suites.Options(folds=Path("models")),
+        "--baseline is for radiology, not for press": suites.Options(baseline="minilm"),
+        "--full is for medquad, not for press": suites.Options(full=True),
+        "--distractors is for scifact, check-covid, not for press": suites.Options(distractors=True),
+        "a folder is for claims, beir, not for press": suites.Options(folder=Path("mine")),
+        "--split is for claims, beir, not for press": suites.Options(split="dev"),
+        "--kind is for beir, not for press": suites.Options(kind="notes"),
+    }
+    for message, options in wrong.items():
+        with pytest.raises(InvalidInput, match=message):
+            suites.run_suite("press", options, settings, fill)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
         suites.run_suite("scifact", suites.Options(), settings, fill)
 
