@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -58,10 +58,24 @@ class FirstStage:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What is read of a passage: the `best` of its runs of sentences of at most `words` words, by the query's stems."""
+
+    words: int
+    best: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("words", self.words), ("best", self.best)):
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"rerank.parts.{name} must be a whole number above 0, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Reranking:
     """The cross-encoder of a collection. `weight` is its share of the final score, fusion has the rest.
 
-    With `first` it is the last stage of two, and reads what the first one passes on.
+    With `first` it is the last stage of two, and reads what the first one passes on. With `parts` a passage's score is the
+    best of its parts' scores; without, the passage is read as a whole.
     """
 
     model: str
@@ -69,6 +83,7 @@ class Reranking:
     deadline_ms: int
     weight: float
     first: FirstStage | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +170,20 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 
+_STAGES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts": Parts}
+
+
 def _reranking(data: Mapping[str, Any]) -> Reranking:
-    first = data.get("first")
-    return Reranking(**{**data, "first": FirstStage(**first) if first else None})
+    made = {name: kind(**data[name]) if data.get(name) else None for name, kind in _STAGES.items()}
+    return Reranking(**{**data, **made})
 
 
 def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
     """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
     fusion = replace(collection.fusion, **written.get("fusion", {}))
     changes = written.get("rerank", {})
-    first = {"first": FirstStage(**changes["first"])} if changes.get("first") else {}
-    reranking = replace(collection.reranking, **{**changes, **first})
+    made = {name: kind(**changes[name]) for name, kind in _STAGES.items() if changes.get(name)}
+    reranking = replace(collection.reranking, **{**changes, **made})
     return replace(collection, fusion=fusion, reranking=reranking)
 
 

@@ -83,11 +83,11 @@ def _speed(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequenc
     times: dict[str, list[float]] = {"cascade": [], "full": []}
     chosen = random.Random(SEED).sample(range(len(orders)), min(SAMPLE + 1, len(orders)))  # noqa: S311
     for place, number in enumerate(chosen):
-        window, texts = stages.window(asked, orders[number])
+        window, passages = stages.window(asked, orders[number])
         for name, first in (("full", None), ("cascade", both.first)):
             stage = Stages(_fresh(both.last), _fresh(first) if first else None)
             started = time.perf_counter()
-            cascade.read(stage, reranking, prepared[number].understood.model_text, window, texts, None)
+            cascade.read(stage, reranking, prepared[number].understood.model_text, window, passages, None)
             if place:  # the first one warms up
                 times[name].append(1000 * (time.perf_counter() - started))
     medians = {f"{name}_p50_ms": statistics.median(found) for name, found in times.items()}

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mappings.collection import Reranking
+from mappings.analysis.nearest import nearest
+from mappings.collection import Parts, Reranking
+from mappings.documents import Passage
 from mappings.errors import MedleyError
 from search.fusion import Fused, min_max
 from search.rerank import Anytime
@@ -58,24 +60,37 @@ class Ranked:
 
 
 def read(
-    stages: Stages, reranking: Reranking, query: str, window: Sequence[Fused], texts: Sequence[str], until: float | None
+    stages: Stages,
+    reranking: Reranking,
+    query: str,
+    window: Sequence[Fused],
+    passages: Sequence[Passage],
+    until: float | None,
 ) -> Scores:
-    """Score the window's `texts`, all of them or the best the first stage finds, until the moment `until`.
+    """Score the window's `passages`, all of them or the best the first stage finds, until the moment `until`.
 
-    A first stage that fails is left out, and the last one reads as many as it can. Raises what the last one raises.
+    The last stage reads the parts that the collection says, the first one each as a whole. A first stage that fails is
+    left out, and the last one reads as many as it can. Raises what the last one raises.
     """
-    known = dict(zip((item.passage for item in window), texts, strict=True))
+    known = dict(zip((item.passage for item in window), passages, strict=True))
     first: dict[str, float] = {}
     chosen, missing = list(window), stages.missing
     if stages.first is not None and reranking.first is not None and len(window) > reranking.first.keep:
         try:
-            first = _scored(stages.first, query, chosen, known, _halt(stages.first, until))
+            whole = {name: (passage.model_text,) for name, passage in known.items()}
+            first = _scored(stages.first, query, chosen, whole, _halt(stages.first, until))
         except MedleyError as error:
             missing = error.message
         else:
             best = combine(window, Scores(first=first), reranking)
             chosen = [item.fused for item in best[: reranking.first.keep]]
-    return Scores(_scored(stages.last, query, chosen, known, until), first, missing)
+    parts = {item.passage: readings(known[item.passage], query, reranking.parts) for item in chosen}
+    return Scores(_scored(stages.last, query, chosen, parts, until), first, missing)
+
+
+def readings(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ...]:
+    """What the last stage reads of a passage, at least one text."""
+    return nearest(passage, query, parts.words, parts.best) if parts else (passage.model_text,)
 
 
 def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> list[Ranked]:
@@ -104,10 +119,17 @@ def _blend(
 
 
 def _scored(
-    stage: Anytime, query: str, window: Sequence[Fused], texts: Mapping[str, str], until: float | None
+    stage: Anytime, query: str, window: Sequence[Fused], texts: Mapping[str, Sequence[str]], until: float | None
 ) -> dict[str, float]:
-    values = stage.score(query, [texts[item.passage] for item in window], until)
-    return {item.passage: value for item, value in zip(window, values, strict=True) if value is not None}
+    """The best score of each passage's texts, for those of which all were reached."""
+    found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
+    scores: dict[str, float] = {}
+    for item in window:
+        values = [next(found) for _ in texts[item.passage]]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            scores[item.passage] = max(known)
+    return scores
 
 
 def _halt(stage: Anytime, until: float | None) -> float | None:

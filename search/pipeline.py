@@ -145,7 +145,7 @@ def _rerank(query: Query, parts: Parts, found: Found, trace: Trace) -> tuple[lis
         stages = parts.reranker(found.collection)
         if stages is None:
             return combine(present, Scores(), reranking), Reranked(0, 0)
-        read = [texts[item.passage].model_text for item in window]
+        read = [texts[item.passage] for item in window]
         scores = cascade.read(stages, reranking, found.understood.model_text, window, read, until)
     except MedleyError as error:
         trace.degraded.append(f"the reranker failed ({error.message}); the fused order is shown")

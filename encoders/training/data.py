@@ -16,7 +16,8 @@ from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
-from encoders.training.windows import nearest
+from mappings.analysis.nearest import nearest
+from mappings.documents import Passage
 
 T = TypeVar("T")
 SPAN = 24
@@ -55,7 +56,7 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
     """
     context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
-    texts = [replace(text, text=nearest(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)]
+    texts = [replace(text, text=_nearest(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)]
     return Example(
         pair.task,
         pair.query,
@@ -64,6 +65,11 @@ def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Ex
         frozenset((*pair.relevant, pair.positive.id)),
         pair.group,
     )
+
+
+def _nearest(text: str, query: str, words: int) -> str:
+    """What is shown of a text: all of it for 0 words, else the part that the query asks for, as collections serve parts."""
+    return nearest(Passage("", 0, 0, "", "", text), query, words)[0] if words else text
 
 
 def needed(recipe: Recipe) -> int:

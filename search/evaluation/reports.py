@@ -117,6 +117,10 @@ def _made_with(report: Report) -> list[str]:
     reranking = f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
     if first := models.get("first_stage"):
         reranking += f", of which {first['name']} with weight {first['weight']:g} passes on {first['keep']}"
+    if parts := models.get("parts"):
+        reranking += (
+            f"; of each passage the {parts['best']} parts of {parts['words']} words nearest to the query are read"
+        )
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
     return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking if models['reranker'] else ''}"]
 

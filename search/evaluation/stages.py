@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mappings.collection import Collection, Fusion
-from mappings.documents import EVERY_LABEL, Access
+from mappings.documents import EVERY_LABEL, Access, Passage
 from search import cascade
 from search.bootstrap import Medley
 from search.cascade import Scores, Stages, combine
@@ -94,13 +94,13 @@ def fused(found: Legs, fusion: Fusion) -> list[Fused]:
     return fuse(found.rankings, fusion)
 
 
-def window(bench: Bench, order: Sequence[Fused]) -> tuple[list[Fused], list[str]]:
-    """The candidates of reranking, best first, and what a model reads of each."""
+def window(bench: Bench, order: Sequence[Fused]) -> tuple[list[Fused], list[Passage]]:
+    """The candidates of reranking, best first, each with its passage."""
     limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
     index = bench.medley.engine.resolve(bench.task.corpus.name).index
     texts = bench.medley.engine.passages(index, [item.passage for item in order[:limit]], ACCESS)
     present = [item for item in order[:limit] if item.passage in texts]
-    return present, [texts[item.passage].model_text for item in present]
+    return present, [texts[item.passage] for item in present]
 
 
 def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> Scores:

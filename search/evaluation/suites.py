@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -240,7 +240,7 @@ def _models(medley: Medley, task: Task, options: Options) -> dict[str, Any]:
             "weights": dict(collection.fusion.weights),
         },
         "rerank_weight": collection.reranking.weight,
-        **_first(collection, settings),
+        **_stages(collection, settings),
         "forms": _forms(medley, collection, options.rerank),
         "candidates": settings.candidates or collection.reranking.candidates,
     }
@@ -254,11 +254,12 @@ def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, st
     return {model.fingerprint: model.form for model in models if getattr(model, "form", "")}
 
 
-def _first(collection: Collection, settings: Settings) -> dict[str, Any]:
-    first = collection.reranking.first
-    if first is None or settings.reranker:
-        return {}
-    return {"first_stage": {"name": first.model, "keep": first.keep, "weight": first.weight}}
+def _stages(collection: Collection, settings: Settings) -> dict[str, Any]:
+    first, parts = collection.reranking.first, collection.reranking.parts
+    told: dict[str, Any] = {"parts": asdict(parts)} if parts else {}
+    if first and not settings.reranker:
+        told["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
+    return told
 
 
 def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:

@@ -74,6 +74,12 @@ def test_the_first_of_two_stages_is_named() -> None:
     assert told == SECTION.rstrip() + ", of which medley-crossencoder-small with weight 0.15 passes on 10\n"
 
 
+def test_what_is_read_of_a_passage_is_told() -> None:
+    told = reports.markdown({**REPORT, "models": {**REPORT["models"], "parts": {"words": 60, "best": 2}}})
+    read = "; of each passage the 2 parts of 60 words nearest to the query are read\n"
+    assert told == SECTION.rstrip() + read
+
+
 def test_what_is_closed_of_the_distance_is_said() -> None:
     closes = {"value": 0.345, "low": 0.2, "high": 0.481}
     test = REPORT["tests"][0] | {"closes": closes}  # type: ignore[index]

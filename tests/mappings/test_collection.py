@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mappings.collection import KINDS, kinds, load
+from mappings.collection import KINDS, Parts, kinds, load, tuned
 from mappings.errors import InvalidInput, NotFound
 
 NOTES = (KINDS / "notes.toml").read_text(encoding="utf-8")
@@ -27,6 +28,13 @@ def test_every_shipped_kind_loads(kind: str) -> None:
 def test_collections_of_one_kind_are_told_apart() -> None:
     assert load("abstracts").label == "Research abstracts"
     assert load("claims", "abstracts").label == "Research abstracts: claims"
+
+
+def test_weights_that_were_measured_may_bring_stages_and_parts() -> None:
+    written = {"rerank": {"weight": 0.4, "parts": {"words": 40, "best": 3}}}
+    found, kept = tuned(load("abstracts"), written).reranking, load("abstracts").reranking
+    assert found == replace(kept, weight=0.4, parts=Parts(40, 3))
+    assert tuned(load("abstracts"), {}) == load("abstracts")
 
 
 def test_the_users_folder_adds_and_replaces(tmp_path: Path) -> None:
@@ -60,6 +68,18 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
         ('title = "Clinical notes"', "title = ", "own.toml"),
         ("[bm25]", "[bm52]", "bm25 is missing"),
+        (
+            "[rerank]",
+            "[rerank]\nparts = { words = 0, best = 2 }",
+            "rerank.parts.words must be a whole number above 0, not 0",
+        ),
+        (
+            "[rerank]",
+            '[rerank]\nparts = { words = 60, best = "x" }',
+            "rerank.parts.best must be a whole number above 0",
+        ),
+        ("[rerank]", "[rerank]\nparts = { words = 60 }", "best"),
+        ("[rerank]", '[rerank]\nfirst = { model = "m", keep = 0, weight = 0.1 }', "rerank.first.keep must be"),
     ],
 )
 def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, old: str, new: str, words: str) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import FirstStage, Reranking
+from mappings.collection import FirstStage, Parts, Reranking
+from mappings.documents import Passage
 from mappings.errors import Unavailable
 from search.cascade import FIRST_SHARE, Scores, Stages, combine, read
 from search.explain import explain
@@ -89,9 +90,13 @@ def texts(count: int) -> list[str]:
     return [str(number) for number in range(count)]
 
 
+def passages(read: list[str]) -> list[Passage]:
+    return [Passage(f"d{number:02}", 1, 0, "", "", text) for number, text in enumerate(read)]
+
+
 def test_the_last_stage_reads_the_best_of_the_first():
     window, small, large = in_words([0.5] * 8), Model(), Model(-1.0)
-    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, texts(8), None)
+    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
     assert sorted(small.read) == texts(8)
     assert large.read == ["7", "6", "5"]
     ranked = combine(window, scores, TWO)
@@ -101,14 +106,54 @@ def test_the_last_stage_reads_the_best_of_the_first():
 
 def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
     window, large = in_words([1.0, 0.0, 0.0, 0.0, 0.0]), Model()
-    read(Stages(stage(large), stage(Model(-0.1))), TWO, "q", window, ["3", "0", "1", "2", "4"], None)
+    read(Stages(stage(large), stage(Model(-0.1))), TWO, "q", window, passages(["3", "0", "1", "2", "4"]), None)
     assert "3" in large.read
 
 
 def test_few_candidates_need_no_first_stage():
     small, large = Model(), Model()
-    scores = read(Stages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), ["1", "2"], None)
+    scores = read(Stages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), passages(["1", "2"]), None)
     assert (small.read, large.read, scores.first) == ([], ["1", "2"], {})
+
+
+class Counting(Model):
+    """A reranker whose score is the number that ends a text."""
+
+    def score(self, query, passages):
+        self.read += passages
+        self.now += self.seconds_each * len(passages)
+        return np.asarray([float(text.split()[-1].rstrip(".")) for text in passages], dtype=np.float32)
+
+
+IN_PARTS = replace(ONE, parts=Parts(4, 2))
+PARTED = Passage("d00", 1, 0, "", "", "Aspirin was given 1. Nobody asked why 9. Aspirin helped them 5.", "Title")
+
+
+def test_a_passage_is_worth_its_best_part_and_only_what_is_asked_for_is_read():
+    large = Counting()
+    scores = read(Stages(stage(large)), IN_PARTS, "did aspirin help", in_words([0.5]), [PARTED], None)
+    assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
+    assert scores.last == {"d00@1#0": 5.0}
+
+
+def test_the_first_stage_reads_whole_passages():
+    small, large = Counting(), Counting()
+    reranking = replace(IN_PARTS, first=FirstStage("small", 1, 0.5))
+    window = in_words([0.6, 0.5])
+    read(Stages(stage(large), stage(small)), reranking, "aspirin", window, [PARTED, *passages(["x 0"])], None)
+    assert small.read == [PARTED.model_text, "x 0"]
+    assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
+
+
+def test_a_passage_of_which_a_part_was_not_reached_has_no_score():
+    clock = Counting(seconds_each=1.0)
+    window = in_words([0.6, 0.5])
+    late = replace(PARTED, document="d01", text=PARTED.text.replace("Nobody", "Somebody"))
+    anytime = stage(clock)
+    anytime.pace.learn(1, 1.0 / len("aspirin Title Aspirin helped them 5."))
+    scores = read(Stages(anytime), IN_PARTS, "aspirin", window, [PARTED, late], 3.5)
+    assert len(clock.read) == 3
+    assert set(scores.last) == {"d00@1#0"}
 
 
 class Broken:
@@ -123,17 +168,17 @@ class Broken:
 def test_without_its_first_stage_the_last_one_reads_alone():
     large = Model()
     broken = Anytime(Broken(), ScoreCache(), Pace())
-    scores = read(Stages(stage(large), broken), TWO, "q", in_words([0.5] * 8), texts(8), None)
+    scores = read(Stages(stage(large), broken), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
     assert (sorted(large.read), scores.first, scores.missing) == (texts(8), {}, "no model server answers")
     with pytest.raises(Unavailable):
-        read(Stages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), texts(8), None)
+        read(Stages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
 
 
 def test_the_first_stage_leaves_time_to_the_last():
     clock = Model(seconds_each=1e-4)
     small, large = stage(clock), Anytime(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
     window = in_words([1 - number / 1e4 for number in range(2000)])
-    scores = read(Stages(large, small), TWO, "q", window, texts(2000), 0.1)
+    scores = read(Stages(large, small), TWO, "q", window, passages(texts(2000)), 0.1)
     assert 0 < len(scores.first) < 2000
     assert clock.now <= 0.1 * FIRST_SHARE + 0.01
     assert len(scores.last) == 3

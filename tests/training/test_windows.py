@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from encoders.labels.pairs import Pair, Text
+from encoders.training.data import _nearest as nearest
 from encoders.training.data import examples
 from encoders.training.recipe import Recipe, Share
-from encoders.training.windows import nearest
 from mappings.errors import InvalidInput
 
 LONG = (

@@ -1,0 +1,31 @@
+"""The parts of a passage that a query asks for: the runs of its sentences that share most of the query's stems."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mappings.analysis.passages import windows
+from mappings.analysis.words import terms
+from mappings.documents import Passage
+
+
+def nearest(passage: Passage, query: str, words: int, best: int = 1) -> tuple[str, ...]:
+    """Of the passage's windows of at most `words` words the `best`, the first of equals, as they stand in it.
+
+    Each is a text for a model, after the passage's context; at least one. 0 words: the whole passage as one.
+    """
+    asked = _stems(query)
+    runs = _runs(passage, words)
+    order = sorted(range(len(runs)), key=lambda place: (-len(asked & runs[place][1]), place))
+    return tuple(runs[place][0] for place in sorted(order[:best]))
+
+
+@lru_cache(maxsize=8_192)
+def _runs(passage: Passage, words: int) -> tuple[tuple[str, frozenset[str]], ...]:
+    """The windows of a passage, each with its stems; many queries share a passage."""
+    return tuple((run, _stems(run)) for run in windows(passage, words))
+
+
+@lru_cache(maxsize=4_096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
