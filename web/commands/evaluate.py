@@ -119,12 +119,14 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     from search.evaluation import tune as tuning
 
     settings = read()
+    options = tuning.Options(rerank=not no_rerank, **chosen)
+    if collection:
+        Medley.open(settings).collection(collection)  # a wrong name is told now, not after the tuning
     with progress("tuning") as advance:
-        options = tuning.Options(rerank=not no_rerank, **chosen)
         report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
+    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
         Medley.open(settings).tune(collection, tuning.toml(report))
-    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
 
 
 def _tuned(report: dict[str, Any]) -> str:
