@@ -55,6 +55,10 @@ class Options:
     rerank: bool = True
     queries: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.queries is not None and self.queries < 1:
+            raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+
 
 def run(
     kind: str, settings: Settings, fill: Fill, options: Options | None = None, progress: stages.Progress | None = None
@@ -112,7 +116,7 @@ def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
         raise InvalidInput(
             f"there are no training judgements for {kind!r}, only for {', '.join(training.KINDS)}; "
             "give a folder in BEIR's form with --folder",
-            field="collection",
+            field="kind",
         )
     return training.KINDS[kind](settings)
 

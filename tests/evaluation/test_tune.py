@@ -71,9 +71,21 @@ def test_the_rerankers_weight_is_written_when_it_was_tuned() -> None:
     assert tomllib.loads(tune.toml(report)) == {"fusion": fusion, "rerank": {"weight": 0.8}}
 
 
-def test_a_kind_without_training_judgements_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"):
-        tune.run("reports", replace(Settings(), home=tmp_path), fill)
+def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
+    settings = replace(Settings(), home=tmp_path)
+    with pytest.raises(
+        InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
+    ) as untaught:
+        tune.run("reports", settings, fill)
+    with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
+        tune.run("nope", settings, fill, tune.Options(folder=own))
+    assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
+
+
+@pytest.mark.parametrize("queries", [0, -1])
+def test_a_sample_has_a_question(queries: int) -> None:
+    with pytest.raises(InvalidInput, match=f"queries is {queries}; a sample has 1 or more"):
+        tune.Options(queries=queries)
 
 
 @pytest.fixture
