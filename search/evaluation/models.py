@@ -1,14 +1,30 @@
-"""The models of a suite, described in its report."""
+"""The models of a suite: opened before anything is indexed, and described in its report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from mappings import collection as kinds
 from mappings.collection import Collection
-from search.bootstrap import Medley
+from search.bootstrap import Medley, model_servers
+from search.cascade import Stages
 from search.evaluation.task import Task
 from search.settings import Settings
+
+
+def require(tasks: Iterable[Task], settings: Settings) -> None:
+    """Raise as `Medley.stages` does where a reranker of the tasks is not there."""
+    for corpus in {task.corpus.kind: task.corpus for task in tasks}.values():
+        rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
+
+
+def rerankers(collection: Collection, settings: Settings) -> Stages | None:
+    """The rerankers of a collection that need not be there yet; no engine is opened for them."""
+    medley = Medley(settings)
+    medley.servers = model_servers(settings)
+    return medley.stages(collection)
 
 
 def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:

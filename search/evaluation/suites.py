@@ -16,7 +16,7 @@ from search.evaluation import radiology, reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
 from search.evaluation.measures import Judgements, Run
-from search.evaluation.models import described
+from search.evaluation.models import described, require
 from search.evaluation.rows import rows_and_tests
 from search.evaluation.task import Corpus, Task
 from search.evaluation.tasks import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
@@ -155,6 +155,8 @@ def run_suite(
     if alone is not None:
         return alone(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
+    if options.rerank:
+        require(tasks, settings)
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}

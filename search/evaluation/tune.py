@@ -19,6 +19,7 @@ from search.cascade import Scores, combine
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Measure, Values, parse, per_query
+from search.evaluation.models import require
 from search.evaluation.statistics import interval
 from search.evaluation.suites import bench
 from search.evaluation.task import Task
@@ -69,6 +70,8 @@ def run(
     """
     options = options or Options()
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
+    if options.rerank:
+        require(tasks, settings)
     prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mappings.errors import InvalidInput, NotFound
+from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.evaluation import tune
 from search.settings import Settings
@@ -80,6 +80,14 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
         tune.run("nope", settings, fill, tune.Options(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
+
+
+def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: Path, tmp_path: Path) -> None:
+    settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="nope")
+    with pytest.raises(ModelError, match="there is no model 'nope'"):
+        tune.run("abstracts", settings, fill, tune.Options(folder=own))
+    assert not (tmp_path / "home").exists()
+    assert tune.run("abstracts", settings, fill, tune.Options(folder=own, rerank=False))["rerank"] == []
 
 
 @pytest.mark.parametrize("queries", [0, -1])
