@@ -13,15 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mappings.errors import InvalidInput
+from mappings import collection as kinds
+from mappings.errors import InvalidInput, ModelError
 from search import cascade
 from search.bench_search import machine
 from search.cascade import Stages
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Values, parse, per_query
+from search.evaluation.models import rerankers
 from search.evaluation.statistics import compare
 from search.evaluation.suites import bench
+from search.evaluation.task import Task
 from search.evaluation.tasks import scifact
 from search.fusion import Fused
 from search.query import Scored
@@ -37,15 +40,15 @@ SEED: Final = 20_120_717
 def bench_cascade(settings: Settings, fill: Fill) -> Report:
     """nDCG@10 of both with the difference's interval, and `speed_ratio`: the large one's time over the cascade's.
 
-    Raises `InvalidInput` where abstracts have one stage only, and what reading the data raises.
+    Raises `InvalidInput` where abstracts are reranked in one stage only, `ModelError` for a model that is not there, and
+    what reading the data raises.
     """
     task = scifact.task(settings)
+    _require_both(task, settings)
     asked = bench(opened(task.corpus, settings, fill), task, True)
-    if asked.rerankers is None or asked.rerankers.first is None:
-        raise InvalidInput("abstracts are reranked in one stage: `rerank.first` of the collection's kind names the other", field="rerank.first")  # fmt: skip
     prepared = [stages.legs(asked, question) for question in task.questions]
     orders = [stages.fused(legs, asked.collection.fusion) for legs in prepared]
-    ways = {"cascade": asked, "full": replace(asked, rerankers=replace(asked.rerankers, first=None))}
+    ways = {"cascade": asked, "full": replace(asked, rerankers=asked.rerankers and Stages(asked.rerankers.last))}
     values = {name: _values(way, prepared, orders) for name, way in ways.items()}
     found = compare(values["cascade"], values["full"])
     reranking = asked.collection.reranking
@@ -61,6 +64,21 @@ def bench_cascade(settings: Settings, fill: Fill) -> Report:
         **_speed(asked, prepared, orders),
     }
     return {"bench": "cascade", "machine": _machine(asked), "figures": {k: round(v, 4) for k, v in figures.items()}}
+
+
+def _require_both(task: Task, settings: Settings) -> None:
+    """Raise where there are no two stages, before minutes of indexing."""
+    if settings.reranker:
+        raise InvalidInput(
+            f"MEDLEY_RERANKER ({settings.reranker}) takes the place of both stages that this bench measures: unset it",
+            field="MEDLEY_RERANKER",
+        )
+    collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
+    found = rerankers(collection, settings)
+    if found is not None and found.missing:
+        raise ModelError(f"the first of the two stages is not there: {found.missing}", field="rerank.first")
+    if found is None or found.first is None:
+        raise InvalidInput("abstracts are reranked in one stage: `rerank.first` of the collection's kind names the other", field="rerank.first")  # fmt: skip
 
 
 def _values(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> Values:

@@ -133,10 +133,14 @@ def spearman(left: Floats, right: Floats) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
+def model_folders(settings: Settings) -> list[Path]:
+    """Where models are looked for, in order."""
+    return [folder for folder in (settings.models, SHIPPED) if folder is not None]
+
+
 def artifact_of(settings: Settings, name: str, kind: str) -> Artifact:
     """The verified directory of a model. Raises `NotFound`, `InvalidInput` for one of another kind."""
-    folders = [folder for folder in (settings.models, SHIPPED) if folder is not None]
-    artifact = Artifact.open(find(name, folders))
+    artifact = Artifact.open(find(name, model_folders(settings)))
     if artifact.kind != kind:
         raise InvalidInput(f"this bench measures a {kind}; {name} is a {artifact.kind}", field="model")
     return artifact

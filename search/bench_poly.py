@@ -9,9 +9,11 @@ from typing import Any, Final
 import numpy as np
 import onnxruntime as ort
 
+from encoders.artifact import Artifact, find
 from encoders.poly import PolyEncoder
 from encoders.runtime import CrossEncoder
-from search.bench_models import QUERIES, RERANKER, artifact_of, interleaved, passages
+from mappings.errors import ModelError
+from search.bench_models import QUERIES, RERANKER, artifact_of, interleaved, model_folders, passages
 from search.bench_search import machine
 from search.settings import Settings
 
@@ -27,7 +29,7 @@ def bench_poly(settings: Settings) -> dict[str, Any]:
     a passage's token vectors cost once, `stored_kb` what they take in half precision. Raises `ModelError` for a model
     that is not there, `InvalidInput` for one of another kind.
     """
-    poly = artifact_of(settings, settings.reranker or POLY, "poly-encoder")
+    poly = _poly(settings)
     cross = artifact_of(settings, RERANKER, "cross-encoder")
     threads, form = settings.threads or None, settings.form or None
     quick, slow = PolyEncoder(poly, threads, form), CrossEncoder(cross, threads, form)
@@ -54,3 +56,16 @@ def bench_poly(settings: Settings) -> dict[str, Any]:
         "machine": {**machine(), **about, "onnxruntime": ort.__version__},
         "figures": {name: round(value, 4) for name, value in figures.items()},
     }
+
+
+def _poly(settings: Settings) -> Artifact:
+    name = settings.reranker or POLY
+    try:
+        find(name, model_folders(settings))
+    except ModelError:
+        raise ModelError(
+            f"there is no poly-encoder {name!r}, and none is shipped: train it by `medley train {POLY}`, export it, "
+            "and name it by MEDLEY_RERANKER",
+            field="MEDLEY_RERANKER",
+        ) from None
+    return artifact_of(settings, name, "poly-encoder")

@@ -6,22 +6,26 @@ rankings from an engine.
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import sha256
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
 from mappings.analysis.passages import windows
+from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, load
 from mappings.documents import Access, Passage
-from mappings.errors import NotFound
+from mappings.errors import InvalidInput, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
+from search.engines.embedded.layout import collection_folder, write_atomic
 from search.protocols import Encoder, IndexAdmin, IndexEntry, IndexMeta, LegsRequest, SearchEngine
 from search.query import Query
 from search.understanding import understand
@@ -50,6 +54,8 @@ WIDER: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid"
 LABEL = "mining"
 COUNTS = "counts.json"
 """What labelling counted and dropped: it goes along with the pairs, into the card of the model."""
+MARK = "corpus.json"
+"""Beside a corpus's indexes: which one holds which passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +82,17 @@ def mine_folder(
 ) -> dict[str, int]:
     """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; the counts by task.
 
-    The corpora in `labels/corpora` are indexed under `home` first, where they are not there yet. With an encoder its
-    vectors rank beside BM25, in windows as a collection serves them, so that a reranker trains on what both legs will
-    bring it. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad file.
+    The corpora in `labels/corpora` are indexed under `home` first, where they are not there as they are now. With an
+    encoder its vectors rank beside BM25, in windows as a collection serves them, so that a reranker trains on what both
+    legs will bring it. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad or empty file.
     """
     mining = mining or Mining()
     files = sorted((labels / "pairs").glob("*.jsonl"))
     if not files:
         raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
-    engine = EmbeddedEngine(home, collection_of)
+    for file in files:
+        if next(read_pairs(file), None) is None:
+            raise InvalidInput(f"{file} holds no pairs: label again, or remove it", field=file.name)
     counts = {}
     if (labels / COUNTS).is_file():
         out.mkdir(parents=True, exist_ok=True)
@@ -92,25 +100,31 @@ def mine_folder(
     for file in files:
         pairs = list(read_pairs(file))
         chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311
-        counts[file.stem] = write_lines(out / file.name, _mined(chosen, labels, engine, encoder, mining))
+        counts[file.stem] = write_lines(out / file.name, _mined(chosen, labels, home, encoder, mining))
     return counts
 
 
-def _mined(
-    pairs: Sequence[Pair], labels: Path, engine: Engine, encoder: Encoder | None, mining: Mining
-) -> Iterator[Pair]:
+def _mined(pairs: Sequence[Pair], labels: Path, home: Path, encoder: Encoder | None, mining: Mining) -> Iterator[Pair]:
     """The pairs with negatives; those that came with their own, such as opposites, keep them."""
+    engine = EmbeddedEngine(home, collection_of)
     yield from (pair for pair in pairs if pair.negatives)
     pairs = [pair for pair in pairs if not pair.negatives]
     for name in sorted({pair.corpus for pair in pairs}):
         corpus: dict[str, Text] = {}
         finders = []
         for source in (name, *mining.wider.get(name, ())):
-            texts = {text.id: text for text in read_texts(labels / "corpora" / f"{source}.jsonl")}
-            fill(engine, source, texts.values(), encoder)
+            texts = _corpus(labels / "corpora" / f"{source}.jsonl")
+            fill(engine, collection_folder(home, source) / MARK, source, list(texts.values()), encoder)
             finders.append(finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
+
+
+def _corpus(file: Path) -> dict[str, Text]:
+    texts = {text.id: text for text in read_texts(file)}
+    if not texts:
+        raise InvalidInput(f"{file} holds no passages: negatives are sought there; label again", field=file.name)
+    return texts
 
 
 def collection_of(name: str) -> Collection:
@@ -118,10 +132,19 @@ def collection_of(name: str) -> Collection:
     return replace(load(KINDS.get(name, "abstracts")), name=name)
 
 
-def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | None, batch: int = 256) -> None:
-    """Index the passages of a corpus, one a document, unless an index with these vectors is published already."""
+def fill(
+    engine: Engine, mark: Path, name: str, corpus: Sequence[Text], encoder: Encoder | None, batch: int = 256
+) -> None:
+    """Index the passages of a corpus, one a document, unless an index of them with these vectors is published already.
+
+    `mark` is the file that says which index holds which passages.
+    """
     wanted = {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {}
-    if any(published and _serves(meta, encoder) for meta, published in engine.list(name)):
+    held, known = _digest(corpus), _read(mark)
+    if any(
+        published and _serves(meta, encoder) and known == {"index": meta.index, "passages": held}
+        for meta, published in engine.list(name)
+    ):
         return
     meta = engine.create(name, wanted)
     with engine.writer(meta.index) as writer:
@@ -129,6 +152,21 @@ def fill(engine: Engine, name: str, corpus: Iterable[Text], encoder: Encoder | N
             writer.write(_entries(group, name, encoder))
         writer.commit()
     engine.publish(meta.index)
+    write_atomic(mark, json.dumps({"index": meta.index, "passages": held}).encode())
+
+
+def _digest(corpus: Iterable[Text]) -> str:
+    state = sha256(ANALYSIS_VERSION.encode())
+    for text in corpus:
+        state.update("\x1f".join((text.id, text.title, text.heading, text.text)).encode("utf-8", "replace") + b"\x1d")
+    return state.hexdigest()
+
+
+def _read(mark: Path) -> Any:
+    try:
+        return json.loads(mark.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _serves(meta: IndexMeta, encoder: Encoder | None) -> bool:

@@ -17,8 +17,7 @@ def folder(settings: Settings, name: str) -> Path:
     """The data set `name` under MEDLEY_DATA. Raises `InvalidInput` when that is not set, `NotFound` when it lacks it."""
     if settings.data is None:
         raise InvalidInput(
-            "this suite reads the data sets of the project: set MEDLEY_DATA to their folder; "
-            "`medley evaluate beir FOLDER` takes judgements of your own",
+            f"this reads {name}, one of the data sets of the project: set MEDLEY_DATA to their folder",
             field="MEDLEY_DATA",
         )
     found = settings.data / name

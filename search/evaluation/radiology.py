@@ -88,6 +88,11 @@ def run(
     }
 
 
+def require(settings: Settings, folds: Path | None, baseline: str) -> None:
+    """Raise as `run` does where one of its encoders can't be asked."""
+    _encoders(Medley.open(home(settings)), baseline, folds)
+
+
 def decided(
     settings: Settings, queries: int | None, folds: Path | None, baseline: str, variants: bool
 ) -> tuple[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from mappings.analysis.reading import READINGS, Reading, limited
-from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
 from search.cascade import Stages
@@ -17,6 +16,7 @@ from search.evaluation import radiology, reference, stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.kept import KeptScores
 from search.evaluation.measures import Judgements, Run
+from search.evaluation.models import described, require
 from search.evaluation.rows import rows_and_tests
 from search.evaluation.task import Corpus, Task
 from search.evaluation.tasks import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
@@ -155,12 +155,14 @@ def run_suite(
     if alone is not None:
         return alone(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
+    if options.rerank:
+        require(tasks, settings)
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
     for task in tasks:
         medley = opened(task.corpus, settings, fill)
-        models = models or _models(medley, task, options)
+        models = models or described(medley, task, options.rerank)
         found, compared = _measured(task, _runs(medley, task, options, progress), options.variants)
         rows += found
         tests += compared
@@ -223,43 +225,6 @@ def command(suite: str, options: Options) -> str:
     flags = {"--full": options.full, "--distractors": options.distractors}
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
-
-
-def _models(medley: Medley, task: Task, options: Options) -> dict[str, Any]:
-    collection = medley.collection(task.corpus.name)
-    settings = medley.settings
-    encoders = medley.engine.resolve(task.corpus.name).encoders
-    names = {field: settings.encoder or model for field, model in collection.vectors.items()}
-    reranker = settings.reranker or collection.reranking.model
-    return {
-        "encoders": {field: {"name": names.get(field, ""), "fingerprint": value} for field, value in encoders.items()},
-        "reranker": reranker if options.rerank and reranker != "none" else None,
-        "fusion": {
-            "method": collection.fusion.method,
-            "normalisation": collection.fusion.normalisation,
-            "weights": dict(collection.fusion.weights),
-        },
-        "rerank_weight": collection.reranking.weight,
-        **_stages(collection, settings),
-        "forms": _forms(medley, collection, options.rerank),
-        "candidates": settings.candidates or collection.reranking.candidates,
-    }
-
-
-def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:
-    """The numeric form in which each model really ran; of one that a model server runs, or that has none, nothing."""
-    models: list[Any] = list(medley.encoders(collection).values())
-    stages = medley.stages(collection) if rerank else None
-    models += [item.reranker for item in (stages.first, stages.last) if item] if stages else []
-    return {model.fingerprint: model.form for model in models if getattr(model, "form", "")}
-
-
-def _stages(collection: Collection, settings: Settings) -> dict[str, Any]:
-    first, parts = collection.reranking.first, collection.reranking.parts
-    told: dict[str, Any] = {"parts": asdict(parts)} if parts else {}
-    if first and not settings.reranker:
-        told["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
-    return told
 
 
 def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:

@@ -19,6 +19,7 @@ from search.cascade import Scores, combine
 from search.evaluation import stages
 from search.evaluation.index import Fill, opened
 from search.evaluation.measures import Measure, Values, parse, per_query
+from search.evaluation.models import require
 from search.evaluation.statistics import interval
 from search.evaluation.suites import bench
 from search.evaluation.task import Task
@@ -55,6 +56,10 @@ class Options:
     rerank: bool = True
     queries: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.queries is not None and self.queries < 1:
+            raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+
 
 def run(
     kind: str, settings: Settings, fill: Fill, options: Options | None = None, progress: stages.Progress | None = None
@@ -65,6 +70,8 @@ def run(
     """
     options = options or Options()
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
+    if options.rerank:
+        require(tasks, settings)
     prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
@@ -112,7 +119,7 @@ def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
         raise InvalidInput(
             f"there are no training judgements for {kind!r}, only for {', '.join(training.KINDS)}; "
             "give a folder in BEIR's form with --folder",
-            field="collection",
+            field="kind",
         )
     return training.KINDS[kind](settings)
 

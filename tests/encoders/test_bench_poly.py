@@ -31,5 +31,7 @@ def test_a_model_of_another_kind_or_none_is_named(tmp_path: Path) -> None:
     write_artifact(tmp_path / "bi")
     with pytest.raises(InvalidInput, match="measures a poly-encoder; bi is a bi-encoder"):
         bench_poly.bench_poly(Settings(models=tmp_path, reranker="bi"))
-    with pytest.raises(ModelError, match="there is no model 'medley-polyencoder'"):
-        bench_poly.bench_poly(Settings(models=tmp_path))
+    right = "train it by `medley train medley-polyencoder`, export it, and name it by MEDLEY_RERANKER"
+    for name in ("", "mine"):
+        with pytest.raises(ModelError, match=f"there is no poly-encoder '{name or 'medley-polyencoder'}'.*{right}"):
+            bench_poly.bench_poly(Settings(models=tmp_path, reranker=name))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from test_bench_search import fill, settings  # noqa: F401 - the same small SciFact
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, ModelError
 from search.bench_cascade import bench_cascade
+from search.bootstrap import Medley
 from search.settings import Settings
 
 FIRST = """
@@ -42,7 +43,32 @@ def test_the_whole_report(settings: Settings, tmp_path: Path) -> None:  # noqa: 
     assert figures["difference_low"] <= figures["difference"] <= figures["difference_high"]
 
 
-def test_one_stage_is_refused(settings: Settings, tmp_path: Path) -> None:  # noqa: F811
-    alone = FIRST.replace("first =", "# first =")
-    with pytest.raises(InvalidInput, match="reranked in one stage"):
-        bench_cascade(replace(settings, reranker="", collections=kinds(tmp_path / "kinds", alone)), fill)
+def no_fill(medley: Medley, name: str) -> None:
+    raise AssertionError("nothing is indexed before the two stages are known to be there")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error", "message"),
+    [
+        ("first =", "# first =", InvalidInput, r"reranked in one stage: `rerank\.first`"),
+        ('first = { model = "medley-c', 'first = { model = "no-c', ModelError, "the first of .* no model 'no-crossencoder'"),
+        ('model = "medley-crossencoder"\nc', 'model = "nope"\nc', ModelError, "no model 'nope'"),
+    ],
+)  # fmt: skip
+def test_a_lacking_stage_is_named_before_anything_is_indexed(
+    settings: Settings,  # noqa: F811
+    tmp_path: Path,
+    old: str,
+    new: str,
+    error: type[Exception],
+    message: str,
+) -> None:
+    folder = kinds(tmp_path / "kinds", FIRST.replace(old, new))
+    with pytest.raises(error, match=message):
+        bench_cascade(replace(settings, reranker="", collections=folder), no_fill)
+
+
+@pytest.mark.parametrize("name", ["none", "medley-crossencoder"])
+def test_a_reranker_of_the_settings_is_to_be_unset(settings: Settings, name: str) -> None:  # noqa: F811
+    with pytest.raises(InvalidInput, match=rf"MEDLEY_RERANKER \({name}\) takes the place .* unset it"):
+        bench_cascade(replace(settings, reranker=name), no_fill)

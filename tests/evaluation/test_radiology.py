@@ -261,6 +261,21 @@ def test_the_command_prints_the_report(settings: Settings, monkeypatch: pytest.M
     assert "separation of baseline" in table.output
 
 
+@pytest.mark.parametrize("form", [[], ["--quick"]])
+def test_all_looks_at_the_models_before_any_suite_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.delenv("MEDLEY_DATA", raising=False)  # the first suite would miss it
+    for name, value in {"MEDLEY_HOME": tmp_path / "home", "MEDLEY_ENCODER": "hashing-256"}.items():
+        monkeypatch.setenv(name, str(value))
+    (tmp_path / "folds").mkdir()
+    for option, value in {"--folds": str(tmp_path / "folds"), "--baseline": "nope"}.items():
+        found = CliRunner().invoke(cli, ["evaluate", "all", *form, option, value])
+        assert isinstance(found.exception, MedleyError)
+        expected = "holds the models fold-1 and fold-2" if option == "--folds" else "there is no model 'nope'"
+        assert expected in found.exception.message
+
+
 def test_what_decides_the_report_is_known_before_it_runs(settings: Settings) -> None:
     options = suites.Options()
     command, first = identity("radiology", options, settings)

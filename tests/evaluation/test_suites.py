@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mappings.analysis.words import terms
-from mappings.errors import InvalidInput, MedleyError, NotFound
+from mappings.errors import InvalidInput, MedleyError, ModelError, NotFound
 from search.bootstrap import Medley
 from search.cascade import Stages
 from search.evaluation import reference, stages, suites
@@ -129,6 +129,14 @@ def test_a_sample_is_named_and_the_index_is_used_again(tmp_path: Path, settings:
     (mine / "corpus.jsonl").write_text((mine / "corpus.jsonl").read_text() + '\n{"_id": "new", "text": "heart"}')
     suites.run_suite("beir", options, settings, counting)
     assert list(filled.values()) == [2]
+
+
+def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(tmp_path: Path, settings: Settings) -> None:
+    lacking, options = replace(settings, reranker="nope"), suites.Options(folder=folder(tmp_path / "mine"))
+    with pytest.raises(ModelError, match="there is no model 'nope'"):
+        suites.run_suite("beir", options, lacking, fill)
+    assert not lacking.home.exists()
+    assert suites.run_suite("beir", replace(options, rerank=False), lacking, fill)["models"]["reranker"] is None
 
 
 def task_of(path: Path) -> Task:

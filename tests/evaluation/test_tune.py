@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.evaluation import tune
 from search.settings import Settings
+from web.cli import cli
 from workers.ingest import ingest
 
 pytest.importorskip("ir_measures")
@@ -69,6 +71,56 @@ def test_the_rerankers_weight_is_written_when_it_was_tuned() -> None:
     assert tomllib.loads(tune.toml(report)) == {"fusion": fusion, "rerank": {"weight": 0.8}}
 
 
-def test_a_kind_without_training_judgements_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"):
-        tune.run("reports", replace(Settings(), home=tmp_path), fill)
+def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
+    settings = replace(Settings(), home=tmp_path)
+    with pytest.raises(
+        InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
+    ) as untaught:
+        tune.run("reports", settings, fill)
+    with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
+        tune.run("nope", settings, fill, tune.Options(folder=own))
+    assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
+
+
+def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: Path, tmp_path: Path) -> None:
+    settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="nope")
+    with pytest.raises(ModelError, match="there is no model 'nope'"):
+        tune.run("abstracts", settings, fill, tune.Options(folder=own))
+    assert not (tmp_path / "home").exists()
+    assert tune.run("abstracts", settings, fill, tune.Options(folder=own, rerank=False))["rerank"] == []
+
+
+@pytest.mark.parametrize("queries", [0, -1])
+def test_a_sample_has_a_question(queries: int) -> None:
+    with pytest.raises(InvalidInput, match=f"queries is {queries}; a sample has 1 or more"):
+        tune.Options(queries=queries)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in (("HOME", str(tmp_path / "home")), ("ENCODER", "hashing-256"), ("RERANKER", "none")):
+        monkeypatch.setenv(f"MEDLEY_{name}", value)
+    return tmp_path / "home"
+
+
+def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: Path, home: Path) -> None:
+    Medley.open(replace(Settings(), home=home)).create("mine", "abstracts")
+    found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "nope"])
+    assert isinstance(found.exception, NotFound)
+    assert found.exception.message == "there is no collection 'nope'; there are: mine"
+    assert not (home / "evaluation").exists()
+
+
+def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> None:
+    medley = Medley.open(replace(Settings(), home=home))
+    medley.create("mine", "abstracts")
+    command = ["tune", "abstracts", "--folder", str(own), "-c", "mine"]
+    written = CliRunner().invoke(cli, command)
+    weights = (home / "collections/mine/tuned.toml").read_text()
+    assert weights in written.stdout
+    assert dict(medley.collection("mine").fusion.weights) == tomllib.loads(weights)["fusion"]["weights"]
+    (home / "collections/mine/tuned.toml").unlink()
+    (home / "collections/mine/tuned.toml").mkdir()  # nothing can be written there
+    failed = CliRunner().invoke(cli, command)
+    assert failed.exception is not None
+    assert failed.stdout == written.stdout

@@ -7,7 +7,7 @@ import pytest
 
 from encoders.hashing import HashingEncoder
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
-from mappings.errors import NotFound
+from mappings.errors import InvalidInput, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
 from search.mining import Mining, collection_of, mine, mine_folder
 
@@ -113,6 +113,34 @@ def test_an_index_without_the_encoders_vectors_is_made_anew(tmp_path: Path) -> N
     assert made[1] == made[2]
     assert made[3] == made[4]
     assert len({index for index, _, _ in made}) == 3
+
+
+def test_an_index_of_other_passages_is_made_anew(tmp_path: Path) -> None:
+    labels, home = tmp_path / "labels", tmp_path / "home"
+    write_lines(labels / "pairs/claim.jsonl", [PAIR])
+    found, indexes = [], []
+    reworded = [*TEXTS[:2], replace(TEXTS[2], text="Gardens bloom in spring.", title="Gardens"), *TEXTS[3:]]
+    for texts in (TEXTS, [replace(text, id=f"new-{text.id}") for text in TEXTS], reworded, reworded):
+        write_lines(labels / "corpora/abstracts.jsonl", texts)
+        mine_folder(labels, tmp_path / "out", home)
+        (pair,) = read_pairs(tmp_path / "out/claim.jsonl")
+        found.append({text.id for text in pair.negatives})
+        indexes.append(EmbeddedEngine(home, collection_of).published("abstracts"))
+    assert found == [{"t1", "t2", "t5"}, {"new-t1", "new-t2", "new-t5"}, {"t1", "t5"}, {"t1", "t5"}]
+    assert len(set(indexes)) == 3
+    assert indexes[2] == indexes[3]
+
+
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    labels = tmp_path / "labels"
+    write_lines(labels / "pairs/claim.jsonl", [PAIR])
+    write_lines(labels / "corpora/abstracts.jsonl", [])
+    with pytest.raises(InvalidInput, match=r"corpora/abstracts\.jsonl holds no passages"):
+        mine_folder(labels, tmp_path / "out", tmp_path / "home")
+    write_lines(labels / "pairs/title.jsonl", [])
+    with pytest.raises(InvalidInput, match=r"pairs/title\.jsonl holds no pairs"):
+        mine_folder(labels, tmp_path / "out", tmp_path / "home")
+    assert not list((tmp_path / "out").glob("*.jsonl"))
 
 
 def test_lexical_mining_needs_no_encoder(tmp_path: Path) -> None:

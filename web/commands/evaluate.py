@@ -52,14 +52,13 @@ def evaluate(
 
     With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
     """
-    from search.evaluation.plan import plan
     from search.evaluation.suites import Options
 
     quick = chosen.pop("quick")
     if suite != "all" and (quick or again):
         raise InvalidInput("--quick and --again are for `medley evaluate all`", field="quick" if quick else "again")
     options = Options(rerank=not no_rerank, variants=not no_variants, **chosen)
-    steps = list(plan(options, quick)) if suite == "all" else [(suite, options)]
+    steps = _all(options, quick) if suite == "all" else [(suite, options)]
     reports = []
     for name, form in steps:
         reports.append(_evaluated(name, form, report, resume=suite == "all" and not again))
@@ -67,6 +66,16 @@ def evaluate(
             _print(reports[-1])
     if as_json:
         show(reports[0] if suite != "all" else reports, True)
+
+
+def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
+    """The steps of `all`; the models of radiology, one of the last, are opened now and not hours later."""
+    from search.evaluation import radiology
+    from search.evaluation.plan import plan
+
+    steps = list(plan(options, quick))
+    radiology.require(read(), options.folds, options.baseline)
+    return steps
 
 
 def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
@@ -119,12 +128,14 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     from search.evaluation import tune as tuning
 
     settings = read()
+    options = tuning.Options(rerank=not no_rerank, **chosen)
+    if collection:
+        Medley.open(settings).collection(collection)  # a wrong name is told now, not after the tuning
     with progress("tuning") as advance:
-        options = tuning.Options(rerank=not no_rerank, **chosen)
         report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
+    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
         Medley.open(settings).tune(collection, tuning.toml(report))
-    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
 
 
 def _tuned(report: dict[str, Any]) -> str:

@@ -59,8 +59,15 @@ def _notes(
     return tuple(notes)
 
 
+def _collection(kind: str) -> Collection:
+    try:
+        return kinds.load(kind)
+    except NotFound as error:
+        raise NotFound(error.message, field="kind") from None
+
+
 def _corpus(path: Path, kind: str) -> tuple[list[Document], int]:
-    collection = kinds.load(kind)
+    collection = _collection(kind)
     found: dict[str, Document] = {}
     seen: dict[str, int] = {}
     for number, record in records(path, ("_id",)):
