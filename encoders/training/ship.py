@@ -15,7 +15,7 @@ from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
-from encoders.training.export import export
+from encoders.training.export import export, may_write
 from encoders.training.gate import Judged
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.vocabulary import trim, used
@@ -41,8 +41,10 @@ def ship(
 ) -> Artifact:
     """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
 
-    Raises `NotFound` for an unfinished run, `ModelError` when the gate refuses.
+    Raises `NotFound` for an unfinished run, `InvalidInput` where `out` holds what is no model, `ModelError` when the
+    gate refuses.
     """
+    may_write(out, run)
     report = _report(run)
     recipe = parse_recipe(report["recipe"], out.name)
     pairs = _in_turn(load_pairs(data, recipe, "held-out").values())

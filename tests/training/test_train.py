@@ -100,6 +100,11 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
         ship(tmp_path / "run", pairs, tmp_path / "model")
     (pairs / "counts.json").write_text('{"dropped": {"twins": 3}}')
     report = run.train(bert, pairs, tmp_path / "run")
+    kept = sorted((tmp_path / "run").rglob("*"))
+    for place in ("run", "run/checkpoint", "run/model", "."):
+        with pytest.raises(InvalidInput, match=r"is, holds or lies in .*run, which is exported"):
+            ship(tmp_path / "run", pairs, tmp_path / place, queries=0)
+    assert sorted((tmp_path / "run").rglob("*")) == kept
     artifact = ship(tmp_path / "run", pairs, tmp_path / "model", queries=0)
     (pairs / "counts.json").unlink()
     card = artifact.manifest["card"]
