@@ -114,13 +114,17 @@ def read_pairs(path: Path) -> Iterator[Pair]:
 def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
     """("scifact.jsonl, line 3", pair) for each line. Raises `InvalidInput` with file, line and field.
 
-    So it does for the second line with an id, or with a query and its positive.
+    So it does for the second line with an id, or with a query and its positive, and for a pair of another task than the
+    file's name says.
     """
+    task = task_of(path)
     seen: dict[tuple[str, ...], int] = {}
     for number, line in _lines(path):
         place = f"{path.name}, line {number}"
         try:
             pair = parse_pair(orjson.loads(line))
+            if pair.task != task:
+                raise InvalidInput(f"the task is {pair.task!r}; the file is of the task {task!r}", field="task")
             for key in ((pair.id,), (pair.query, pair.positive.id)):
                 if key in seen:
                     raise InvalidInput(f"the pair {pair.id!r} stands in line {seen[key]} already", field="id")
@@ -130,6 +134,11 @@ def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
         except InvalidInput as error:
             raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
         yield place, pair
+
+
+def task_of(path: Path) -> str:
+    """The task whose pairs a file holds: its name without .jsonl or .jsonl.gz."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def read_texts(path: Path) -> Iterator[Text]:

@@ -68,12 +68,25 @@ def test_short_texts_are_nobodys_own() -> None:
 
 def test_a_file_is_refused_at_its_line(tmp_path: Path, data: Path) -> None:
     good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"))
-    write_lines(tmp_path / "fine.jsonl", [FREE, good])
-    refuse(tmp_path / "fine.jsonl", data)
+    write_lines(tmp_path / "title.jsonl", [FREE, good])
+    refuse(tmp_path / "title.jsonl", data)
     leaked = replace(FREE, id="t:3", query="Vaccines work in the elderly.")
-    write_lines(tmp_path / "claims.jsonl", [FREE, leaked])
-    with pytest.raises(InvalidInput, match=r"claims\.jsonl, line 2: the query is one of the suite check-covid"):
-        refuse(tmp_path / "claims.jsonl", data)
+    write_lines(tmp_path / "title.jsonl", [FREE, leaked])
+    with pytest.raises(InvalidInput, match=r"title\.jsonl, line 2: the query is one of the suite check-covid"):
+        refuse(tmp_path / "title.jsonl", data)
+
+
+def test_a_pair_may_not_pass_by_the_name_of_another_task(tmp_path: Path, data: Path) -> None:
+    (suite,) = (found for found in evaluated(data) if found.suite == "scifact")
+    judged = suite.texts[0]
+    pair = replace(FREE, task="scifact", query="Nobody asks this", positive=judged, relevant=(judged.id,))
+    write_lines(tmp_path / "scifact.jsonl", [pair])
+    refuse(tmp_path / "scifact.jsonl", data)
+    write_lines(tmp_path / "mine.jsonl", [pair])
+    with pytest.raises(
+        InvalidInput, match=r"mine\.jsonl, line 1: the task is 'scifact'; the file is of the task 'mine'"
+    ):
+        refuse(tmp_path / "mine.jsonl", data)
 
 
 def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,13 @@ def test_a_pair_that_stands_there_already_is_named(tmp_path: Path, change: dict[
 def test_a_missing_file_says_who_writes_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="medley label"):
         list(read_pairs(tmp_path / "nothing.jsonl"))
+
+
+def test_a_pair_of_another_task_than_the_file_is_named(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "claim.jsonl.gz", "wb") as file:
+        file.write(orjson.dumps(RECORD))
+    assert list(read_pairs(tmp_path / "claim.jsonl.gz")) == [PAIR]
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(orjson.dumps(RECORD | {"task": "mine"}) + b"\n" + orjson.dumps(RECORD))
+    with pytest.raises(InvalidInput, match=r"mine\.jsonl, line 2: the task is 'claim'; the file is of the task 'mine'"):
+        list(read_pairs(path))
