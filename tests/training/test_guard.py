@@ -13,7 +13,7 @@ from encoders.labels.guard import Guard, refuse
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.sieve import Sieve
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, NotFound
 
 JUDGED = Text("j1", "Statins after a first stroke", "", "Statins halved the rate of a second stroke within one year.")
 OTHER = Text("o1", "Walking and sleep", "", "Walking for one hour a day improved the sleep of older adults.")
@@ -90,9 +90,20 @@ def test_a_pair_may_not_pass_by_the_name_of_another_task(tmp_path: Path, data: P
 
 
 def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path) -> None:
-    assert evaluated(tmp_path) == []
+    (tmp_path / "mtsamples").symlink_to(data / "mtsamples")
+    assert [found.suite for found in evaluated(tmp_path)] == ["notes"]
     names = {found.suite for found in evaluated(data)}
     assert names == {"scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"}
+
+
+def test_a_folder_without_any_data_set_is_no_guard(tmp_path: Path) -> None:
+    write_lines(tmp_path / "title.jsonl", [FREE])
+    for folder, what in ((tmp_path, "which holds none of the data sets"), (tmp_path / "typo", "which is no folder")):
+        with pytest.raises(NotFound, match=what) as caught:
+            refuse(tmp_path / "title.jsonl", folder)
+        assert caught.value.field == "MEDLEY_DATA"
+    (tmp_path / "indiana_cxr").mkdir()
+    refuse(tmp_path / "title.jsonl", tmp_path)
 
 
 def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:
