@@ -8,13 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # noqa: E402
 
 from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, models, run  # noqa: E402
+from encoders.training import bases, checkpoint, models, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.restore import architecture_of  # noqa: E402
 from encoders.training.ship import Serving, ship  # noqa: E402
@@ -93,6 +93,17 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
 def test_an_unknown_base_is_named() -> None:
     with pytest.raises(ModelError, match="no checkpoint could be loaded from '/nowhere'"):
         bases.load(replace(BI, base="/nowhere"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, family: str) -> None:
+    folder = write_base(tmp_path / "base", family)
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(ModelError, match=r"base has no tokenizer.*tokenizer\.json.* is missing"):
+        bases.load(replace(BI, base=str(folder)))
+    with pytest.raises(ModelError, match="has no tokenizer"):
+        checkpoint.load(folder, "bi-encoder")
 
 
 def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
