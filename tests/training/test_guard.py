@@ -67,7 +67,7 @@ def test_short_texts_are_nobodys_own() -> None:
 
 
 def test_a_file_is_refused_at_its_line(tmp_path: Path, data: Path) -> None:
-    good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"))
+    good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"), relevant=("o2",))
     write_lines(tmp_path / "title.jsonl", [FREE, good])
     refuse(tmp_path / "title.jsonl", data)
     leaked = replace(FREE, id="t:3", query="Vaccines work in the elderly.")
