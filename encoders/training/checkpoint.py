@@ -20,6 +20,7 @@ from encoders.artifact import QUERIES, Kind
 from encoders.training.architectures.architecture import Architecture, head, towers
 from encoders.training.architectures.cross_encoder import classifier
 from encoders.training.architectures.families import backbone, prepare
+from encoders.training.origins import located
 from mappings.errors import ModelError
 
 ARCHITECTURE = "architecture.json"
@@ -37,6 +38,7 @@ class Checkpoint:
 
 def load(path: str | Path, kind: Kind) -> Checkpoint:
     """Read a checkpoint by folder or name, as export needs it. Raises `ModelError` for one that can't be read."""
+    path = located(path, "checkpoint")
     try:
         plan = described(Path(path)) or plain(path, kind)
         if plan.kind != kind:

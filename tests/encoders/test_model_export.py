@@ -118,7 +118,7 @@ def test_an_export_needs_enough_pairs_and_a_readable_checkpoint(tmp_path: Path) 
     with pytest.raises(ModelError, match="at least 16 real"):
         export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS[:3])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="no Hugging Face checkpoint"):
+    with pytest.raises(ModelError, match=r"empty is no folder of a Hugging Face checkpoint: config\.json is missing"):
         export(tmp_path / "empty", "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert not (tmp_path / "tiny").exists()
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -14,7 +16,7 @@ from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, checkpoint, models, run  # noqa: E402
+from encoders.training import bases, checkpoint, models, origins, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.restore import architecture_of  # noqa: E402
 from encoders.training.ship import Serving, ship  # noqa: E402
@@ -90,9 +92,53 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     assert torch.allclose(mixed[key], 0.25 * full[key] + 0.75 * base[key], atol=1e-6)
 
 
-def test_an_unknown_base_is_named() -> None:
-    with pytest.raises(ModelError, match="no checkpoint could be loaded from '/nowhere'"):
-        bases.load(replace(BI, base="/nowhere"))
+@pytest.mark.parametrize("name", ["/nowhere", "./nowhere", "~nobody/nowhere", "a/b/c"])
+def test_a_base_that_is_a_path_is_a_folder(name: str) -> None:
+    message = re.escape(f"{name} is no folder of a Hugging Face checkpoint: config.json is missing")
+    with pytest.raises(ModelError, match=message):
+        bases.load(replace(BI, base=name))
+    with pytest.raises(ModelError, match=message):
+        checkpoint.load(name, "bi-encoder")
+
+
+@pytest.mark.parametrize("name", ["minilmm", "no such name"])
+def test_a_misspelt_base_is_named_at_once(
+    name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    began = monotonic()
+    with pytest.raises(ModelError, match=rf"from '{name}'.*owner/model, minilm, or .*: medley-biencoder") as caught:
+        bases.load(replace(BI, base=name))
+    assert monotonic() - began < 5
+    assert (caught.value.field, capfd.readouterr().err) == ("base", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('{"model_type": "t5"}', "is of the family 't5'; supported are BERT"),
+        ("{broken", r"config\.json is not JSON"),
+        ("[]", r"config\.json is not a JSON object"),
+    ],
+)
+def test_what_a_foreign_folder_is_is_told(tmp_path: Path, config: str, message: str) -> None:
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(ModelError, match=message):
+        bases.load(replace(BI, base=str(tmp_path)))
+
+
+def test_a_cached_base_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "models--owner--tiny"
+    write_base(cache / "snapshots/0123")
+    (cache / "refs").mkdir()
+    (cache / "refs/main").write_text("0123")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert origins.located("owner/tiny", "base") == str(cache / "snapshots/0123")
+    assert bases.load(replace(BI, base="owner/tiny")).tokenizer.tokenize("statins") == ["statins"]
+    (cache / "snapshots/0123/model.safetensors").unlink()
+    with pytest.raises(ModelError, match="none of this name could be fetched"):
+        bases.load(replace(BI, base="owner/tiny"))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
