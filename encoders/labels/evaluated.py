@@ -13,6 +13,7 @@ from encoders.labels.pairs import Text
 from encoders.labels.records import Record, records
 from encoders.labels.split import is_test_note
 from mappings.analysis.sections import split_note
+from mappings.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,19 @@ class Evaluated:
 
 
 def evaluated(data: Path) -> list[Evaluated]:
-    """Every suite whose data set lies in `data`. Raises `NotFound` where a data set is there without one of its files."""
+    """Every suite whose data set lies in `data`.
+
+    Raises `NotFound` where `data` holds none of the data sets, which would let everything pass, or a data set without
+    one of its files.
+    """
+    known = (*_SUITES, _REPORTS)
+    if not any((data / folder).is_dir() for folder in known):
+        what = f"holds none of the data sets ({', '.join(known)})" if data.is_dir() else "is no folder"
+        raise NotFound(
+            f"MEDLEY_DATA is {data}, which {what}: without them nothing tells what evaluation judges; name their"
+            " folder, or unset it",
+            field="MEDLEY_DATA",
+        )
     return [make(data) for folder, make in _SUITES.items() if (data / folder).is_dir()]
 
 
@@ -124,3 +137,5 @@ _SUITES: Final[Mapping[str, Callable[[Path], Evaluated]]] = {
     "mts_dialog": _mts_dialog,
     "aci_bench": _aci_bench,
 }
+_REPORTS: Final = "indiana_cxr"
+"""The one data set whose suite asks nothing that a text could repeat: its folds keep the sides apart."""

@@ -58,25 +58,35 @@ def parse_pair(record: Any) -> Pair:
     values = {name: _filled(record, name) for name in ("task", "id", "group", "split", "corpus", "query")}
     if values["split"] not in ("train", "held-out"):
         raise InvalidInput(f"split is {values['split']!r}; it is 'train' or 'held-out'", field="split")
-    negatives = record.get("negatives", [])
-    if not isinstance(negatives, list):
-        raise InvalidInput("negatives is a list of passages", field="negatives")
+    if record.get("positive") is None:
+        raise InvalidInput("the query has no positive passage", field="positive")
+    positive = _passage(record["positive"], "positive", 1)
     return Pair(
         **values,
-        relevant=_relevant(record),
-        positive=_passage(record.get("positive"), "positive", 1),
-        negatives=tuple(_passage(item, "negatives", 0) for item in negatives),
+        relevant=_relevant(record, positive.id),
+        positive=positive,
+        negatives=_negatives(record, positive.id),
     )
 
 
-def _relevant(record: dict[str, Any]) -> tuple[str, ...]:
+def _negatives(record: dict[str, Any], positive: str) -> tuple[Text, ...]:
+    """The passages that do not answer the query: an empty list before mining."""
+    found = record.get("negatives")
+    if not isinstance(found, list):
+        raise InvalidInput("negatives is a list of passages, empty before mining", field="negatives")
+    negatives = tuple(_passage(item, "negatives", 0) for item in found)
+    if any(text.id == positive for text in negatives):
+        raise InvalidInput(f"the positive {positive!r} stands among its own negatives", field="negatives")
+    return negatives
+
+
+def _relevant(record: dict[str, Any], positive: str) -> tuple[str, ...]:
     """The ids of the known answers."""
-    if record.get("positive") is None:
-        raise InvalidInput("the query has no positive passage", field="positive")
     relevant = record.get("relevant")
-    if not isinstance(relevant, list) or not relevant:
+    if not isinstance(relevant, list) or positive not in map(str, relevant):
         raise InvalidInput(
-            "relevant is the list of all known answers' ids, the positive's among them", field="relevant"
+            f"relevant is the list of all known answers' ids, the positive's ({positive!r}) among them",
+            field="relevant",
         )
     return tuple(map(str, relevant))
 
@@ -114,13 +124,17 @@ def read_pairs(path: Path) -> Iterator[Pair]:
 def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
     """("scifact.jsonl, line 3", pair) for each line. Raises `InvalidInput` with file, line and field.
 
-    So it does for the second line with an id, or with a query and its positive.
+    So it does for the second line with an id, or with a query and its positive, and for a pair of another task than the
+    file's name says.
     """
+    task = task_of(path)
     seen: dict[tuple[str, ...], int] = {}
     for number, line in _lines(path):
         place = f"{path.name}, line {number}"
         try:
             pair = parse_pair(orjson.loads(line))
+            if pair.task != task:
+                raise InvalidInput(f"the task is {pair.task!r}; the file is of the task {task!r}", field="task")
             for key in ((pair.id,), (pair.query, pair.positive.id)):
                 if key in seen:
                     raise InvalidInput(f"the pair {pair.id!r} stands in line {seen[key]} already", field="id")
@@ -130,6 +144,11 @@ def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
         except InvalidInput as error:
             raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
         yield place, pair
+
+
+def task_of(path: Path) -> str:
+    """The task whose pairs a file holds: its name without .jsonl or .jsonl.gz."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def read_texts(path: Path) -> Iterator[Text]:

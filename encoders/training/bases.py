@@ -13,6 +13,7 @@ from encoders.training.architectures.architecture import Architecture, head, tow
 from encoders.training.architectures.families import backbone, keep_layers
 from encoders.training.checkpoint import Checkpoint, build
 from encoders.training.markers import mark
+from encoders.training.origins import located
 from encoders.training.recipe import Recipe
 from encoders.training.restore import architecture_of, restore
 from mappings.errors import ModelError
@@ -54,7 +55,7 @@ def load(recipe: Recipe) -> Checkpoint:
     if is_artifact(recipe.base):
         ready = _refitted(Artifact.open(Path(folder)), plan, recipe.base)
     else:
-        ready = _pretrained(folder, recipe.base, plan)
+        ready = _pretrained(located(folder, "base"), recipe.base, plan)
     for part in towers(ready.model).values():
         keep_layers(part, recipe.layers)
     if recipe.markers == "tokens":

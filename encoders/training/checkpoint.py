@@ -20,6 +20,7 @@ from encoders.artifact import QUERIES, Kind
 from encoders.training.architectures.architecture import Architecture, head, towers
 from encoders.training.architectures.cross_encoder import classifier
 from encoders.training.architectures.families import backbone, prepare
+from encoders.training.origins import located
 from mappings.errors import ModelError
 
 ARCHITECTURE = "architecture.json"
@@ -37,6 +38,7 @@ class Checkpoint:
 
 def load(path: str | Path, kind: Kind) -> Checkpoint:
     """Read a checkpoint by folder or name, as export needs it. Raises `ModelError` for one that can't be read."""
+    path = located(path, "checkpoint")
     try:
         plan = described(Path(path)) or plain(path, kind)
         if plan.kind != kind:
@@ -67,9 +69,9 @@ def plain(path: str | Path, kind: Kind) -> Architecture:
 def build(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Checkpoint:
     """A model of `plan` from the checkpoint in `folder`, with what it holds of it; the rest of its parts is new.
 
-    `options` are for Hugging Face's loader. Raises `OSError`, `ValueError` or `KeyError` where there is no checkpoint, `ModelError` for a family unsupported.
+    `options` are for Hugging Face's loader. Raises `OSError`, `ValueError` or `KeyError` where there is no checkpoint, `ModelError` for a family unsupported or a checkpoint without a tokenizer.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+    tokenizer = worded(AutoTokenizer.from_pretrained(folder, use_fast=True), folder)
     passages, queries = tower(folder, plan, options), None
     if plan.towers == "separate" and plan.kind != "cross-encoder":
         apart = Path(folder) / QUERIES
@@ -79,6 +81,16 @@ def build(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) ->
     if (part := head(model)) is not None and had is not None and (had.kind, had.head) == (plan.kind, plan.head):
         part.load_state_dict(load_file(Path(folder) / HEAD))
     return Checkpoint(model, tokenizer, plan)
+
+
+def worded(tokenizer: Any, folder: str | Path) -> Any:
+    """The tokenizer. Raises `ModelError` for one that knows no word: Hugging Face makes such a one where files are missing."""
+    if set(tokenizer.get_vocab()) <= {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}:
+        files = " or ".join(sorted(set(type(tokenizer).vocab_files_names.values())))
+        raise ModelError(
+            f"{folder} has no tokenizer, so that every word would be unknown: {files} is missing", field="checkpoint"
+        )
+    return tokenizer
 
 
 def tower(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Any:

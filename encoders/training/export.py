@@ -12,14 +12,14 @@ from typing import Any
 
 import onnx
 
-from encoders.artifact import TOKENIZER, Artifact, Kind, Reading, describe, seal
+from encoders.artifact import MANIFEST, TOKENIZER, Artifact, Kind, Reading, describe, seal
 from encoders.text import Reader
 from encoders.training import compact, gate, graphs, smoothing, towers
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bi_encoder import Towers
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.restore import PLAN, places
-from mappings.errors import ModelError
+from mappings.errors import InvalidInput, ModelError
 
 CALIBRATION = 64
 """How many of the pairs show which activations are large."""
@@ -36,9 +36,11 @@ def export(
 ) -> Artifact:
     """Write the artifact of a checkpoint to `out`, or raise `ModelError` and leave nothing.
 
+    A model directory that `out` held before is replaced; raises `InvalidInput` where it holds anything else.
     `card` describes the model and must hold `name`; base, licence, training, data and scores belong there too.
     `pairs` are real (query, passage) texts, at least 16, for the gate; `judged` are held-out queries with judgements.
     """
+    may_write(out, *([Path(checkpoint)] if isinstance(checkpoint, str | Path) else []))
     ready = load(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
     plan = ready.architecture or (Architecture.told(kind, reading) if reading else Architecture(kind))
     reading = reading or plan.reading(ready.model.config)
@@ -54,6 +56,28 @@ def export(
             shutil.rmtree(out)
         final.rename(out)
     return Artifact.open(out)
+
+
+def may_write(out: Path, *sources: Path) -> None:
+    """Raise `InvalidInput` where a model directory written to `out` would delete anything but an older one.
+
+    `sources` are what is exported, and may be names of what is no folder.
+    """
+    place = out.resolve()
+    for source in sources:
+        there = source.resolve()
+        if source.exists() and (place.is_relative_to(there) or there.is_relative_to(place)):
+            raise InvalidInput(
+                f"{out} is, holds or lies in {source}, which is exported: name another folder", field="OUT"
+            )
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise InvalidInput(f"{out} is a file or a link: name a new folder, or that of an older model", field="OUT")
+    if out.exists() and any(out.iterdir()) and not (out / MANIFEST).is_file():
+        raise InvalidInput(
+            f"{out} holds files and no {MANIFEST}, so it is no model directory to be replaced: name a new folder,"
+            " an empty one, or that of an older model",
+            field="OUT",
+        )
 
 
 def _graph(

@@ -15,9 +15,10 @@ from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
-from encoders.training.export import export
+from encoders.training.export import export, may_write
 from encoders.training.gate import Judged
 from encoders.training.recipe import Recipe, parse_recipe
+from encoders.training.record import RECORD
 from encoders.training.vocabulary import trim, used
 from mappings.errors import InvalidInput, NotFound
 
@@ -41,8 +42,10 @@ def ship(
 ) -> Artifact:
     """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
 
-    Raises `NotFound` for an unfinished run, `ModelError` when the gate refuses.
+    Raises `NotFound` for an unfinished run, `InvalidInput` where `out` holds what is no model, `ModelError` when the
+    gate refuses.
     """
+    may_write(out, run)
     report = _report(run)
     recipe = parse_recipe(report["recipe"], out.name)
     pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
@@ -95,13 +98,12 @@ def _positions(config: Any) -> int:
 
 def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
     """What describes the model: base, licence, recipe, data with counts, held-out scores, and the run's log."""
-    log = [orjson.loads(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
     return {
         **report.get("base", {"base": recipe.base, "licence": "that of the base"}),
         "recipe": report["recipe"],
         "data": {"training_pairs": report["pairs"], **report.get("data", {})},
         "held_out": report["held_out"],
-        "log": [{name: entry[name] for name in entry if name != "time"} for entry in log if "step" in entry],
+        "log": [{name: entry[name] for name in entry if name != "time"} for entry in _log(run) if "step" in entry],
         **report.get("notes", {}),
     }
 
@@ -118,9 +120,36 @@ def _in_turn(tasks: Iterable[list[Pair]]) -> list[Pair]:
     return [pair for pair in chain.from_iterable(rows) if pair]
 
 
+def is_run(folder: Path) -> bool:
+    """Whether `medley train` began a run in the folder, finished or not."""
+    return (folder / RECORD).is_file() or (folder / "report.json").is_file()
+
+
 def _report(run: Path) -> dict[str, Any]:
+    """What the run ended with."""
     path = run / "report.json"
     if not path.is_file():
         raise NotFound(f"{path} is not there: the run has not finished; `medley train` goes on with it", field="run")
-    found: dict[str, Any] = orjson.loads(path.read_bytes())
+    found = _object(path.read_bytes(), str(path))
+    if missing := [name for name in ("recipe", "pairs", "held_out") if not isinstance(found.get(name), dict)]:
+        raise InvalidInput(f"{path} has no {missing[0]}: it is not what `medley train` wrote", field="run")
+    return found
+
+
+def _log(run: Path) -> list[dict[str, Any]]:
+    """The entries of the run's log."""
+    path = run / "log.jsonl"
+    if not path.is_file():
+        raise NotFound(f"{path} is not there: the card tells how the loss went, from the run's log", field="run")
+    lines = path.read_bytes().splitlines()
+    return [_object(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+
+
+def _object(content: bytes, place: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(f"{place}: not JSON ({error})", field="run") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{place}: not a JSON object", field="run")
     return found

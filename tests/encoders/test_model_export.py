@@ -10,7 +10,7 @@ from tiny import sentences
 
 from encoders.artifact import SHIPPED, Artifact, Reading
 from encoders.runtime import BiEncoder, CrossEncoder
-from mappings.errors import ModelError
+from mappings.errors import InvalidInput, ModelError
 from search.bench_models import QUERIES, passages
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
@@ -118,9 +118,32 @@ def test_an_export_needs_enough_pairs_and_a_readable_checkpoint(tmp_path: Path) 
     with pytest.raises(ModelError, match="at least 16 real"):
         export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS[:3])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="no Hugging Face checkpoint"):
+    with pytest.raises(ModelError, match=r"empty is no folder of a Hugging Face checkpoint: config\.json is missing"):
         export(tmp_path / "empty", "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert not (tmp_path / "tiny").exists()
+
+
+@pytest.mark.parametrize("name", ["own", "hf", "hf/model", ".", "own/notes.txt", "link"])
+def test_an_export_deletes_nothing_but_an_older_model(tmp_path: Path, name: str) -> None:
+    ready = checkpoint("Bert", head=False)
+    for part in (ready.model, ready.tokenizer):
+        part.save_pretrained(tmp_path / "hf")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/notes.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "own", target_is_directory=True)
+    before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+    with pytest.raises(InvalidInput) as caught:
+        export(tmp_path / "hf", "bi-encoder", tmp_path / name, CARD, PAIRS)
+    assert caught.value.field == "OUT"
+    assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
+
+
+def test_an_older_model_and_an_empty_folder_are_replaced(tmp_path: Path) -> None:
+    first = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    second = export(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    assert first.fingerprint != second.fingerprint == Artifact.open(tmp_path / "tiny").fingerprint
+    (tmp_path / "empty").mkdir()
+    assert export(checkpoint("Bert", False), "bi-encoder", tmp_path / "empty", CARD, PAIRS).name == "tiny"
 
 
 def test_a_hand_written_artifact_says_nothing_about_torch(bi: Artifact) -> None:

@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.labels.augment import augmented, read_neighbours, variants
-from encoders.labels.pairs import Pair, Text, write_lines
+from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
 from encoders.labels.vectors import Training, write_neighbours
 from mappings.errors import InvalidInput, NotFound
+from web.commands.labels import label
 
 NEAR = {
     "statins": ["statin", "aspirin", "decrease"],
@@ -124,3 +126,16 @@ def test_vectors_need_corpora_of_some_size(tmp_path: Path) -> None:
     write_lines(tmp_path / "corpora" / "c.jsonl", [Text("t", "", "", "Only once.")])
     with pytest.raises(InvalidInput, match="nothing to train on"):
         write_neighbours(tmp_path)
+
+
+def test_variants_are_of_the_task_that_their_file_names(tmp_path: Path) -> None:
+    answer = Text("d1", "", "", "Gout was rarer after a year of cherries.")
+    query = "Does eating cherries every day keep gout away from men"
+    write_lines(tmp_path / "press.jsonl", [Pair("press", "p:1", "d1", "train", "press", query, ("d1",), answer)])
+    (tmp_path / "near.jsonl").write_text('{"word": "gout", "near": ["arthritis"]}\n')
+    names = [str(tmp_path / name) for name in ("press.jsonl", "press-more.jsonl", "near.jsonl")]
+    done = CliRunner().invoke(label, ["augment", *names[:2], "--neighbours", names[2], "--m", "2"])
+    assert done.exit_code == 0, done.exception
+    found = list(read_pairs(tmp_path / "press-more.jsonl"))
+    assert len(found) > 1
+    assert {pair.task for pair in found} == {"press-more"}

@@ -13,7 +13,7 @@ from encoders.labels.guard import Guard, refuse
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.sieve import Sieve
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, NotFound
 
 JUDGED = Text("j1", "Statins after a first stroke", "", "Statins halved the rate of a second stroke within one year.")
 OTHER = Text("o1", "Walking and sleep", "", "Walking for one hour a day improved the sleep of older adults.")
@@ -67,19 +67,43 @@ def test_short_texts_are_nobodys_own() -> None:
 
 
 def test_a_file_is_refused_at_its_line(tmp_path: Path, data: Path) -> None:
-    good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"))
-    write_lines(tmp_path / "fine.jsonl", [FREE, good])
-    refuse(tmp_path / "fine.jsonl", data)
+    good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"), relevant=("o2",))
+    write_lines(tmp_path / "title.jsonl", [FREE, good])
+    refuse(tmp_path / "title.jsonl", data)
     leaked = replace(FREE, id="t:3", query="Vaccines work in the elderly.")
-    write_lines(tmp_path / "claims.jsonl", [FREE, leaked])
-    with pytest.raises(InvalidInput, match=r"claims\.jsonl, line 2: the query is one of the suite check-covid"):
-        refuse(tmp_path / "claims.jsonl", data)
+    write_lines(tmp_path / "title.jsonl", [FREE, leaked])
+    with pytest.raises(InvalidInput, match=r"title\.jsonl, line 2: the query is one of the suite check-covid"):
+        refuse(tmp_path / "title.jsonl", data)
+
+
+def test_a_pair_may_not_pass_by_the_name_of_another_task(tmp_path: Path, data: Path) -> None:
+    (suite,) = (found for found in evaluated(data) if found.suite == "scifact")
+    judged = suite.texts[0]
+    pair = replace(FREE, task="scifact", query="Nobody asks this", positive=judged, relevant=(judged.id,))
+    write_lines(tmp_path / "scifact.jsonl", [pair])
+    refuse(tmp_path / "scifact.jsonl", data)
+    write_lines(tmp_path / "mine.jsonl", [pair])
+    with pytest.raises(
+        InvalidInput, match=r"mine\.jsonl, line 1: the task is 'scifact'; the file is of the task 'mine'"
+    ):
+        refuse(tmp_path / "mine.jsonl", data)
 
 
 def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path) -> None:
-    assert evaluated(tmp_path) == []
+    (tmp_path / "mtsamples").symlink_to(data / "mtsamples")
+    assert [found.suite for found in evaluated(tmp_path)] == ["notes"]
     names = {found.suite for found in evaluated(data)}
     assert names == {"scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"}
+
+
+def test_a_folder_without_any_data_set_is_no_guard(tmp_path: Path) -> None:
+    write_lines(tmp_path / "title.jsonl", [FREE])
+    for folder, what in ((tmp_path, "which holds none of the data sets"), (tmp_path / "typo", "which is no folder")):
+        with pytest.raises(NotFound, match=what) as caught:
+            refuse(tmp_path / "title.jsonl", folder)
+        assert caught.value.field == "MEDLEY_DATA"
+    (tmp_path / "indiana_cxr").mkdir()
+    refuse(tmp_path / "title.jsonl", tmp_path)
 
 
 def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:

@@ -126,6 +126,9 @@ def test_a_note_is_asked_for_by_name_or_description_and_heading() -> None:
 
 
 def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"MEDLEY_DATA is .*, which holds none of the data sets"):
+        label(tmp_path, tmp_path / "out")
+    (tmp_path / "mts_dialog").mkdir()
     with pytest.raises(NotFound, match=r"scifact/corpus\.jsonl\.gz is not there; point MEDLEY_DATA"):
         label(tmp_path, tmp_path / "out")
 

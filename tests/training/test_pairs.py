@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from encoders.labels.pairs import Pair, Text, parse_pair, read_pairs, read_texts
 from mappings.errors import InvalidInput
 
 TEXT = Text("d1", "Statins and stroke", "results", "Statins halved the rate of stroke.")
-PAIR = Pair("claim", "claim:1", "d1", "train", "abstracts", "Statins prevent stroke.", ("d1",), TEXT, (TEXT,))
+OTHER = Text("d2", "Statins and sleep", "results", "Statins left sleep as it was.")
+PAIR = Pair("claim", "claim:1", "d1", "train", "abstracts", "Statins prevent stroke.", ("d1",), TEXT, (OTHER,))
 RECORD: dict[str, Any] = {
     "task": "claim",
     "id": "claim:1",
@@ -20,7 +22,7 @@ RECORD: dict[str, Any] = {
     "query": "Statins prevent stroke.",
     "relevant": ["d1"],
     "positive": {"id": "d1", "title": "Statins and stroke", "heading": "results", "text": TEXT.text},
-    "negatives": [{"id": "d1", "title": "Statins and stroke", "heading": "results", "text": TEXT.text}],
+    "negatives": [{"id": "d2", "title": "Statins and sleep", "heading": "results", "text": OTHER.text}],
 }
 
 
@@ -56,19 +58,28 @@ def test_passages_read_back(tmp_path: Path) -> None:
         ({"positive": None}, "positive"),
         ({"relevant": []}, "relevant"),
         ({"relevant": "d1"}, "relevant"),
+        ({"relevant": ["d2", "d3"]}, "relevant"),
         ({"positive": RECORD["positive"] | {"text": " "}}, "positive"),
-        ({"negatives": [RECORD["positive"] | {"text": ""}]}, "negatives"),
+        ({"negatives": [RECORD["negatives"][0] | {"text": ""}]}, "negatives"),
         ({"positive": RECORD["positive"] | {"label": 2}}, "positive"),
-        ({"negatives": [RECORD["positive"] | {"label": 1}]}, "negatives"),
-        ({"negatives": [RECORD["positive"] | {"label": -0.5}]}, "negatives"),
+        ({"negatives": [RECORD["negatives"][0] | {"label": 1}]}, "negatives"),
+        ({"negatives": [RECORD["negatives"][0] | {"label": -0.5}]}, "negatives"),
         ({"negatives": "none"}, "negatives"),
         ({"negatives": [3]}, "negatives"),
+        ({"negatives": None}, "negatives"),
+        ({"negatives": [*RECORD["negatives"], RECORD["positive"]]}, "negatives"),
     ],
 )
 def test_a_wrong_field_is_named(change: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_pair({**RECORD, **change})
     assert caught.value.field == field
+
+
+def test_a_pair_without_negatives_says_so_by_an_empty_list() -> None:
+    assert parse_pair(RECORD | {"negatives": []}).negatives == ()
+    with pytest.raises(InvalidInput, match="negatives is a list of passages, empty before mining"):
+        parse_pair({name: RECORD[name] for name in RECORD if name != "negatives"})
 
 
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
@@ -84,7 +95,7 @@ def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
 def test_labels_that_say_the_same_and_fields_to_come_are_fine() -> None:
     record = RECORD | {
         "positive": RECORD["positive"] | {"label": 1},
-        "negatives": [RECORD["positive"] | {"label": 0}],
+        "negatives": [RECORD["negatives"][0] | {"label": 0}],
         "scores": [0.5],
     }
     assert parse_pair(record) == PAIR
@@ -101,3 +112,13 @@ def test_a_pair_that_stands_there_already_is_named(tmp_path: Path, change: dict[
 def test_a_missing_file_says_who_writes_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="medley label"):
         list(read_pairs(tmp_path / "nothing.jsonl"))
+
+
+def test_a_pair_of_another_task_than_the_file_is_named(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "claim.jsonl.gz", "wb") as file:
+        file.write(orjson.dumps(RECORD))
+    assert list(read_pairs(tmp_path / "claim.jsonl.gz")) == [PAIR]
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(orjson.dumps(RECORD | {"task": "mine"}) + b"\n" + orjson.dumps(RECORD))
+    with pytest.raises(InvalidInput, match=r"mine\.jsonl, line 2: the task is 'claim'; the file is of the task 'mine'"):
+        list(read_pairs(path))

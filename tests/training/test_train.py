@@ -1,20 +1,22 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # noqa: E402
 
 from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, models, run  # noqa: E402
+from encoders.training import bases, checkpoint, models, origins, run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.restore import architecture_of  # noqa: E402
 from encoders.training.ship import Serving, ship  # noqa: E402
@@ -90,9 +92,64 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     assert torch.allclose(mixed[key], 0.25 * full[key] + 0.75 * base[key], atol=1e-6)
 
 
-def test_an_unknown_base_is_named() -> None:
-    with pytest.raises(ModelError, match="no checkpoint could be loaded from '/nowhere'"):
-        bases.load(replace(BI, base="/nowhere"))
+@pytest.mark.parametrize("name", ["/nowhere", "./nowhere", "~nobody/nowhere", "a/b/c"])
+def test_a_base_that_is_a_path_is_a_folder(name: str) -> None:
+    message = re.escape(f"{name} is no folder of a Hugging Face checkpoint: config.json is missing")
+    with pytest.raises(ModelError, match=message):
+        bases.load(replace(BI, base=name))
+    with pytest.raises(ModelError, match=message):
+        checkpoint.load(name, "bi-encoder")
+
+
+@pytest.mark.parametrize("name", ["minilmm", "no such name"])
+def test_a_misspelt_base_is_named_at_once(
+    name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    began = monotonic()
+    with pytest.raises(ModelError, match=rf"from '{name}'.*owner/model, minilm, or .*: medley-biencoder") as caught:
+        bases.load(replace(BI, base=name))
+    assert monotonic() - began < 5
+    assert (caught.value.field, capfd.readouterr().err) == ("base", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('{"model_type": "t5"}', "is of the family 't5'; supported are BERT"),
+        ("{broken", r"config\.json is not JSON"),
+        ("[]", r"config\.json is not a JSON object"),
+    ],
+)
+def test_what_a_foreign_folder_is_is_told(tmp_path: Path, config: str, message: str) -> None:
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(ModelError, match=message):
+        bases.load(replace(BI, base=str(tmp_path)))
+
+
+def test_a_cached_base_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "models--owner--tiny"
+    write_base(cache / "snapshots/0123")
+    (cache / "refs").mkdir()
+    (cache / "refs/main").write_text("0123")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert origins.located("owner/tiny", "base") == str(cache / "snapshots/0123")
+    assert bases.load(replace(BI, base="owner/tiny")).tokenizer.tokenize("statins") == ["statins"]
+    (cache / "snapshots/0123/model.safetensors").unlink()
+    with pytest.raises(ModelError, match="none of this name could be fetched"):
+        bases.load(replace(BI, base="owner/tiny"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, family: str) -> None:
+    folder = write_base(tmp_path / "base", family)
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(ModelError, match=r"base has no tokenizer.*tokenizer\.json.* is missing"):
+        bases.load(replace(BI, base=str(folder)))
+    with pytest.raises(ModelError, match="has no tokenizer"):
+        checkpoint.load(folder, "bi-encoder")
 
 
 def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
@@ -100,6 +157,11 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
         ship(tmp_path / "run", pairs, tmp_path / "model")
     (pairs / "counts.json").write_text('{"dropped": {"twins": 3}}')
     report = run.train(bert, pairs, tmp_path / "run")
+    kept = sorted((tmp_path / "run").rglob("*"))
+    for place in ("run", "run/checkpoint", "run/model", "."):
+        with pytest.raises(InvalidInput, match=r"is, holds or lies in .*run, which is exported"):
+            ship(tmp_path / "run", pairs, tmp_path / place, queries=0)
+    assert sorted((tmp_path / "run").rglob("*")) == kept
     artifact = ship(tmp_path / "run", pairs, tmp_path / "model", queries=0)
     (pairs / "counts.json").unlink()
     card = artifact.manifest["card"]

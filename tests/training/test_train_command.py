@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from encoders.training.recipe import RECIPES, load_recipe
-from mappings.errors import InvalidInput, NotFound
-from web.commands.training import _progress, train
+from mappings.errors import InvalidInput, MedleyError, NotFound
+from web.commands.training import _progress, export, train
 
 
 def test_a_recipe_alone_is_printed_whole() -> None:
@@ -73,3 +73,57 @@ def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
         "checkpoint", "log.jsonl", "loss.svg", "record.json", "report.json", "state.pt",
     }  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"record.json": "{}"}, "report.json is not there: the run has not finished"),
+        ({"report.json": '{"recipe"'}, "report.json: not JSON"),
+        ({"report.json": "[]"}, "report.json: not a JSON object"),
+        ({"report.json": '{"recipe": {}, "pairs": {}}'}, "report.json has no held_out"),
+        ({}, "is no run of `medley train`: say with --kind"),
+    ],
+)
+def test_what_is_no_finished_run_is_told_apart(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    pytest.importorskip("onnx", reason="the train extra is not installed")
+    (tmp_path / "run").mkdir()
+    for name, text in files.items():
+        (tmp_path / "run" / name).write_text(text)
+    done = CliRunner().invoke(export, [str(tmp_path / "run"), str(tmp_path / "m"), "--pairs", str(tmp_path)])
+    assert isinstance(done.exception, MedleyError)
+    assert message in done.exception.message
+
+
+@pytest.mark.torch
+def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="the train extra is not installed")
+    from encoders.training.ship import card
+
+    recipe = load_recipe("medley-biencoder")
+    report = {"recipe": recipe.as_json(), "pairs": {}, "held_out": {}}
+    with pytest.raises(NotFound, match=r"log\.jsonl is not there"):
+        card(report, recipe, tmp_path)
+    (tmp_path / "log.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "lo')
+    with pytest.raises(InvalidInput, match=r"log\.jsonl, line 2: not JSON"):
+        card(report, recipe, tmp_path)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "card.json is not there"),
+        ("{broken", "card.json: not JSON"),
+        ("[1]", "card.json: a card is a JSON object"),
+    ],
+)
+def test_a_bad_card_is_named(tmp_path: Path, text: str | None, message: str) -> None:
+    pytest.importorskip("onnx", reason="the train extra is not installed")
+    if text is not None:
+        (tmp_path / "card.json").write_text(text)
+    options = ["--pairs", str(tmp_path), "--kind", "bi-encoder", "--card", str(tmp_path / "card.json")]
+    done = CliRunner().invoke(export, [str(tmp_path / "hf"), str(tmp_path / "m"), *options])
+    assert isinstance(done.exception, InvalidInput)
+    assert (done.exception.field, message in done.exception.message) == ("card", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -96,9 +97,9 @@ def vectors(labels: Path, as_json: bool) -> None:
 def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as_json: bool) -> None:
     """Add variants of the queries in PAIRS, half by insertions, half by substitutions of similar words; into OUT."""
     from encoders.labels.augment import augmented, read_neighbours
-    from encoders.labels.pairs import read_pairs, write_lines
+    from encoders.labels.pairs import read_pairs, task_of, write_lines
 
-    found = list(read_pairs(pairs_file))
+    found = [replace(pair, task=task_of(out)) for pair in read_pairs(pairs_file)]
     written = write_lines(out, augmented(found, read_neighbours(neighbours), m, seed))
     show({"pairs": len(found), "variants": written - len(found)}, as_json)
 

@@ -130,12 +130,12 @@ def export(
 
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
     """
-    if (Path(checkpoint) / "report.json").is_file():
+    ship = _training("ship")
+    if ship.is_run(Path(checkpoint)):
         if kind or card:
             raise InvalidInput(
                 f"{checkpoint} is a run: it knows its kind and card itself", field="kind" if kind else "card"
             )
-        ship = _training("ship")
         artifact = ship.ship(
             Path(checkpoint), pairs, out, serving=ship.Serving(serving["read"] or 0, serving["seen"] or 0)
         )
@@ -145,15 +145,28 @@ def export(
         )
     elif kind is None:
         raise InvalidInput(
-            f"{checkpoint} holds no report.json of `medley train`: say with --kind what the checkpoint is", field="kind"
+            f"{checkpoint} is no run of `medley train`: say with --kind what the checkpoint is", field="kind"
         )
     else:
-        told = json.loads(card.read_text(encoding="utf-8")) if card else {}
+        told = _card(card) if card else {}
         bases = _training("bases")
         described = {"name": out.name} | bases.origin(checkpoint) | told
         artifact = _training("export").export(bases.base_folder(checkpoint), kind, out, described, _texts(pairs))
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
+
+
+def _card(path: Path) -> dict[str, Any]:
+    """What a file tells of the model."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(f"{path} is not there: --card names a file", field="card") from None
+    except ValueError as error:
+        raise InvalidInput(f"{path}: not JSON ({error})", field="card") from None
+    if not isinstance(told, dict):
+        raise InvalidInput(f"{path}: a card is a JSON object", field="card")
+    return told
 
 
 def _texts(pairs: Path, number: int = 128) -> list[tuple[str, str]]:

@@ -23,16 +23,19 @@ def prepare(config: Any, base: str) -> Any:
     Attention dropout is switched off: it draws a number for each pair of tokens, which on a CPU takes longer than the
     rest of a step.
     """
-    if config.model_type not in SUPPORTED:
-        known = ", ".join(SUPPORTED.values())
-        raise ModelError(
-            f"the base {base!r} is of the family {config.model_type!r}; supported are {known}", field="base"
-        )
+    supported(config.model_type, base)
     for name in set(ATTENTION_DROPOUT) & set(config.to_dict()):
         setattr(config, name, 0.0)
     if config.model_type == "xlnet":
         config.use_mems_eval = config.use_mems_train = False  # a text is read whole: no memory of the one before
     return config
+
+
+def supported(family: str, base: str) -> None:
+    """Raise `ModelError` where `family`, the `model_type` of a base's configuration, is not supported."""
+    if family not in SUPPORTED:
+        known = ", ".join(SUPPORTED.values())
+        raise ModelError(f"the base {base!r} is of the family {family!r}; supported are {known}", field="base")
 
 
 def typed(config: Any) -> bool:
