@@ -6,10 +6,12 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orjson
 import torch
 
 from encoders.labels.pairs import Pair
@@ -164,6 +166,15 @@ def _counted(progress: Progress) -> dict[str, Any]:
 def _pace(step: int, steps: int, losses: Sequence[float], seconds: float) -> dict[str, Any]:
     mean = round(sum(losses) / len(losses), 4)
     return {"step": step, "steps": steps, "loss": mean, "seconds_per_step": round(seconds / len(losses), 3)}
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    """The entries of a log, without lines that can't be read: a kill may cut one, and NaN is no JSON."""
+    found = []
+    for line in path.read_bytes().splitlines():
+        with suppress(orjson.JSONDecodeError):
+            found.append(orjson.loads(line))
+    return [entry for entry in found if isinstance(entry, dict)]
 
 
 def log_to(path: Path, watch: Log | None = None) -> Log:
