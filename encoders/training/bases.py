@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from encoders.artifact import MANIFEST, SHIPPED, Artifact
 from encoders.training.architectures.architecture import Architecture, head, towers
-from encoders.training.architectures.families import backbone, keep_layers
+from encoders.training.architectures.families import backbone, keep_layers, positions
 from encoders.training.checkpoint import Checkpoint, build
 from encoders.training.markers import mark
 from encoders.training.origins import located
 from encoders.training.recipe import Recipe
 from encoders.training.restore import architecture_of, restore
-from mappings.errors import ModelError
+from mappings.errors import InvalidInput, ModelError
 
 
 def base_folder(base: str) -> str:
@@ -50,23 +51,35 @@ def origin(base: str) -> dict[str, str]:
 
 
 def load(recipe: Recipe) -> Checkpoint:
-    """The model that a recipe trains, at its start. Raises `ModelError` when there is no such base, or none that fits."""
+    """The model that a recipe trains, at its start.
+
+    Raises `ModelError` when there is no such base, or none that fits, and `InvalidInput` for a length that it can't read.
+    """
     plan, folder = Architecture.of(recipe), base_folder(recipe.base)
     if is_artifact(recipe.base):
         ready = _refitted(Artifact.open(Path(folder)), plan, recipe.base)
     else:
         ready = _pretrained(located(folder, "base"), recipe.base, plan)
     for part in towers(ready.model).values():
+        _check_lengths(part.config, recipe)
         keep_layers(part, recipe.layers)
     if recipe.markers == "tokens":
         mark(ready.tokenizer, list(towers(ready.model).values()))
     return Checkpoint(_with_dropout(ready.model, recipe.dropout), ready.tokenizer, plan)
 
 
+def _check_lengths(config: Any, recipe: Recipe) -> None:
+    most = positions(config)
+    for name in ("max_length", "max_query"):
+        if most and getattr(recipe, name) > most:
+            message = f"{name} is {getattr(recipe, name)}; the base has positions for {most} tokens"
+            raise InvalidInput(message, field=name)
+
+
 def _pretrained(folder: str, base: str, plan: Architecture) -> Checkpoint:
     try:
         return build(folder, plan, {})
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:  # cut-off weights, too
         raise ModelError(f"no checkpoint could be loaded from {base!r}: {error}", field="base") from None
 
 

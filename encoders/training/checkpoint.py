@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -44,7 +45,7 @@ def load(path: str | Path, kind: Kind) -> Checkpoint:
         if plan.kind != kind:
             raise ModelError(f"{path} is a {plan.kind}, not a {kind}", field="checkpoint")
         return build(path, plan, {"attn_implementation": "eager", "dtype": torch.float32})
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:  # cut-off weights, too
         raise ModelError(
             f"{path} is no Hugging Face checkpoint that can be read: {error}", field="checkpoint"
         ) from error

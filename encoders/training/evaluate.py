@@ -14,6 +14,7 @@ from encoders.labels.pairs import Pair
 from encoders.training.data import Example, example
 from encoders.training.models import precision, score, similarities
 from encoders.training.recipe import Recipe
+from mappings.errors import ModelError
 
 Table = dict[str, dict[str, float]]
 
@@ -21,7 +22,10 @@ Table = dict[str, dict[str, float]]
 def held_out(
     model: Any, tokenizer: Any, pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, queries: int = 60
 ) -> Table:
-    """`RR` and `Success@1` by task on at most `queries` held-out pairs a task, and their mean over tasks."""
+    """`RR` and `Success@1` by task on at most `queries` held-out pairs a task, and their mean over tasks.
+
+    Raises `ModelError` for a model whose scores are no numbers.
+    """
     table: Table = {}
     model.eval()
     for task, found in pairs.items():
@@ -50,6 +54,8 @@ def sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) -> li
 def _rank(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> int:
     """The positive's rank among the candidates, from 1; a tie counts against it."""
     scores = _scores(model, tokenizer, item, recipe)
+    if not scores.isfinite().all():  # NaN compares as false, so a broken model would rank its answer first
+        raise ModelError(f"the model scores the held-out query {item.query!r} with no number", field="scores")
     return int((scores[1:] >= scores[0]).sum()) + 1
 
 

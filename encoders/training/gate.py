@@ -45,7 +45,7 @@ def check(
         )
     reference = _Graph(artifact, plain)
     parity = reference.parity(model, pairs)
-    if parity < PARITY:
+    if not parity >= PARITY:  # NaN, too
         raise ModelError(
             f"the ONNX graph agrees with torch to {parity:.6f}; at least {PARITY} is needed", field="checkpoint"
         )
@@ -72,12 +72,16 @@ def passes(figures: Mapping[str, float]) -> bool:
 
 
 def spearman(left: np.ndarray, right: np.ndarray) -> float:
-    """Rank correlation; tied values share their mean rank."""
+    """Rank correlation; tied values share their mean rank. 0 where a value is no number: nothing is ranked."""
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return 0.0
     return float(np.corrcoef(_ranks(left), _ranks(right))[0, 1])
 
 
 def ndcg(scores: np.ndarray, gains: Sequence[float], depth: int = 10) -> float:
-    """The nDCG with linear gains; ties in score keep input order."""
+    """The nDCG with linear gains; ties in score keep input order. 0 where a score is no number: nothing is ranked."""
+    if not np.isfinite(scores).all():
+        return 0.0
     values = np.asarray(gains, dtype=float)
     discounts = 1 / np.log2(np.arange(2, depth + 2))
     best = np.sort(values)[::-1][:depth]
@@ -124,16 +128,23 @@ class _Graph:
             batch = pad(tokens, list(rows))
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             raw = run({name: arrays[name] for name in self._inputs})
-            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else raw)
+            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else _sound(raw))
         return np.concatenate(parts)
 
     def _pooled(self, hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
         reading = self._artifact.reading
-        vectors = pool(hidden, mask, reading.pooling)
+        vectors = _sound(pool(hidden, mask, reading.pooling))  # before `unit`, which makes a direction of NaN
         return unit(vectors) if reading.normalise else vectors
 
     def _onnx(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         return np.asarray(self._session.run(None, dict(arrays))[0])
+
+
+def _sound(values: np.ndarray) -> np.ndarray:
+    """The values as they are. Raises `ModelError` for what is no number."""
+    if not np.isfinite(values).all():
+        raise ModelError("the checkpoint's outputs are no numbers; train it anew", field="checkpoint")
+    return values
 
 
 def _torch(model: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -6,10 +6,12 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orjson
 import torch
 
 from encoders.labels.pairs import Pair
@@ -62,7 +64,7 @@ def learning_rate(step: int, steps: int, recipe: Recipe) -> float:
 def optimise(run: Run, batches: Sequence[Sequence[Example]]) -> Progress:
     """Train the run's model in place over `batches`, from the last state in its folder where there is one.
 
-    Raises `ModelError` for a loss that is no number: the last good state stays.
+    Raises `ModelError` for a loss that is no number, also of a step to come: the last good state stays.
     """
     recipe, model = run.recipe, run.model
     torch.manual_seed(recipe.seed)
@@ -78,15 +80,19 @@ def optimise(run: Run, batches: Sequence[Sequence[Example]]) -> Progress:
         losses.append(_step(run, batches[progress.step], optimiser, trained, progress.step))
         progress.step += 1
         last = progress.step == steps
+        evaluated = bool(recipe.evaluate_every) and (progress.step % recipe.evaluate_every == 0 or last)
+        kept = progress.step % recipe.save_every == 0 or last
         if progress.step % 10 == 0 or last:
             run.log(_pace(progress.step, steps, losses, time.monotonic() - clock))
             clock, losses = time.monotonic(), []
-        if recipe.evaluate_every and (progress.step % recipe.evaluate_every == 0 or last):
-            before = time.monotonic()
+        before = time.monotonic()
+        if evaluated or kept:
+            _sound(run, batches[min(progress.step, steps - 1)], optimiser, trained, progress.step)
+        if evaluated:
             _evaluate(run, progress)
-            clock += time.monotonic() - before
-        if progress.step % recipe.save_every == 0 or last or progress.stopped:
+        if kept or progress.stopped:
             state.keep(run.folder, model, optimiser, _counted(progress), run.whose)
+        clock += time.monotonic() - before
     if progress.best_step:
         state.restore_best(run.folder, model)
     return progress
@@ -96,23 +102,45 @@ def _step(
     run: Run, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
 ) -> float:
     """One step; its loss. Nothing changes when the loss or its gradients are no numbers."""
-    loss = loss_of(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior)
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    norm = torch.nn.utils.clip_grad_norm_(trained, CLIPPED)
-    value = loss.item()
-    if not (math.isfinite(value) and math.isfinite(norm.item())):
-        raise _no_number(run, value, norm.item(), step + 1)
+    value, norm = _gradients(run, batch, optimiser, trained)
+    if not (math.isfinite(value) and math.isfinite(norm)):
+        raise _stop(run, f"the loss of step {step + 1} is {value}, its gradients' norm {norm}")
     optimiser.step()
     return value
 
 
-def _no_number(run: Run, loss: float, norm: float, step: int) -> ModelError:
+def _sound(
+    run: Run, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
+) -> None:
+    """Raise `ModelError` where the weights after a step would break the next one, on `batch`: they are not worth keeping.
+
+    The random numbers stay as they are, so that a run whose state is kept draws what one without would have drawn.
+    """
+    if not all(parameter.isfinite().all() for parameter in run.model.parameters()):
+        raise _stop(run, f"the weights after step {step} are no numbers")
+    devices = [torch.cuda.current_device()] if run.model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        value, norm = _gradients(run, batch, optimiser, trained)
+    optimiser.zero_grad(set_to_none=True)
+    if not (math.isfinite(value) and math.isfinite(norm)):
+        raise _stop(run, f"the loss after step {step} is {value}, its gradients' norm {norm}")
+
+
+def _gradients(
+    run: Run, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter]
+) -> tuple[float, float]:
+    """(loss, norm) of a batch, with its gradients, clipped, in the weights."""
+    loss = loss_of(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior)
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    return loss.item(), torch.nn.utils.clip_grad_norm_(trained, CLIPPED).item()
+
+
+def _stop(run: Run, cause: str) -> ModelError:
     kept = run.folder / state.STATE
     where = f"the last good state is in {kept}" if kept.is_file() else "no state had been saved yet"
     return ModelError(
-        f"the loss of step {step} is {loss}, its gradients' norm {norm}: training stopped, {where};"
-        " a lower learning_rate may help, in another folder",
+        f"{cause}: training stopped, {where}; a lower learning_rate may help, in another folder",
         field="loss",
     )
 
@@ -138,6 +166,15 @@ def _counted(progress: Progress) -> dict[str, Any]:
 def _pace(step: int, steps: int, losses: Sequence[float], seconds: float) -> dict[str, Any]:
     mean = round(sum(losses) / len(losses), 4)
     return {"step": step, "steps": steps, "loss": mean, "seconds_per_step": round(seconds / len(losses), 3)}
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    """The entries of a log, without lines that can't be read: a kill may cut one, and NaN is no JSON."""
+    found = []
+    for line in path.read_bytes().splitlines():
+        with suppress(orjson.JSONDecodeError):
+            found.append(orjson.loads(line))
+    return [entry for entry in found if isinstance(entry, dict)]
 
 
 def log_to(path: Path, watch: Log | None = None) -> Log:

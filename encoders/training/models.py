@@ -13,6 +13,7 @@ from encoders.training.architectures.cross_encoder import logit
 from encoders.training.architectures.families import inputs_of
 from encoders.training.markers import templates
 from encoders.training.recipe import Recipe
+from mappings.errors import InvalidInput
 
 TOGETHER = 12
 """Sequences that a cross-encoder computes at once, neighbours by length: less padding, and small enough for caches."""
@@ -25,10 +26,21 @@ def precision(model: Any, recipe: Recipe) -> Any:
 
 
 def freeze(model: Any, prefixes: Sequence[str]) -> int:
-    """Fix the parameters whose name holds one of `prefixes`; how many numbers still train."""
+    """Fix the parameters whose name holds one of `prefixes`; how many numbers still train.
+
+    Raises `InvalidInput` for a prefix that no name holds, and where nothing is left to train.
+    """
+    names = [name for name, _ in model.named_parameters()]
+    for prefix in prefixes:
+        if not any(prefix in name for name in names):
+            message = f"frozen holds {prefix!r}, and no weight of the base is named so; the first is {names[0]!r}"
+            raise InvalidInput(message, field="frozen")
     for name, parameter in model.named_parameters():
         parameter.requires_grad = not any(prefix in name for prefix in prefixes)
-    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    left = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    if not left:
+        raise InvalidInput(f"frozen is {list(prefixes)}, which leaves no weight to train", field="frozen")
+    return left
 
 
 def similarities(model: Any, tokenizer: Any, queries: Sequence[str], passages: Sequence[str], recipe: Recipe) -> Tensor:

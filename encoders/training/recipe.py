@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,15 @@ LEAST = {
     "negatives": 0, "steps": 0, "patience": 0, "evaluate_every": 0, "warmup": 0, "weight_decay": 0, "margin": 0,
     "softmax": 0, "gather": 1,
 }  # fmt: skip
+MOST = {"warmup": 1, "threads": 1024}
 WHOLE = (*(name for name in LEAST if name not in ("warmup", "weight_decay", "margin", "softmax")), "seed")
 POSITIVE = ("learning_rate", "temperature", "teacher_temperature", "prior_scale")
 SHARES = ("soup", "dropout", "teacher_share")
+TEXTS = ("name", "base", "teacher", "teacher_form", "prior")
+LARGEST_WHOLE = 2**63 - 1
+"""What a record in JSON can hold."""
+LARGEST = 3.4e38
+"""About the largest number of float32, in which weights and losses are."""
 CANDIDATES = ("listwise", "pointwise", "two-class")
 """Objectives over a query's own candidates: they need negatives."""
 TRIPLETS = ("triplet", "triplet-both")
@@ -58,9 +64,9 @@ class Share:
     most: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("take", "repeat", "window", "most"):
-            if (value := _whole(self, name)) < 0:
-                raise InvalidInput(f"{name} is {value}; it is at least 0", field=name)
+        for name, least in (("take", 0), ("repeat", 1), ("window", 0), ("most", 0)):
+            if (value := _whole(self, name)) < least:
+                raise InvalidInput(f"{name} is {value}; it is at least {least}", field=name)
         if not 0 <= _number(self, "context") <= 1:
             raise InvalidInput(f"context is {self.context}; it lies between 0 and 1", field="context")
 
@@ -116,7 +122,7 @@ class Recipe:
     margin: float = 0.5
     softmax: float = 0.0
     gather: int = 1
-    frozen: tuple[str, ...] = ("embeddings.word_embeddings",)
+    frozen: tuple[str, ...] = ("word_embedding",)
     epochs: int = 1
     steps: int = 0
     save_every: int = 100
@@ -137,7 +143,7 @@ class Recipe:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.kind not in OBJECTIVES:
+        if self.kind not in tuple(OBJECTIVES):  # a list can't be looked up in a mapping
             raise InvalidInput(f"kind is {self.kind!r}; it is one of {', '.join(OBJECTIVES)}", field="kind")
         if self.objective not in (known := OBJECTIVES[self.kind]):
             message = f"objective is {self.objective!r}; for a {self.kind} it is one of {', '.join(known)}"
@@ -148,17 +154,34 @@ class Recipe:
             if getattr(self, name) not in choices:
                 message = f"{name} is {getattr(self, name)!r}; it is one of {', '.join(choices)}"
                 raise InvalidInput(message, field=name)
+        self._check_texts()
         self._check_numbers()
         self._check_together()
 
+    def _check_texts(self) -> None:
+        for name in TEXTS:
+            if not isinstance(value := getattr(self, name), str):
+                raise InvalidInput(f"{name} is {value!r}; it is a text", field=name)
+        if not self.base:
+            raise InvalidInput("base is empty; it is 'minilm', a checkpoint or a model directory", field="base")
+        for part in self.frozen:
+            if not isinstance(part, str) or not part:
+                raise InvalidInput(f"frozen holds {part!r}; it lists parts of the names of weights", field="frozen")
+        for number in self.layers:
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise InvalidInput(f"layers holds {number!r}; it lists whole numbers from 0", field="layers")
+
     def _check_numbers(self) -> None:
-        for name in (*LEAST, *POSITIVE, *SHARES):
-            _number(self, name)
         for name in WHOLE:
             _whole(self, name)
+        for name in (*LEAST, *POSITIVE, *SHARES):
+            _number(self, name)
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least {least}", field=name)
+        for name, most in MOST.items():
+            if getattr(self, name) > most:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at most {most}", field=name)
         for name in POSITIVE:
             if getattr(self, name) <= 0:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; it is more than 0", field=name)
@@ -198,13 +221,17 @@ def _number(settings: Any, name: str) -> float:
     value = getattr(settings, name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{name} is {value!r}; it is a number", field=name)
+    if not -LARGEST <= value <= LARGEST:  # NaN, too
+        raise InvalidInput(f"{name} is {value!r}; it is a finite number of at most {LARGEST}", field=name)
     return value
 
 
 def _whole(settings: Any, name: str) -> int:
-    value = _number(settings, name)
-    if not isinstance(value, int):
+    value = getattr(settings, name)
+    if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{name} is {value!r}; it is a whole number", field=name)
+    if abs(value) > LARGEST_WHOLE:
+        raise InvalidInput(f"{name} is {value}; it is a whole number of at most {LARGEST_WHOLE}", field=name)
     return value
 
 
@@ -217,8 +244,10 @@ def load_recipe(source: Path | str) -> Recipe:
         known = ", ".join(sorted(found.stem for found in RECIPES.glob("*.toml")))
         raise NotFound(f"there is no recipe {str(source)!r}; give a TOML file or one of: {known}", field="recipe")
     try:
-        return parse_recipe(tomllib.loads(path.read_text()), path.stem)
-    except tomllib.TOMLDecodeError as error:
+        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), path.stem)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path.name} is not UTF-8 from byte {error.start}: save it so", field="recipe") from None
+    except ValueError as error:  # not TOMLDecodeError alone: a number may have more digits than Python reads
         raise InvalidInput(f"{path.name} is not TOML: {error}", field="recipe") from None
 
 
@@ -244,7 +273,7 @@ def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
         raise InvalidInput(
             f"the recipe setting {strange[0]!r} is unknown; known: {', '.join(sorted(known))}", field=strange[0]
         )
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise InvalidInput(f"the recipe lacks a setting: {error}", field="recipe") from None
+    for field in fields(kind):
+        if field.default is MISSING and field.name not in values:
+            raise InvalidInput(f"the recipe lacks the setting {field.name!r}", field=field.name)
+    return kind(**values)

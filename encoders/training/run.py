@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from encoders.training.architectures.families import backbone
 from encoders.training.attention import quick
 from encoders.training.bases import is_artifact, load, origin
 from encoders.training.checkpoint import Checkpoint, save
-from encoders.training.data import load_pairs, needed, plan, used
+from encoders.training.data import Example, load_pairs, needed, plan, used
 from encoders.training.evaluate import held_out
-from encoders.training.loop import Log, Run, log_to, optimise
+from encoders.training.loop import Log, Run, entries, log_to, optimise
 from encoders.training.models import freeze, mix
 from encoders.training.plot import loss_plot
 from encoders.training.precision import fastest
@@ -30,6 +31,17 @@ from encoders.training.record import Record, hashes
 from encoders.training.state import begun_in, check, identity
 from encoders.training.teacher import teach
 from mappings.errors import InvalidInput, MedleyError
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """What a run starts with, read and checked before anything of its folder is touched."""
+
+    recipe: Recipe
+    ready: Checkpoint
+    dev: Mapping[str, Sequence[Pair]]
+    batches: Sequence[Sequence[Example]]
+    trainable: int
 
 
 def train(
@@ -46,7 +58,7 @@ def train(
     the same command goes on after a kill. At most `queries` held-out pairs a task score the base and the result.
     `evaluated` is the folder of the evaluation's data sets: pairs that hold any of it are refused. `watch` is shown
     every entry of the log. Raises `InvalidInput`, `NotFound` and `ModelError` for a wrong recipe, pair file or base,
-    `Conflict` for a run that was begun otherwise.
+    `Conflict` for a run that was begun otherwise or whose state is gone; what is refused changes nothing in `out`.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
     _quiet()
@@ -55,25 +67,33 @@ def train(
         chosen = replace(chosen, precision=begun_in(out) or fastest(device, chosen.threads))
     if evaluated is not None:
         _refuse_evaluated(chosen, data, evaluated)
-    out.mkdir(parents=True, exist_ok=True)
     hashed = hashes(data, chosen)
-    check(out, identity(chosen, _inputs(chosen, hashed)))
+    whose = identity(chosen, _inputs(chosen, hashed))
+    check(out, whose)
+    begin = _begin(chosen, data, device)
+    _make(out)
     record = Record(out, chosen, hashed, device)
     record.write("running")
     try:
-        report = _trained(chosen, data, out, queries, log_to(out / "log.jsonl", watch), hashed, device)
-    except MedleyError as error:
-        record.write("failed", {"cause": error.message})
-        raise
-    finally:
+        report = _trained(begin, whose, _origin(data), out, queries, log_to(out / "log.jsonl", watch))
         _plot(chosen.name, out)
-    record.write("finished", {name: report[name] for name in ("pairs", "steps", "best_step", "held_out")})
+        record.write("finished", {name: report[name] for name in ("pairs", "steps", "best_step", "held_out")})
+    except BaseException as error:  # an interrupted run is not running either
+        record.write("failed", {"cause": error.message if isinstance(error, MedleyError) else repr(error)})
+        with suppress(OSError):  # a full disk must not hide why the run failed
+            _plot(chosen.name, out)
+        raise
     return report
 
 
-def _trained(
-    recipe: Recipe, data: Path, out: Path, queries: int, log: Log, hashed: Mapping[str, str], device: str
-) -> dict[str, Any]:
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{out} can't be made a folder: {error.strerror}", field="OUT") from None
+
+
+def _begin(recipe: Recipe, data: Path, device: str) -> _Begin:
     torch.set_num_threads(recipe.threads)
     torch.manual_seed(recipe.seed)
     pairs, dev = load_pairs(data, recipe, "train"), load_pairs(data, recipe, "held-out")
@@ -83,22 +103,28 @@ def _trained(
     if missing := recipe.tasks.keys() - used(batches):
         task = min(missing)
         raise InvalidInput(_unused(task, pairs[task], recipe), field=task)
-    counts = used(batches[: recipe.steps or None])
     ready = load(recipe)
     ready.model.to(device)
-    trainable = freeze(ready.model, recipe.frozen)
-    log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(batches), "trainable": trainable})
-    shown = batches[: recipe.steps or None]
+    return _Begin(recipe, ready, dev, batches, freeze(ready.model, recipe.frozen))
+
+
+def _trained(
+    begin: _Begin, whose: Mapping[str, Any], counted: Mapping[str, Any], out: Path, queries: int, log: Log
+) -> dict[str, Any]:
+    """The report of a run from its begin to its end; `counted` is what labelling says of the pairs."""
+    recipe, ready, model = begin.recipe, begin.ready, begin.ready.model
+    shown = begin.batches[: recipe.steps or None]
+    counts = used(shown)
+    log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(begin.batches), "trainable": begin.trainable})
     teacher, prior = teach(recipe, shown, out, log), first_stage(recipe, shown, out, log)
-    whose = identity(recipe, _inputs(recipe, hashed))
-    run = Run(ready.model, ready.tokenizer, recipe, out, log, whose, dev, teacher, prior)
-    with quick(map(backbone, towers(ready.model).values()), device == "cpu" and recipe.precision == "bf16"):
-        progress = optimise(run, batches)
+    run = Run(model, ready.tokenizer, recipe, out, log, whose, begin.dev, teacher, prior)
+    with quick(map(backbone, towers(model).values()), model.device.type == "cpu" and recipe.precision == "bf16"):
+        progress = optimise(run, begin.batches)
     report = {
-        "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": _origin(data),
+        "recipe": recipe.as_json(), "base": origin(recipe.base), "pairs": counts, "data": dict(counted),
         "steps": progress.step, "best_step": progress.best_step or progress.step,
     }  # fmt: skip
-    return finish(ready, recipe, dev, out, report, queries)
+    return finish(ready, recipe, begin.dev, out, report, queries)
 
 
 def finish(
@@ -173,8 +199,7 @@ def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
 def _plot(name: str, out: Path) -> None:
     path = out / "log.jsonl"
     if path.is_file():
-        log = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-        (out / "loss.svg").write_text(loss_plot(name, log), encoding="utf-8")
+        (out / "loss.svg").write_text(loss_plot(name, entries(path)), encoding="utf-8")
 
 
 def _origin(data: Path) -> dict[str, Any]:

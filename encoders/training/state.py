@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from encoders.training.recipe import Recipe
 from mappings.errors import Conflict
 
 STATE, BEST = "state.pt", "best.pt"
+RESULTS = ("report.json", "checkpoint")
+"""What a finished run leaves, and a begun one does not have."""
+_DAMAGES = (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, pickle.UnpicklingError)
+"""What torch raises for a file that is cut off, or that is none of its own."""
 FREE = ("name", "save_every")
 """Settings that may change between a run and its resumption: no weight depends on them, as it does on `threads`, by
 which sums are split."""
@@ -42,38 +47,38 @@ def keep(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], who
 def restore(run: Path, model: Any, optimiser: Any, whose: Mapping[str, Any]) -> dict[str, Any] | None:
     """Put the last state back; what the loop had counted, or None for a run that begins.
 
-    Raises `Conflict` that names what is not as it was: a setting, or an input.
+    Raises `Conflict` that names what is not as it was: a setting, an input, or the file itself, which is damaged.
     """
     path = run / STATE
     if not path.is_file():
         return None
-    state = torch.load(path, weights_only=True, map_location=model.device)
+    state = _read(path)
     _compare(path, state.get("whose"), whose)
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    torch.set_rng_state(state["rng"].cpu())
-    if torch.cuda.is_available() and state["device_rng"]:
-        torch.cuda.set_rng_state_all([item.cpu() for item in state["device_rng"]])
+    try:
+        model.load_state_dict(state["model"])
+        optimiser.load_state_dict(state["optimiser"])
+        torch.set_rng_state(state["rng"])
+        if torch.cuda.is_available() and state["device_rng"]:
+            torch.cuda.set_rng_state_all(state["device_rng"])
+    except _DAMAGES as error:
+        raise _damaged(path, error) from None
     return {name: value for name, value in state.items() if isinstance(value, int | float)}
 
 
 def check(run: Path, whose: Mapping[str, Any]) -> None:
-    """Raise `Conflict` as `restore` does, before anything of the run is touched."""
+    """Raise `Conflict` as `restore` does, before anything of the run is touched; so for a finished run without a state."""
     path = run / STATE
     if path.is_file():
-        _compare(path, _owner(path), whose)
+        _compare(path, _read(path, mapped=True).get("whose"), whose)
+    elif any((run / name).exists() for name in RESULTS):
+        raise Conflict(f"{run} holds a finished run, without its {STATE}: train into another folder", field="OUT")
 
 
 def begun_in(run: Path) -> str:
     """The precision that the run's state was computed in, so that one of `auto` goes on as it began; "" where none is."""
     path = run / STATE
-    whose = (_owner(path) if path.is_file() else None) or {}
+    whose = (_read(path, mapped=True).get("whose") if path.is_file() else None) or {}
     return str(whose.get("recipe", {}).get("precision", ""))
-
-
-def _owner(path: Path) -> Any:
-    """Whose a state is, without its weights; None where it does not say."""
-    return torch.load(path, weights_only=True, mmap=True, map_location="cpu").get("whose")
 
 
 def keep_best(run: Path, model: Any) -> None:
@@ -82,8 +87,34 @@ def keep_best(run: Path, model: Any) -> None:
 
 
 def restore_best(run: Path, model: Any) -> None:
-    """Put the best weights back."""
-    model.load_state_dict(torch.load(run / BEST, weights_only=True, map_location=model.device))
+    """Put the best weights back. Raises `Conflict` where they are damaged or gone."""
+    path = run / BEST
+    try:
+        model.load_state_dict(_read(path))
+    except FileNotFoundError:
+        raise Conflict(f"{path} is gone: restore it from a copy, or train into another folder", field="OUT") from None
+    except _DAMAGES as error:
+        raise _damaged(path, error) from None
+
+
+def _read(path: Path, mapped: bool = False) -> dict[str, Any]:
+    """What was kept, on the processor; `mapped` reads the weights when they are asked for. Raises `Conflict`."""
+    try:
+        found = torch.load(path, weights_only=True, mmap=mapped, map_location="cpu")
+    except FileNotFoundError:
+        raise
+    except _DAMAGES as error:
+        raise _damaged(path, error) from None
+    whose = found.get("whose") if isinstance(found, dict) else ""
+    if whose is not None and not (isinstance(whose, dict) and {"recipe", "inputs"} <= whose.keys()):
+        raise _damaged(path, "it holds something else")
+    return dict(found)
+
+
+def _damaged(path: Path, cause: object) -> Conflict:
+    said = (str(cause).splitlines() or [""])[0]
+    anew = "remove it to begin anew" if path.name == STATE else "train into another folder"
+    return Conflict(f"{path} is damaged{f' ({said})' * bool(said)}: {anew}, or restore it from a copy", field=path.name)
 
 
 def _write(path: Path, content: Any) -> None:

@@ -159,6 +159,18 @@ def test_rank_correlation_and_ndcg_by_hand() -> None:
     assert ndcg(np.array([0.9, 0.1]), [0, 0]) == 0
 
 
+def test_what_is_no_number_passes_no_gate(tmp_path: Path) -> None:
+    broken = np.array([np.nan, np.nan, 1.0, 2.0])
+    assert spearman(broken, broken) == 0
+    assert ndcg(np.array([np.nan, np.nan]), [1, 0]) == 0
+    ready = checkpoint("Bert", head=False)
+    with torch.no_grad():
+        next(ready.model.encoder.parameters()).fill_(float("nan"))
+    with pytest.raises(ModelError, match="outputs are no numbers"):
+        export(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    assert list(tmp_path.iterdir()) == []
+
+
 def _shipped(kind: str) -> Artifact:
     for path in sorted(SHIPPED.glob("*/model.json")):
         artifact = Artifact.open(path.parent)

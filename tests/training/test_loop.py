@@ -17,6 +17,7 @@ from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
 
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines  # noqa: E402
 from encoders.training import loop, run  # noqa: E402
+from encoders.training.evaluate import held_out  # noqa: E402
 from encoders.training.plot import loss_plot  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
@@ -52,7 +53,7 @@ RESUMED = {
 def test_a_killed_run_goes_on_to_the_same_weights(name: str, home: Path, tmp_path: Path, monkeypatch) -> None:
     recipe = recipe_of(home, RESUMED[name])
     whole = run.train(recipe, home / "pairs", tmp_path / "whole")
-    real, calls = loop.loss_of, []
+    real, calls = loop._step, []
 
     def killed(*arguments):
         calls.append(1)
@@ -60,7 +61,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(name: str, home: Path, tmp_pat
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(loop, "loss_of", killed)
+    monkeypatch.setattr(loop, "_step", killed)
     with pytest.raises(KeyboardInterrupt):
         run.train(recipe, home / "pairs", tmp_path / "cut")
     again = run.train(replace(recipe, save_every=100, name="other"), home / "pairs", tmp_path / "cut")
@@ -106,24 +107,36 @@ def test_the_best_weights_are_kept_and_the_run_stops_early(home: Path, tmp_path:
     assert all(torch.equal(value, kept[name]) for name, value in best.items())
 
 
-@pytest.mark.parametrize("save_every", [1, 100])
-def test_a_loss_that_is_no_number_stops_and_names_the_last_good_state(
-    home: Path, tmp_path: Path, save_every: int
-) -> None:
-    recipe = recipe_of(home, learning_rate=1e30, save_every=save_every)
-    with pytest.raises(ModelError, match=r"the loss of step \d is .*training stopped") as caught:
+@pytest.mark.parametrize(("save_every", "steps"), [(1, 0), (100, 0), (100, 1)])
+def test_weights_that_break_the_next_step_are_not_kept(home: Path, tmp_path: Path, save_every: int, steps: int) -> None:
+    recipe = recipe_of(home, learning_rate=1e30, save_every=save_every, steps=steps)
+    with pytest.raises(ModelError, match=r"the loss (of|after) step \d is .*training stopped, no state") as caught:
         run.train(recipe, home / "pairs", tmp_path)
     assert caught.value.field == "loss"
-    step = int(caught.value.message.split("step ")[1].split()[0])
-    if save_every == 1:
-        assert f"the last good state is in {tmp_path / 'state.pt'}" in caught.value.message
-        kept = torch.load(tmp_path / "state.pt", weights_only=True)
-        assert kept["step"] == step - 1
-        assert all(value.isfinite().all() for value in kept["model"].values())
-    else:
-        assert "no state had been saved yet" in caught.value.message
+    assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "loss.svg", "record.json"}
     record = json.loads((tmp_path / "record.json").read_text())
     assert (record["status"], record["cause"]) == ("failed", caught.value.message)
+
+
+def test_a_run_that_breaks_keeps_the_last_good_state(home: Path, tmp_path: Path, monkeypatch) -> None:
+    recipe = recipe_of(home, save_every=1, evaluate_every=1)
+    monkeypatch.setattr(loop, "learning_rate", lambda step, steps, recipe: 1e30 if step == 3 else 1e-3)
+    with pytest.raises(ModelError, match=f"after step 4 .*the last good state is in {tmp_path / 'state.pt'}"):
+        run.train(recipe, home / "pairs", tmp_path)
+    kept = torch.load(tmp_path / "state.pt", weights_only=True)
+    assert kept["step"] == 3
+    for weights in (kept["model"], torch.load(tmp_path / "best.pt", weights_only=True)):
+        assert max(value.abs().max() for value in weights.values()) < 1e3
+
+
+def test_a_model_whose_scores_are_no_numbers_ranks_nothing(home: Path) -> None:
+    recipe = recipe_of(home)
+    ready = run.load(recipe)
+    with torch.no_grad():
+        next(ready.model.parameters()).fill_(float("nan"))
+    pairs = {"claim": list(read_pairs(home / "pairs/claim.jsonl"))}
+    with pytest.raises(ModelError, match=r"scores the held-out query .* with no number"):
+        held_out(ready.model, ready.tokenizer, pairs, recipe)
 
 
 def test_a_record_says_what_a_run_was(home: Path, tmp_path: Path) -> None:

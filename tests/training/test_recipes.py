@@ -77,6 +77,28 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         ({"tasks": {"a": {"take": "all"}}}, "take"),
         ({"tasks": {"a": {"repeat": 1.5}}}, "repeat"),
         ({"tasks": {"a": {"context": "often"}}}, "context"),
+        ({"tasks": {"a": {"context": float("nan")}}}, "context"),
+        ({"tasks": {"a": {"repeat": 0}}}, "repeat"),
+        ({"kind": ["cross-encoder"]}, "kind"),
+        ({"objective": {"a": 1}}, "objective"),
+        ({"base": 3}, "base"),
+        ({"base": ""}, "base"),
+        ({"name": 3}, "name"),
+        ({"prior": ["medley-biencoder"]}, "prior"),
+        ({"teacher": 3, "distillation": "kl"}, "teacher"),
+        ({"teacher_form": False}, "teacher_form"),
+        ({"frozen": [3]}, "frozen"),
+        ({"frozen": [""]}, "frozen"),
+        ({"layers": ["0"]}, "layers"),
+        ({"layers": [True]}, "layers"),
+        ({"learning_rate": float("inf")}, "learning_rate"),
+        ({"learning_rate": 1e300}, "learning_rate"),
+        ({"margin": float("nan")}, "margin"),
+        ({"soup": float("nan")}, "soup"),
+        ({"warmup": 1.5}, "warmup"),
+        ({"steps": 10**20}, "steps"),
+        ({"seed": -(10**400)}, "seed"),
+        ({"threads": 2**40}, "threads"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None:
@@ -89,6 +111,16 @@ def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None
 def test_a_lacking_setting_and_broken_toml_are_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="objective"):
         parse_recipe({"kind": "cross-encoder", "tasks": {"a": {}}}, "test")
+    with pytest.raises(InvalidInput, match=r"^the recipe lacks the setting 'kind'$"):
+        parse_recipe({"tasks": {"a": {}}}, "test")
+    with pytest.raises(InvalidInput, match="steps is True; it is a whole number"):
+        replace(RECIPE, steps=True)
+    (tmp_path / "long.toml").write_text(f"seed = {'9' * 5000}")
+    with pytest.raises(InvalidInput, match=r"long\.toml is not TOML"):
+        load_recipe(tmp_path / "long.toml")
+    (tmp_path / "latin.toml").write_bytes('name = "é"'.encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"latin\.toml is not UTF-8"):
+        load_recipe(tmp_path / "latin.toml")
     (tmp_path / "bad.toml").write_text("kind = ")
     with pytest.raises(InvalidInput, match=r"bad\.toml is not TOML"):
         load_recipe(tmp_path / "bad.toml")

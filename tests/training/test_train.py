@@ -152,6 +152,46 @@ def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, family: str
         checkpoint.load(folder, "bi-encoder")
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "head.safetensors"])
+def test_cut_off_weights_are_named(bert: Recipe, tmp_path: Path, name: str) -> None:
+    recipe = replace(bert, head="interaction")
+    ready = bases.load(recipe)
+    checkpoint.save(ready.model, ready.tokenizer, tmp_path / "cut", ready.architecture)
+    path = tmp_path / "cut" / name
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ModelError, match=f"no checkpoint could be loaded from '{path.parent}'"):
+        bases.load(replace(recipe, base=str(path.parent)))
+    with pytest.raises(ModelError, match=f"{path.parent} is no Hugging Face checkpoint that can be read"):
+        checkpoint.load(path.parent, "cross-encoder")
+
+
+@pytest.mark.parametrize(("family", "most"), [("bert", 40), ("roberta", 38)])
+def test_a_length_beyond_the_base_is_refused(tmp_path: Path, family: str, most: int) -> None:
+    base = str(write_base(tmp_path, family, max_position_embeddings=40))
+    assert bases.load(replace(BI, base=base, max_length=most, max_query=most))
+    for name in ("max_length", "max_query"):
+        lengths = {"max_length": most, "max_query": most, name: most + 1}
+        with pytest.raises(InvalidInput, match=f"{name} is {most + 1}; the base has positions for {most} tokens"):
+            bases.load(replace(BI, base=base, **lengths))
+
+
+@pytest.mark.parametrize(
+    ("frozen", "said"), [(("embedings",), "no weight of the base is named so"), (("e",), "no weight to")]
+)
+def test_frozen_names_some_weights_and_not_all(bert: Recipe, frozen: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        models.freeze(bases.load(bert).model, frozen)
+    assert caught.value.field == "frozen"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_by_default_the_words_of_every_family_stay(tmp_path: Path, family: str) -> None:
+    model = bases.load(replace(BI, base=str(write_base(tmp_path, family)))).model
+    models.freeze(model, Recipe("x", "bi-encoder", "contrastive", {"a": Share()}).frozen)
+    fixed = [name for name, weight in model.named_parameters() if not weight.requires_grad]
+    assert [name.partition("word_embedding")[1] for name in fixed] == ["word_embedding"]
+
+
 def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="the run has not finished"):
         ship(tmp_path / "run", pairs, tmp_path / "model")

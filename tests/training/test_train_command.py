@@ -57,7 +57,7 @@ def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from tiny_models import write_base, write_pairs
 
     monkeypatch.delenv("MEDLEY_DATA", raising=False)
-    write_base(tmp_path / "base")
+    write_base(tmp_path / "base", max_position_embeddings=200)
     write_pairs(tmp_path / "pairs")
     recipe = tmp_path / "mine.toml"
     recipe.write_text(

@@ -42,7 +42,14 @@ SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "i
 XLNET = {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 64, "pad_token_id": 0}
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64, "max_position_embeddings": 80}
 CROSS = Recipe(
-    "tiny", "cross-encoder", "listwise", {"claim": Share(repeat=4)}, learning_rate=2e-3, save_every=4, frozen=()
+    "tiny",
+    "cross-encoder",
+    "listwise",
+    {"claim": Share(repeat=4)},
+    learning_rate=2e-3,
+    save_every=4,
+    frozen=(),
+    max_length=78,
 )
 BI = replace(CROSS, kind="bi-encoder", objective="contrastive", negatives=1)
 

@@ -38,6 +38,12 @@ def supported(family: str, base: str) -> None:
         raise ModelError(f"the base {base!r} is of the family {family!r}; supported are {known}", field="base")
 
 
+def positions(config: Any) -> int:
+    """The most tokens that a base has positions for; 0 where it takes any number. RoBERTa's first two are padding's."""
+    known = getattr(config, "max_position_embeddings", 0) or 0
+    return max(0, known - 2 if config.model_type == "roberta" else known)
+
+
 def typed(config: Any) -> bool:
     """Whether the model tells the first text of a pair from the second by token types."""
     return config.model_type == "xlnet" or getattr(config, "type_vocab_size", 0) > 1

@@ -1,0 +1,117 @@
+"""A run's folder keeps what it holds: refused runs change nothing, damaged files are named, no run stays running."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the train extra is not installed")
+pytest.importorskip("transformers", reason="the train extra is not installed")
+
+from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
+
+from encoders.training import loop, run  # noqa: E402
+from encoders.training.recipe import Recipe  # noqa: E402
+from mappings.errors import Conflict, InvalidInput  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    write_pairs(tmp_path / "pairs")
+    return replace(CROSS, base=str(write_base(tmp_path / "base")), threads=1, steps=2)
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def status(folder: Path) -> str:
+    return str(json.loads((folder / "record.json").read_bytes())["status"])
+
+
+def test_a_finished_run_without_its_state_is_not_trained_over(recipe: Recipe, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run.train(recipe, tmp_path / "pairs", out)
+    (out / "state.pt").unlink()
+    before = held(out)
+    with pytest.raises(Conflict, match=r"holds a finished run.*train into another folder"):
+        run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", out)
+    (out / "report.json").unlink()
+    with pytest.raises(Conflict, match="holds a finished run"):
+        run.train(recipe, tmp_path / "pairs", out)
+    assert held(out) == {name: content for name, content in before.items() if name != "report.json"}
+
+
+def test_a_refused_run_changes_nothing(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "pairs/claim.jsonl").write_text("{}\n")
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 1"):
+        run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    record = tmp_path / "old/record.json"
+    record.parent.mkdir()
+    record.write_text('{"status": "finished"}')
+    with pytest.raises(InvalidInput):
+        run.train(recipe, tmp_path / "pairs", tmp_path / "old")
+    assert held(record.parent) == {"record.json": b'{"status": "finished"}'}
+
+
+def test_a_folder_below_a_file_is_refused(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file/run"):
+        with pytest.raises(InvalidInput, match="can't be made a folder") as caught:
+            run.train(recipe, tmp_path / "pairs", out)
+        assert caught.value.field == "OUT"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("out of memory")])
+def test_no_run_that_ended_is_running(recipe: Recipe, tmp_path: Path, monkeypatch, error: BaseException) -> None:
+    def broken(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(loop, "loss_of", broken)
+    with pytest.raises(type(error)):
+        run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+    assert status(tmp_path / "run") == "failed"
+    assert type(error).__name__ in json.loads((tmp_path / "run/record.json").read_bytes())["cause"]
+
+
+def test_lines_of_a_log_that_cannot_be_read_are_passed_over(recipe: Recipe, tmp_path: Path) -> None:
+    log = tmp_path / "run/log.jsonl"
+    log.parent.mkdir()
+    log.write_text('{"step": 1, "loss": NaN}\n{"step": 1, "loss": Infinity}\n[]\n{"step": 1, "lo\n')
+    run.train(recipe, tmp_path / "pairs", log.parent)
+    assert status(log.parent) == "finished"
+    assert "polyline" in (log.parent / "loss.svg").read_text()
+
+
+@pytest.mark.parametrize("spoil", ["cut", "empty", "garbage", "list", "parts"])
+def test_a_damaged_state_is_named(recipe: Recipe, tmp_path: Path, spoil: str) -> None:
+    out = tmp_path / "run"
+    run.train(recipe, tmp_path / "pairs", out)
+    path = out / "state.pt"
+    state = torch.load(path, weights_only=True)
+    if spoil in ("list", "parts"):
+        torch.save([1] if spoil == "list" else {**state, "model": {}}, path)
+    else:
+        path.write_bytes({"cut": path.read_bytes()[:5000], "empty": b"", "garbage": b"no state"}[spoil])
+    record = (out / "record.json").read_bytes()
+    with pytest.raises(Conflict, match=r"state\.pt is damaged.*remove it to begin anew, or restore it from a copy"):
+        run.train(recipe, tmp_path / "pairs", out)
+    assert ((out / "record.json").read_bytes() == record) is (spoil != "parts")
+    assert status(out) == ("failed" if spoil == "parts" else "finished")
+
+
+def test_damaged_best_weights_are_named(recipe: Recipe, tmp_path: Path) -> None:
+    watched, best = replace(recipe, evaluate_every=1), tmp_path / "run/best.pt"
+    run.train(watched, tmp_path / "pairs", best.parent)
+    best.write_bytes(best.read_bytes()[:5000])
+    with pytest.raises(Conflict, match=r"best\.pt is damaged"):
+        run.train(watched, tmp_path / "pairs", best.parent)
+    best.unlink()
+    with pytest.raises(Conflict, match=r"best\.pt is gone"):
+        run.train(watched, tmp_path / "pairs", best.parent)
