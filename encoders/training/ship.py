@@ -17,6 +17,7 @@ from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
 from encoders.training.export import export, may_write
 from encoders.training.gate import Judged
+from encoders.training.loop import entries
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.record import RECORD
 from encoders.training.vocabulary import trim, used
@@ -141,8 +142,7 @@ def _log(run: Path) -> list[dict[str, Any]]:
     path = run / "log.jsonl"
     if not path.is_file():
         raise NotFound(f"{path} is not there: the card tells how the loss went, from the run's log", field="run")
-    lines = path.read_bytes().splitlines()
-    return [_object(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+    return entries(path)
 
 
 def _object(content: bytes, place: str) -> dict[str, Any]:
