@@ -82,10 +82,10 @@ class Suite:
     alone: Callable[[Settings, Options, stages.Progress | None], Report] | None = None
 
 
-def _beir(_: Settings, options: Options) -> Sequence[Task]:
+def _beir(settings: Settings, options: Options) -> Sequence[Task]:
     if options.folder is None:
         raise InvalidInput("evaluate beir needs a folder with corpus.jsonl, queries.jsonl and qrels/", field="folder")
-    return [beir.task(options.folder, options.split, options.kind)]
+    return [beir.task(options.folder, options.split, options.kind, settings.collections)]
 
 
 def _read(task: Task, reading: Reading) -> Sequence[Task]:

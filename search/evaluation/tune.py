@@ -114,7 +114,7 @@ def _distance(fusion: Fusion) -> float:
 
 def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
     if options.folder is not None:
-        return [beir.task(options.folder, options.split, kind)]
+        return [beir.task(options.folder, options.split, kind, settings.collections)]
     if kind not in training.KINDS:
         raise InvalidInput(
             f"there are no training judgements for {kind!r}, only for {', '.join(training.KINDS)}; "

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mappings.collection import KINDS
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.evaluation.tasks import beir
 
@@ -69,6 +70,20 @@ def test_another_split_and_clinical_kinds(tmp_path: Path) -> None:
     task = beir.task(tmp_path, "dev", "notes")
     assert [item.id for item in task.questions] == ["q3"]
     assert {label for item in task.corpus.documents() for label in item.labels} == {"clinical"}
+
+
+def test_a_kind_of_ones_own_is_known(tmp_path: Path) -> None:
+    write(tmp_path)
+    notes = (KINDS / "notes.toml").read_text()
+    (tmp_path / "kinds").mkdir()
+    (tmp_path / "kinds" / "letters.toml").write_text(
+        notes.replace('default_labels = ["clinical"]', 'default_labels = ["mine"]')
+    )
+    task = beir.task(tmp_path, kind="letters", own=tmp_path / "kinds")
+    assert {label for item in task.corpus.documents() for label in item.labels} == {"mine"}
+    assert task.corpus.kind == "letters"
+    with pytest.raises(NotFound, match="there is no collection kind 'letters'"):
+        beir.task(tmp_path, kind="letters")
 
 
 DOCUMENT = json.dumps(CORPUS[0])

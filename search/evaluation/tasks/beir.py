@@ -19,13 +19,16 @@ FORM = "a line of a qrels file is 'query-id<TAB>corpus-id<TAB>score', the score 
 HEADER = ("query-id", "corpus-id", "score")
 
 
-def task(folder: Path, split: str = "test", kind: str = "abstracts") -> Task:
-    """The suite of a folder. Raises `NotFound`, `InvalidInput` naming file and line, and what would be right."""
+def task(folder: Path, split: str = "test", kind: str = "abstracts", own: Path | None = None) -> Task:
+    """The suite of a folder; `own` holds further collection kinds.
+
+    Raises `NotFound`, `InvalidInput` naming file and line, and what would be right.
+    """
     if not folder.is_dir():
         raise NotFound(
             f"{folder} is no folder; one with corpus.jsonl, queries.jsonl and qrels/ is expected", field="folder"
         )
-    documents, empty = _corpus(present(folder / "corpus.jsonl"), kind)
+    documents, empty = _corpus(present(folder / "corpus.jsonl"), _collection(kind, own))
     queries = _queries(present(folder / "queries.jsonl"))
     path = _qrels_file(folder, split)
     judged = _qrels(path, queries)
@@ -59,15 +62,14 @@ def _notes(
     return tuple(notes)
 
 
-def _collection(kind: str) -> Collection:
+def _collection(kind: str, own: Path | None) -> Collection:
     try:
-        return kinds.load(kind)
+        return kinds.load(kind, extra=own)
     except NotFound as error:
         raise NotFound(error.message, field="kind") from None
 
 
-def _corpus(path: Path, kind: str) -> tuple[list[Document], int]:
-    collection = _collection(kind)
+def _corpus(path: Path, collection: Collection) -> tuple[list[Document], int]:
     found: dict[str, Document] = {}
     seen: dict[str, int] = {}
     for number, record in records(path, ("_id",)):
