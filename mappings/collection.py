@@ -170,11 +170,11 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 
-_STAGES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts": Parts}
+_TABLES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts": Parts}
 
 
 def _reranking(data: Mapping[str, Any]) -> Reranking:
-    made = {name: kind(**data[name]) if data.get(name) else None for name, kind in _STAGES.items()}
+    made = {name: kind(**data[name]) if data.get(name) else None for name, kind in _TABLES.items()}
     return Reranking(**{**data, **made})
 
 
@@ -182,7 +182,7 @@ def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
     """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
     fusion = replace(collection.fusion, **written.get("fusion", {}))
     changes = written.get("rerank", {})
-    made = {name: kind(**changes[name]) for name, kind in _STAGES.items() if changes.get(name)}
+    made = {name: kind(**changes[name]) for name, kind in _TABLES.items() if changes.get(name)}
     reranking = replace(collection.reranking, **{**changes, **made})
     return replace(collection, fusion=fusion, reranking=reranking)
 

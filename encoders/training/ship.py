@@ -13,6 +13,7 @@ import orjson
 from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.families import positions
 from encoders.training.checkpoint import Checkpoint, load
 from encoders.training.data import load_pairs, shown
 from encoders.training.export import export, may_write
@@ -85,16 +86,11 @@ def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
 
 def reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
     """How a model of the recipe reads texts when it serves. Raises `InvalidInput` for more than the base can."""
-    if read > _positions(config):
-        raise InvalidInput(f"read is {read}; the base has positions for {_positions(config)} tokens", field="read")
-    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], _positions(config)))
+    most = positions(config) or max(READING_TOKENS.values())
+    if read > most:
+        raise InvalidInput(f"read is {read}; the base has positions for {most} tokens", field="read")
+    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], most))
     return Architecture.of(recipe).reading(config, recipe.max_query, longest)
-
-
-def _positions(config: Any) -> int:
-    """The most tokens that the base has positions for; RoBERTa's first two are taken by padding."""
-    known = getattr(config, "max_position_embeddings", 0) or 0
-    return known - 2 if config.model_type == "roberta" else known if known > 0 else max(READING_TOKENS.values())
 
 
 def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:

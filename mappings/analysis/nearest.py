@@ -20,12 +20,12 @@ def nearest(passage: Passage, query: str, words: int, best: int = 1) -> tuple[st
     return tuple(runs[place][0] for place in sorted(order[:best]))
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=1_024)
 def _runs(passage: Passage, words: int) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The windows of a passage, each with its stems; many queries share a passage."""
-    return tuple((run, _stems(run)) for run in windows(passage, words))
+    """The windows of a passage, each with its stems; few are kept, as a portal holds them beside its index."""
+    return tuple((run, frozenset(terms(run))) for run in windows(passage, words))
 
 
-@lru_cache(maxsize=4_096)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
+@lru_cache(maxsize=64)
+def _stems(query: str) -> frozenset[str]:
+    return frozenset(terms(query))
