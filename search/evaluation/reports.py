@@ -16,10 +16,10 @@ Report = Mapping[str, Any]
 FIGURES: Final = ("| figure | value |", "|---|---|")
 PARTS: Final = (
     ("suite", "queries", "rows", "tests", "published", "notes", "command"),
-    ("bench", "machine", "figures"),
     ("tune", "measure", "grid", "rerank", "chosen", "notes", "command"),
+    ("bench", "machine", "figures"),
 )
-"""What a report of each command holds."""
+"""What a report of each command holds, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
 
@@ -168,8 +168,11 @@ published by others; where their set-up differs from ours it is said.
 
 
 def page(reports: Iterable[Report]) -> str:
-    """The whole page of results."""
-    return "\n".join([INTRODUCTION, *(section(report) for report in reports)])
+    """The whole page of results: suites, then tunings, then benches, each in the order given."""
+    ordered = sorted(
+        reports, key=lambda report: next(place for place, (kind, *_) in enumerate(PARTS) if kind in report)
+    )
+    return "\n".join([INTRODUCTION, *(section(report) for report in ordered)])
 
 
 def file_of(folder: Path, command: str) -> Path:

@@ -143,10 +143,11 @@ def test_benches_and_tunings_have_sections_of_their_own(tmp_path: Path) -> None:
         "notes": ["held-out claims"],
         "command": "medley tune abstracts",
     }
-    for name, report in (("b", bench), ("t", tuned)):
+    for name, report in (("b", bench), ("t", tuned), ("z", REPORT)):
         (tmp_path / f"{name}.json").write_text(json.dumps(report))
-    assert reports.write_page(tmp_path, tmp_path / "page.md") == 2
+    assert reports.write_page(tmp_path, tmp_path / "page.md") == 3
     page = (tmp_path / "page.md").read_text()
+    assert page.index(f"## {REPORT['suite']}") < page.index("## tune abstracts") < page.index("## bench search")
     assert (
         "## bench search\n\n`medley bench search` on cores 2\n\n| figure | value |\n|---|---|\n| p50_ms | 12.5 |\n"
         in page

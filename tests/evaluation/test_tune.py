@@ -111,6 +111,18 @@ def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: P
     assert not (home / "evaluation").exists()
 
 
+def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: Path, home: Path) -> None:
+    Medley.open(replace(Settings(), home=home)).create("mine", "notes")
+    found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "mine"])
+    assert isinstance(found.exception, InvalidInput)
+    assert (
+        found.exception.message
+        == "the collection 'mine' is of the kind notes; weights tuned for abstracts are not for it"
+    )
+    assert not (home / "evaluation").exists()
+    assert not (home / "collections/mine/tuned.toml").exists()
+
+
 def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> None:
     medley = Medley.open(replace(Settings(), home=home))
     medley.create("mine", "abstracts")

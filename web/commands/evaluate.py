@@ -16,6 +16,7 @@ from web.commands.common import json_option, progress, show
 from web.commands.filling import fill, fill_quietly, findings, rebuild
 
 if TYPE_CHECKING:
+    from mappings.collection import Collection
     from search.evaluation.suites import Options
 
 folder_type = click.Path(path_type=Path, file_okay=False)
@@ -130,12 +131,20 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     settings = read()
     options = tuning.Options(rerank=not no_rerank, **chosen)
     if collection:
-        Medley.open(settings).collection(collection)  # a wrong name is told now, not after the tuning
+        _require_kind(Medley.open(settings).collection(collection), kind)  # told now, not after the tuning
     with progress("tuning") as advance:
         report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
         Medley.open(settings).tune(collection, tuning.toml(report))
+
+
+def _require_kind(collection: Collection, kind: str) -> None:
+    if collection.kind != kind:
+        raise InvalidInput(
+            f"the collection {collection.name!r} is of the kind {collection.kind}; weights tuned for {kind} are not for it",
+            field="collection",
+        )
 
 
 def _tuned(report: dict[str, Any]) -> str:
@@ -151,7 +160,7 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "cascade", "encode", "inference", "words", "intake")
+BENCHES = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "intake")
 ON_GPU = ("gpu",)
 NOT_SHIPPED = ("poly",)
 """Benches of a model that is made, not shipped."""
@@ -160,6 +169,7 @@ ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
     from search import bench_cluster, bench_search, bench_swap
+    from search.bench_anytime import bench_anytime
     from search.bench_cascade import bench_cascade
     from search.bench_gpu import bench_gpu
     from search.bench_inference import bench_inference
@@ -177,6 +187,7 @@ def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
         "swap": lambda settings: bench_swap.swap(settings, bench_swap.Work(fill, rebuild, findings)),
         "rerank": bench_rerank,
         "cascade": lambda settings: bench_cascade(settings, fill_quietly),
+        "anytime": lambda settings: bench_anytime(settings, fill_quietly),
         "encode": bench_encode,
         "poly": bench_poly,
         "inference": bench_inference,
