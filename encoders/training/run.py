@@ -28,6 +28,7 @@ from encoders.training.precision import fastest
 from encoders.training.prior import first_stage
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.record import Record, hashes
+from encoders.training.scored import artifact
 from encoders.training.state import begun_in, check, identity
 from encoders.training.teacher import teach
 from mappings.errors import InvalidInput, MedleyError
@@ -103,6 +104,9 @@ def _begin(recipe: Recipe, data: Path, device: str) -> _Begin:
     if missing := recipe.tasks.keys() - used(batches):
         task = min(missing)
         raise InvalidInput(_unused(task, pairs[task], recipe), field=task)
+    for what, name, kind in (("teacher", recipe.teacher, "cross-encoder"), ("prior", recipe.prior, "bi-encoder")):
+        if name:
+            artifact(name, kind, what)  # opened when it is asked; a wrong name is told now
     ready = load(recipe)
     ready.model.to(device)
     return _Begin(recipe, ready, dev, batches, freeze(ready.model, recipe.frozen))
