@@ -87,6 +87,20 @@ class Reranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Feedback:
+    """Searching twice: the best `passages` of a first answer have this `share` of the vector that is asked again."""
+
+    passages: int
+    share: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.passages, int) or isinstance(self.passages, bool) or self.passages < 1:
+            raise ValueError(f"feedback.passages must be a whole number above 0, not {self.passages!r}")
+        if not isinstance(self.share, int | float) or isinstance(self.share, bool) or not 0 < self.share < 1:
+            raise ValueError(f"feedback.share must lie between 0 and 1, not {self.share!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A named collection of one kind. `shards` and `replicas` are those of its indexes on OpenSearch."""
 
@@ -106,6 +120,7 @@ class Collection:
     vectors: Mapping[str, str]
     fusion: Fusion
     reranking: Reranking
+    feedback: Feedback | None = None
     shards: int = 1
     replicas: int | str = "0-1"
 
@@ -206,5 +221,6 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         vectors=dict(data["vectors"]),
         fusion=Fusion(**data["fusion"]),
         reranking=_reranking(data["rerank"]),
+        feedback=Feedback(**data["feedback"]) if "feedback" in data else None,
         **data.get("opensearch", {}),
     )

@@ -46,17 +46,18 @@ def page(query: Query, parts: Parts, found: Found, groups: Sequence[Group], show
         cursor=next_cursor(query, found, first, rest, shown, parts.key),
         index=index,
         beyond_window=shown.beyond,
-        understood=_understood(found.understood),
+        understood=_understood(found.understood, found.feedback),
     )
 
 
-def _understood(understood: Understood) -> dict[str, Any]:
-    return {
+def _understood(understood: Understood, feedback: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {
         "text": understood.model_text,
         "terms": [term for term, _ in understood.lexical.terms],
         "expansions": [{"short": short, "long": longer} for short, longer in understood.expansions],
         "notes": list(understood.notes),
     }
+    return found | ({"feedback": list(feedback)} if feedback else {})
 
 
 def _evidence(

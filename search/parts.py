@@ -53,7 +53,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer on its way; `full`: some leg brought as many documents as it may, so there may be more."""
+    """An answer on its way; `full`: some leg brought as many documents as it may, so there may be more.
+
+    `feedback` are the passages of a first answer that moved the query's vectors, where the collection searches twice.
+    """
 
     meta: IndexMeta
     collection: Collection
@@ -61,6 +64,7 @@ class Found:
     answer: LegsAnswer
     fused: Sequence[Fused]
     full: bool
+    feedback: tuple[str, ...] = ()
 
 
 def deadline(query: Query, parts: Parts, collection: Collection, trace: Trace, share: float = 1.0) -> float | None:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.collection import Collection, Reranking
+from mappings.collection import Collection, Feedback, Reranking
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search import cascade
 from search.answer import page
 from search.cascade import Ranked, Scores, Stages, combine
 from search.cursor import Cursor, verify
+from search.feedback import again
 from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
 from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
@@ -88,20 +89,61 @@ def _find(query: Query, parts: Parts, collection: Collection, index: str | None,
         filters=query.filters,
         facets=query.facets,
     )
-    answer = _answer(request, meta, understood, parts)
-    trace.degraded += [f"the leg '{name}' is missing ({reason})" for name, reason in answer.missing.items()]
+    found = _asked(request, meta, collection, understood, parts, trace)
+    if collection.feedback and vectors and found.fused:
+        found = _fed_back(request, found, collection.feedback, parts, trace)
+    trace.degraded += [f"the leg '{name}' is missing ({reason})" for name, reason in found.answer.missing.items()]
+    return found
+
+
+def _asked(
+    request: LegsRequest,
+    meta: IndexMeta,
+    collection: Collection,
+    understood: Understood,
+    parts: Parts,
+    trace: Trace,
+    feedback: tuple[str, ...] = (),
+) -> Found:
+    # A query always has the same vectors, but for those that feedback moved.
+    moved_to = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
+    answer = _answer(request, meta, (understood, moved_to), parts)
     trace.step("legs")
     fused = fuse(answer.rankings, collection.fusion)
     trace.step("fuse")
-    full = any(len({item.document for item in ranking}) >= depth for ranking in answer.rankings.values())
-    return Found(meta, collection, understood, answer, fused, full)
+    full = any(len({item.document for item in ranking}) >= request.documents for ranking in answer.rankings.values())
+    return Found(meta, collection, understood, answer, fused, full, feedback)
 
 
-def _answer(request: LegsRequest, meta: IndexMeta, understood: Understood, parts: Parts) -> LegsAnswer:
+def _fed_back(request: LegsRequest, first: Found, feedback: Feedback, parts: Parts, trace: Trace) -> Found:
+    """What is found for the vectors moved towards the best of the first answer; that answer where this fails.
+
+    All legs are asked again, so that one answer is of one state of the index.
+    """
+    encoders = {name: parts.encoder(first.meta.encoders[name]) for name in request.vectors}
+    present = {name: encoder for name, encoder in encoders.items() if encoder is not None}
+    try:
+        moved, taken = again(parts.engine, request, first.fused, feedback, present, first.meta.windows)
+        trace.step("feedback")
+        if not taken:  # gone since the first answer
+            return first
+        found = _asked(moved, first.meta, first.collection, first.understood, parts, trace, taken)
+        failure = "; ".join(f"{name}: {reason}" for name, reason in found.answer.missing.items())
+    except NotFound:
+        raise  # the index was dropped: its successor is asked
+    except MedleyError as error:
+        failure = error.message
+    if failure:
+        trace.degraded.append(f"feedback failed ({failure}); what was found without it is shown")
+        return first
+    return found
+
+
+def _answer(request: LegsRequest, meta: IndexMeta, read: tuple[Understood, bytes], parts: Parts) -> LegsAnswer:
     """The engine's answer, or the one it gave before; one with a leg missing is not kept."""
     legs = tuple(request.vectors)
     asked = (request.filters, request.facets, request.documents)
-    key = (meta.index, meta.commit, request.access.key, understood, asked, legs)
+    key = (meta.index, meta.commit, request.access.key, read, asked, legs)
     known = parts.answers.get(key)
     if known is not None:
         return known

@@ -32,6 +32,8 @@ COLLECTION: Final = "reports"
 BM25, OKAPI, TFIDF, DENSE, BASELINE, FOLDS = "bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline", "2-fold"
 BESIDE: Final = f" + {BM25}"
 """After an encoder's name: its cosines beside BM25's scores."""
+TWICE: Final = f"{BESIDE}, feedback"
+"""After an encoder's name: the same, searched twice."""
 AT_ONCE: Final = 256
 """Sentences encoded between two steps of the progress."""
 
@@ -40,12 +42,12 @@ Report = dict[str, Any]
 
 
 class System(NamedTuple):
-    """What ranks the sentences. `encoder`: it scores any query by itself; `shares`: fold -> BM25's share, of a fused one."""
+    """What ranks the sentences. `encoder`: it scores any query by itself; `note`: what was chosen for a fused one."""
 
     name: str
     scoring: Scoring
     encoder: bool = False
-    shares: Mapping[int, float] | None = None
+    note: str = ""
 
 
 def run(
@@ -162,16 +164,39 @@ def _systems(
     yield System(BM25, words)
     yield System(OKAPI, _each(_okapi(found.texts)))
     yield System(TFIDF, _each(lexical.tfidf(found.texts)))
-    asked = [item.text for item in found.queries]
+    lexical_scores = words([item.text for item in found.queries])
     for name, encoders in named.items():
         matrices = [_encoded(encoder, found.texts, progress) for encoder in encoders]
-        vectors = _dense(found, encoders, matrices)
-        yield System(name, vectors, encoder=True)
-        yield _beside(name, *crossfit.fused(found, words(asked), vectors(asked)))
+        yield System(name, _dense(found, encoders, matrices), encoder=True)
+        yield from _beside(name, found, lexical_scores, encoders, matrices)
 
 
-def _beside(name: str, scores: Values, shares: Mapping[int, float]) -> System:
-    return System(f"{name}{BESIDE}", lambda _: scores, shares=shares)
+def _beside(
+    name: str, found: Judgements, words: Values, encoders: Sequence[Encoder], matrices: Sequence[Values]
+) -> Iterator[System]:
+    """The encoders beside BM25, and so with feedback."""
+    own = [_place(item.fold, encoders) for item in found.queries]
+    vectors = [
+        encoders[place].encode_queries([item.text])[0].astype(np.float64)
+        for place, item in zip(own, found.queries, strict=True)
+    ]
+    sentences = [matrices[place] for place in own]
+    cosines = np.stack([matrix @ vector for matrix, vector in zip(sentences, vectors, strict=True)])
+    scores, shares = crossfit.fused(found, words, cosines)
+    told = " and ".join(f"fold {fold} is {share:g}" for fold, share in shares.items())
+    note = f"BM25's share in {told}, chosen on the queries of the other fold"
+    yield System(f"{name}{BESIDE}", lambda _: scores, note=note)
+    again, ways = crossfit.fed_back(found, words, vectors, sentences, shares)
+    told = " and ".join(
+        f"fold {fold} is {f'{way.share:g} from the best {way.passages}' if way else 'none'}"
+        for fold, way in ways.items()
+    )
+    yield System(f"{name}{TWICE}", lambda _: again, note=f"feedback in {told}, chosen on the queries of the other fold")
+
+
+def _place(fold: int, encoders: Sequence[Encoder]) -> int:
+    """Which encoder a query of `fold` is asked of: the only one, or the one that was trained on the other fold."""
+    return 0 if len(encoders) == 1 else 2 - fold
 
 
 def _each(score: lexical.Scorer) -> Scoring:
@@ -205,7 +230,8 @@ def _dense(found: Judgements, encoders: Sequence[Encoder], matrices: Sequence[Va
         ]
         if len(encoders) == 1:
             return np.asarray(all_scores[0])
-        return np.stack([all_scores[2 - item.fold][place] for place, item in enumerate(found.queries)])
+        own = [_place(item.fold, encoders) for item in found.queries]
+        return np.stack([all_scores[encoder][place] for place, encoder in enumerate(own)])
 
     return score
 
@@ -230,9 +256,11 @@ def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
 
 
 def _tests(values: Mapping[str, Mapping[str, Values]]) -> list[Report]:
-    """Each encoder against BM25, the folds against the baseline, and these where both stand beside BM25, in AP."""
-    pairs = [(f"{system}{beside}", BM25) for beside in ("", BESIDE) for system in (DENSE, BASELINE, FOLDS)]
-    pairs += [(FOLDS, BASELINE), (f"{FOLDS}{BESIDE}", BASELINE), (f"{FOLDS}{BESIDE}", f"{BASELINE}{BESIDE}")]
+    """In AP: each encoder, alone and beside BM25, against BM25, and the folds against the baseline and against its like."""
+    ways = ("", BESIDE, TWICE)
+    pairs = [(f"{system}{way}", BM25) for way in ways for system in (DENSE, BASELINE, FOLDS)]
+    pairs += [(f"{FOLDS}{way}", BASELINE) for way in ways]
+    pairs += [(f"{FOLDS}{way}", f"{BASELINE}{way}") for way in ways[1:]]
     return [_test(first, second, values) for first, second in pairs if first in values and second in values]
 
 
@@ -263,12 +291,7 @@ def _notes(
             f"separation of {system}: {item.mean():.3f} ± {item.std():.3f} over {item.size:,} labels"
             for system, item in apart.items()
         ),
-        *(
-            f"{system.name}: BM25's share in {' and '.join(f'fold {fold} is {share:g}' for fold, share in system.shares.items())}, "
-            "chosen on the queries of the other fold"
-            for system in systems
-            if system.shares
-        ),
+        *(f"{system.name}: {system.note}" for system in systems if system.note),
         *(
             f"{system}: {', '.join(encoder.fingerprint[:12] for encoder in encoders)}"
             for system, encoders in named.items()

@@ -13,6 +13,7 @@ from search.bootstrap import Medley
 from search.cascade import Scores, Stages, combine
 from search.evaluation.measures import Run
 from search.evaluation.task import CANDIDATE_FIELD, Question, Task
+from search.feedback import again
 from search.fusion import Fused, fuse
 from search.protocols import LegsRequest
 from search.query import Query, Ranking, Scored, Terms
@@ -59,16 +60,21 @@ def legs(bench: Bench, question: Question) -> Legs:
     query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect)
     meta = engine.resolve(task.corpus.name)
     understood = understand(query)
-    vectors = {
-        name: encoder.encode_queries([understood.model_text])[0]
+    encoders = {
+        name: encoder
         for name, fingerprint in meta.encoders.items()
         if (encoder := bench.medley.encoder_of(fingerprint)) is not None
     }
+    vectors = {name: encoder.encode_queries([understood.model_text])[0] for name, encoder in encoders.items()}
     documents = max(bench.medley.settings.window, task.depth)
     request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, documents)
     if task.candidates:
         request = _protocol(bench, question, request)
-    return Legs(question, understood, dict(engine.legs(request).rankings))
+    found = engine.legs(request).rankings
+    if (feedback := bench.collection.feedback) and vectors:
+        order = fuse(found, bench.collection.fusion)
+        found = engine.legs(again(engine, request, order, feedback, encoders, meta.windows)[0]).rankings
+    return Legs(question, understood, dict(found))
 
 
 def _protocol(bench: Bench, question: Question, request: LegsRequest) -> LegsRequest:

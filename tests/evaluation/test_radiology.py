@@ -42,7 +42,8 @@ def no_fill(medley: object, name: str) -> None:
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
     report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings, no_fill)
     assert json.loads(json.dumps(report)) == report
-    systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25", "baseline", "baseline + bm25"]
+    systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf"]
+    systems += [f"{name}{way}" for name in ("dense", "baseline") for way in ("", " + bm25", " + bm25, feedback")]
     assert [row["system"] for row in report["rows"]] == [
         f"{system}{part}" for system in systems for part in ("", ", positive", ", negative")
     ]
@@ -51,13 +52,18 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
         for name, estimate in row["measures"].items():
             assert estimate["low"] <= estimate["value"] <= estimate["high"], name
     assert {row["system"] for row in report["rows"] if "separation" in row["measures"]} == {"dense", "baseline"}
-    vectors, beside = report["tests"][0]["ratio"], report["tests"][2]["ratio"]
+    vectors, beside, twice = (report["tests"][place]["ratio"] for place in (0, 2, 4))
     assert [(test["system"], test["against"], test["ratio"]) for test in report["tests"]] == [
         ("dense", "bm25", vectors),
         ("baseline", "bm25", vectors),
         ("dense + bm25", "bm25", beside),
         ("baseline + bm25", "bm25", beside),
+        ("dense + bm25, feedback", "bm25", twice),
+        ("baseline + bm25, feedback", "bm25", twice),
     ]
+    notes = [note for note in report["notes"] if note.startswith("dense + bm25")]
+    assert len(notes) == 2
+    assert all(note.endswith("chosen on the queries of the other fold") for note in notes)
     assert (report["suite"], report["collection"], report["queries"], report["sample"]) == (
         "radiology",
         "reports",
@@ -74,7 +80,7 @@ def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
     assert report["sample"] == {"queries": 4, "of": 9, "fixed": True}
     assert report["command"] == "medley evaluate radiology --queries 4 --no-variants"
     assert [row["system"] for row in report["rows"]] == [
-        *("bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25"),
+        *("bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25", "dense + bm25, feedback"),
     ]
     again = suites.run_suite("radiology", options, settings, no_fill)
     assert report | {"seconds": 0} == again | {"seconds": 0}
@@ -109,12 +115,14 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
     options = suites.Options(folds=tmp_path, queries=3, variants=False)
     if message is None:
         report = suites.run_suite("radiology", options, settings, no_fill)
-        assert [row["system"] for row in report["rows"][-2:]] == ["2-fold", "2-fold + bm25"]
+        assert [row["system"] for row in report["rows"][-3:]] == ["2-fold", "2-fold + bm25", "2-fold + bm25, feedback"]
         assert [(test["system"], test["against"]) for test in report["tests"]] == [
             ("dense", "bm25"),
             ("2-fold", "bm25"),
             ("dense + bm25", "bm25"),
             ("2-fold + bm25", "bm25"),
+            ("dense + bm25, feedback", "bm25"),
+            ("2-fold + bm25, feedback", "bm25"),
         ]
         return
     with pytest.raises(InvalidInput, match=message):
@@ -216,6 +224,35 @@ def test_queries_of_one_fold_choose_no_share() -> None:
     scores, shares = crossfit.fused(alone, words[:1], vectors[:1])
     assert shares == {1: 0.5}
     assert scores[0] == pytest.approx([0.5, 0.25, 0.375, 0.5])
+
+
+def test_a_folds_feedback_is_what_the_other_folds_queries_like_best() -> None:
+    # Three sentences answer, near each other; the queries are near one of them, and nearer to a fourth that does not.
+    sentences = np.array([[0.0, 1, 0], [0.2, 0.98, 0], [-0.2, 0.98, 0], [0.8, 0.6, 0.0], [0, 0, 1]])
+    sentences /= np.linalg.norm(sentences, axis=1, keepdims=True)
+    relevant = np.array([True, True, True, False, False])
+    queries = tuple(
+        Judged(Concept("pleural effusion", present), fold, relevant, np.ones(5, bool))
+        for fold, present in ((1, True), (2, False))
+    )
+    found = Judgements(("a", "b", "c", "d", "e"), queries)
+    words = np.zeros((2, 5))
+    vectors = [np.array([0.55, 0.835, 0.0])] * 2
+    once = np.stack([sentences @ vector for vector in vectors])
+    shares = {1: 0.0, 2: 0.0}
+    scores, ways = crossfit.fed_back(found, words, vectors, [sentences] * 2, shares)
+    assert ways[1] == ways[2]
+    assert ways[1] is not None
+    best = np.argsort(-once[0])[: ways[1].passages]
+    moved = (1 - ways[1].share) * vectors[0] + ways[1].share * sentences[best].mean(axis=0)
+    expected = np.maximum(sentences @ moved, 0)
+    assert scores[0] == pytest.approx(expected / expected.max(), abs=1e-5)
+    before, after = (radiology.measured(found, lambda _, s=s: s)["AP"].mean() for s in (once, scores))
+    assert after > before
+    alone = replace(found, queries=found.queries[:1])
+    scores, ways = crossfit.fed_back(alone, words[:1], vectors[:1], [sentences], {1: 0.0})
+    assert ways == {1: None}
+    assert scores[0] == pytest.approx(np.maximum(once[0], 0) / once[0].max())
 
 
 def test_lexical_scores_are_those_of_the_formulas() -> None:

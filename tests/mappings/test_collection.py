@@ -79,6 +79,18 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
             "rerank.parts.best must be a whole number above 0",
         ),
         ("[rerank]", "[rerank]\nparts = { words = 60 }", "best"),
+        (
+            "[rerank]",
+            "[feedback]\npassages = 0\nshare = 0.5\n[rerank]",
+            "feedback.passages must be a whole number above 0, not 0",
+        ),
+        ("[rerank]", "[feedback]\npassages = 5\nshare = 1\n[rerank]", "feedback.share must lie between 0 and 1, not 1"),
+        (
+            "[rerank]",
+            "[feedback]\npassages = 5\nshare = '.6'\n[rerank]",
+            "feedback.share must lie between 0 and 1, not '.6'",
+        ),
+        ("[rerank]", "[feedback]\npassages = 5\n[rerank]", "share"),
         ("[rerank]", '[rerank]\nfirst = { model = "m", keep = 0, weight = 0.1 }', "rerank.first.keep must be"),
     ],
 )

@@ -1,0 +1,64 @@
+"""Pseudo-relevance feedback over vectors: the best passages of a first answer say what the query's words did not.
+
+Each query vector moves towards the mean of those passages' vectors and is asked again: q' ∝ (1 − share) q + share mean(p)
+(Rocchio 1971; over dense vectors Li et al. 2023, "Pseudo Relevance Feedback with Deep Language Models and Dense
+Retrievers"). It helps where a query has many answers, as a finding has in reports, and costs where it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from mappings.analysis.passages import windows
+from mappings.collection import Feedback
+from search.fusion import Fused
+from search.protocols import Encoder, LegsRequest, SearchEngine, Vectors
+
+
+def again(
+    engine: SearchEngine,
+    request: LegsRequest,
+    order: Sequence[Fused],
+    feedback: Feedback,
+    encoders: Mapping[str, Encoder],
+    words: int,
+) -> tuple[LegsRequest, tuple[str, ...]]:
+    """The request with its vectors moved towards the best passages of `order`, and which these are.
+
+    Of each passage the window of `words` words that is nearest to the query counts. Without a passage that is still there
+    the request stays. `encoders` are those of the index by vector field. Raises what an engine and an encoder raise.
+    """
+    best = [item.passage for item in order[: feedback.passages]]
+    texts = engine.passages(request.index, best, request.access)
+    taken = tuple(name for name in best if name in texts)
+    if not taken:
+        return request, ()
+    read = [windows(texts[name], words) for name in taken]
+    flat = list(chain.from_iterable(read))
+    vectors = {
+        name: towards(vector, _nearest(encoders[name].encode_passages(flat), read, vector), feedback.share)
+        for name, vector in request.vectors.items()
+    }
+    return replace(request, vectors=vectors), taken
+
+
+def towards(query: Vectors, passages: Vectors, share: float) -> Vectors:
+    """The unit vector, shape (d,), from a query of that shape to the mean of `passages`, shape (n, d), all of unit length.
+
+    Where both cancel out the query stays.
+    """
+    mixed = (1 - share) * query + share * passages.mean(axis=0)
+    length = float(np.linalg.norm(mixed))
+    return np.asarray(mixed / length, dtype=np.float32) if length > 1e-6 else query
+
+
+def _nearest(vectors: Vectors, read: Sequence[Sequence[str]], query: Vectors) -> Vectors:
+    """Of each passage's windows, in order the rows of `vectors`, the nearest to the query: shape (passages, d)."""
+    ends = np.cumsum([len(own) for own in read])
+    cosines = vectors @ query
+    chosen = [end - len(own) + int(cosines[end - len(own) : end].argmax()) for own, end in zip(read, ends, strict=True)]
+    return np.asarray(vectors[chosen], dtype=np.float32)

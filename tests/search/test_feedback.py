@@ -1,0 +1,158 @@
+"""Searching twice: what the best passages of a first answer add to the vectors of the second."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from conftest import abstract, fill
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mappings.collection import KINDS, Feedback
+from mappings.documents import Access
+from mappings.errors import ModelError
+from search.bootstrap import Medley
+from search.cache import Cache
+from search.evaluation import stages
+from search.evaluation.task import Corpus, Question, Task
+from search.feedback import towards
+from search.pipeline import search
+from search.query import Query
+from search.settings import Settings
+
+PUBLIC = Access("reader", frozenset({"public"}))
+EVERYTHING = Access("root", frozenset({"*"}))
+DOCUMENTS = (
+    abstract("cited", "Trial", "Aspirin and ticagrelor after stenting of coronary arteries.", 2020),
+    abstract("like it", "Trial", "Ticagrelor after stenting of coronary arteries.", 2020),
+    abstract("other", "Trial", "Vitamin supplements prevented few falls among nursing residents.", 2020),
+    abstract("secret", "Aspirin", "Aspirin, aspirin and vitamin supplements among nursing residents.", 2020, "closed"),
+)
+
+
+@pytest.fixture
+def trials(tmp_path) -> Medley:
+    medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
+    fill(medley, "abstracts", list(DOCUMENTS))
+    return medley
+
+
+def parts_with(medley: Medley, feedback: Feedback | None, **changes):
+    collection = dataclasses.replace(medley.collection("abstracts"), feedback=feedback)
+    return dataclasses.replace(medley.parts, collection=lambda _: collection, **changes)
+
+
+def asked(access: Access = PUBLIC, **more) -> Query:
+    return Query("abstracts", access, "aspirin", **more)
+
+
+def test_the_best_passage_brings_those_that_are_like_it(trials):
+    once, twice = (search(asked(explain=True), parts_with(trials, wanted)) for wanted in (None, Feedback(1, 0.8)))
+    assert "feedback" not in once.understood
+    assert twice.understood["feedback"] == ["cited@1#0"]
+    assert [hit.document for hit in twice.hits] == ["cited", "like it", "other"]
+    before, after = (
+        {hit.document: hit.explain["legs"]["dense"]["score"] for hit in found.hits} for found in (once, twice)
+    )
+    assert after["like it"] > before["like it"] + 0.3
+    assert "feedback" in twice.timings_ms
+    assert (twice.total, twice.degraded) == (once.total, ())
+    for hit in twice.hits:
+        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+
+
+def test_what_the_caller_may_not_see_moves_nothing(trials, tmp_path):
+    without = Medley.open(Settings(home=tmp_path / "without", encoder="hashing-256", reranker="none"))
+    fill(without, "abstracts", list(DOCUMENTS[:3]))
+    alone, beside = (search(asked(), parts_with(medley, Feedback(2, 0.5))) for medley in (without, trials))
+    assert beside.understood["feedback"] == alone.understood["feedback"]
+    assert [(hit.document, hit.score) for hit in beside.hits] == [(hit.document, hit.score) for hit in alone.hits]
+    seen = search(asked(EVERYTHING), parts_with(trials, Feedback(2, 0.5)))
+    assert "secret@1#0" in seen.understood["feedback"]
+
+
+def test_the_same_question_twice_and_with_other_settings(trials):
+    parts = parts_with(trials, Feedback(1, 0.8))
+    first, again = search(asked(), parts), search(asked(), parts)
+    assert [(hit.document, hit.score) for hit in first.hits] == [(hit.document, hit.score) for hit in again.hits]
+    other = search(asked(), dataclasses.replace(parts, collection=parts_with(trials, Feedback(1, 0.2)).collection))
+    assert [hit.score for hit in other.hits] != [hit.score for hit in first.hits]
+    plain = search(asked(), dataclasses.replace(parts, collection=parts_with(trials, None).collection))
+    assert [hit.score for hit in plain.hits] == [hit.score for hit in search(asked(), trials.parts).hits]
+
+
+class Broken:
+    """An encoder that reads queries, and no passage."""
+
+    def __init__(self, encoder) -> None:
+        self.encoder = encoder
+
+    def encode_queries(self, texts):
+        return self.encoder.encode_queries(texts)
+
+    def encode_passages(self, texts):
+        raise ModelError("weights.bin was altered", field="weights.bin")
+
+
+class Forgetful:
+    """An engine that can't rank by vectors a second time."""
+
+    def __init__(self, engine) -> None:
+        self.engine, self.asked = engine, 0
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def legs(self, request):
+        self.asked += 1
+        found = self.engine.legs(request)
+        return found if self.asked == 1 else dataclasses.replace(found, missing={"dense": "a shard is gone"})
+
+
+def test_a_failure_leaves_the_first_answer_and_says_so(trials):
+    plain = [(hit.document, hit.score) for hit in search(asked(), trials.parts).hits]
+    broken = parts_with(trials, Feedback(1, 0.8), encoder=lambda name: Broken(trials.parts.encoder(name)))
+    forgetful = parts_with(trials, Feedback(1, 0.8), engine=Forgetful(trials.engine), answers=Cache(8))
+    for parts, reason in ((broken, "weights.bin was altered"), (forgetful, "dense: a shard is gone")):
+        found = search(asked(), parts)
+        assert found.degraded == (f"feedback failed ({reason}); what was found without it is shown",)
+        assert [(hit.document, hit.score) for hit in found.hits] == plain
+        assert "feedback" not in found.understood
+
+
+def test_words_alone_are_searched_once(trials):
+    found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=lambda _: None))
+    assert "feedback" not in found.understood
+    assert [hit.document for hit in found.hits] == ["cited"]
+
+
+def test_evaluation_ranks_as_a_search_of_such_a_kind_does(tmp_path):
+    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    (tmp_path / "abstracts.toml").write_text(f"{shipped}\n[feedback]\npassages = 1\nshare = 0.8\n", encoding="utf-8")
+    medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", collections=tmp_path))
+    fill(medley, "abstracts", list(DOCUMENTS))
+    corpus = Corpus("abstracts", "abstracts", lambda: ())
+    task = Task("own", corpus, (Question("1", "aspirin"),), {"1": {"cited": 1}}, ("RR",))
+    bench = stages.Bench(medley, task, None)
+    order = stages.fused(stages.legs(bench, task.questions[0]), bench.collection.fusion)
+    found = medley.search(asked(EVERYTHING))
+    assert found.understood["feedback"] == ["secret@1#0"]
+    assert [(item.document, item.score) for item in order] == [(hit.document, hit.score) for hit in found.hits]
+
+
+units = st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3).filter(lambda v: np.linalg.norm(v) > 0.1)
+
+
+@given(units, st.lists(units, min_size=1, max_size=4), st.floats(0.05, 0.95))
+def test_a_moved_vector_is_of_unit_length_and_no_farther_from_what_moved_it(query, passages, share):
+    vector, rows = (np.asarray(item, dtype=np.float32) for item in (query, passages))
+    vector, rows = vector / np.linalg.norm(vector), rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    found = towards(vector, rows, share)
+    assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
+    mean = rows.mean(axis=0)
+    assert found @ mean >= vector @ mean - 1e-5
+
+
+def test_opposites_that_cancel_out_leave_the_query():
+    vector = np.asarray([1, 0], dtype=np.float32)
+    assert towards(vector, -vector[None], 0.5) is vector
