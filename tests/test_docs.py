@@ -1,10 +1,12 @@
 """The documentation tells the truth: links lead somewhere, commands and make targets exist."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from mappings.collection import Feedback, kinds, load
 from web.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +30,18 @@ def test_commands_exist(page):
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for name in re.findall(r"`make ([a-z-]+)`", text):
         assert name in targets, f"{page.name} names `make {name}`"
+
+
+def test_the_whole_kind_of_the_documentation_is_one(tmp_path):
+    text = (ROOT / "docs/collections.md").read_text(encoding="utf-8")
+    (written,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "letters.toml").write_text(written, encoding="utf-8")
+    kind = load("letters-2026", "letters", tmp_path)
+    assert kind.feedback == Feedback(5, 0.6)
+    assert kind.reranking.parts
+    assert kind.reranking.first
+    known = {section for name in kinds() for section in tomllib.loads(kinds()[name].read_text(encoding="utf-8"))}
+    assert known | {"feedback", "opensearch"} == tomllib.loads(written).keys()
 
 
 def test_no_page_carries_a_path_of_a_machine():
