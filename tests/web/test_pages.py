@@ -1,11 +1,13 @@
 """The pages as they are sent: what they show, what they link, what they refuse. The browser tests look at them rendered."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from portal_home import settings_of
 
+from mappings.collection import KINDS
 from search.cascade import Ranked
 from search.explain import explain
 from search.fusion import Fused, Given
@@ -185,6 +187,21 @@ def test_a_missing_part_is_said_and_never_an_error(home):
     page = get(client, "/search?collection=notes&text=pneumonia")
     assert "Incomplete." in page.text
     assert "Pneumonia" in page.text
+
+
+def test_a_collection_that_searches_twice_says_so(home, tmp_path):
+    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    (tmp_path / "kinds").mkdir()
+    (tmp_path / "kinds/abstracts.toml").write_text(
+        f"{shipped}\n[feedback]\npassages = 2\nshare = 0.5\n", encoding="utf-8"
+    )
+    settings = replace(settings_of(home), collections=tmp_path / "kinds")
+    client = create_app(settings).test_client()
+    answer = client.get("/v1/search?collection=abstracts&text=statins").json
+    assert len(answer["understood"]["feedback"]) == 2
+    page = get(client, "/search?collection=abstracts&text=statins")
+    assert "Searched twice: the best of a first answer moved the query, 2 of its passages." in page.text
+    assert "Searched twice" not in get(client, "/search?collection=notes&text=pneumonia").text
 
 
 def test_a_chosen_year_can_be_taken_back(client):
