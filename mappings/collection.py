@@ -6,9 +6,11 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
+from mappings import checks
 from mappings.errors import InvalidInput, NotFound
 
 FieldType = Literal["keyword", "number", "date"]
@@ -17,6 +19,9 @@ RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels", "sourc
 """Keys of a record that no field may be called."""
 
 _FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+METHODS: Final = ("weighted", "rrf")
+NORMALISATIONS: Final = ("floor", "minmax", "zscore")
+Made = TypeVar("Made")
 KINDS = Path(__file__).parent / "collections"
 
 
@@ -32,7 +37,10 @@ class Field:
     def __post_init__(self) -> None:
         if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
             raise ValueError(f"fields.{self.name}: a name has small letters, digits and _, and is no key of the schema")
-        _one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
+        checks.one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
+        checks.text(f"fields.{self.name}.title", self.title)
+        if not isinstance(self.facet, bool):
+            raise ValueError(f"fields.{self.name}.facet must be true or false, not {self.facet!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +61,9 @@ class FirstStage:
     weight: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.keep, int) or self.keep < 1:
-            raise ValueError(f"rerank.first.keep must be a whole number above 0, not {self.keep!r}")
+        checks.text("rerank.first.model", self.model)
+        checks.whole("rerank.first.keep", self.keep)
+        checks.share("rerank.first.weight", self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +74,8 @@ class Parts:
     best: int
 
     def __post_init__(self) -> None:
-        for name, value in (("words", self.words), ("best", self.best)):
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"rerank.parts.{name} must be a whole number above 0, not {value!r}")
+        checks.whole("rerank.parts.words", self.words)
+        checks.whole("rerank.parts.best", self.best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,12 @@ class Reranking:
     first: FirstStage | None = None
     parts: Parts | None = None
 
+    def __post_init__(self) -> None:
+        checks.text("rerank.model", self.model)
+        checks.whole("rerank.candidates", self.candidates)
+        checks.whole("rerank.deadline_ms", self.deadline_ms, least=0)
+        checks.share("rerank.weight", self.weight)
+
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
@@ -94,10 +108,8 @@ class Feedback:
     share: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.passages, int) or isinstance(self.passages, bool) or self.passages < 1:
-            raise ValueError(f"feedback.passages must be a whole number above 0, not {self.passages!r}")
-        if not isinstance(self.share, int | float) or isinstance(self.share, bool) or not 0 < self.share < 1:
-            raise ValueError(f"feedback.share must lie between 0 and 1, not {self.share!r}")
+        checks.whole("feedback.passages", self.passages)
+        checks.share("feedback.share", self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +137,21 @@ class Collection:
     replicas: int | str = "0-1"
 
     def __post_init__(self) -> None:
-        _one_of("passages.granularity", self.granularity, get_args(Granularity))
-        _one_of("passages.sections", self.sections, ("abstract", "note", "none"))
-        _one_of("group_by", self.group_by, ("document", *self.fields))
+        checks.one_of("passages.granularity", self.granularity, get_args(Granularity))
+        checks.one_of("passages.sections", self.sections, ("abstract", "note", "none"))
+        checks.one_of("group_by", self.group_by, ("document", *self.fields))
         for name in self.context:
-            _one_of("passages.context", name, ("title", "heading"))
-        if not isinstance(self.max_words, int) or self.max_words < 1:
-            raise ValueError(f"passages.max_words must be a whole number above 0, not {self.max_words!r}")
-        if not isinstance(self.window_words, int) or self.window_words < 0:
-            raise ValueError(f"passages.window_words must be a whole number, 0 for none, not {self.window_words!r}")
-        if not isinstance(self.shards, int) or self.shards < 1:
-            raise ValueError(f"opensearch.shards must be a whole number above 0, not {self.shards!r}")
+            checks.one_of("passages.context", name, ("title", "heading"))
+        checks.text("title", self.title)
+        checks.whole("passages.max_words", self.max_words)
+        checks.whole("passages.window_words", self.window_words, least=0)
+        checks.whole("opensearch.shards", self.shards)
+        for name, boost in (("title_boost", self.title_boost), ("heading_boost", self.heading_boost)):
+            if not checks.is_number(boost) or boost < 0:
+                raise ValueError(f"bm25.{name} must be a number, 0 or more, not {boost!r}")
+        for name, model in self.vectors.items():
+            checks.text(f"vectors.{name}", model)
+        _check_fusion(self.fusion, tuple(dict.fromkeys(("bm25", "dense", *self.vectors))))
         if not _is_replicas(self.replicas):
             raise ValueError(
                 f"opensearch.replicas must be a whole number, or a range such as '0-2', not {self.replicas!r}"
@@ -152,15 +168,22 @@ class Collection:
         return tuple(name for name, item in self.fields.items() if item.facet)
 
 
+def _check_fusion(fusion: Fusion, legs: tuple[str, ...]) -> None:
+    checks.one_of("fusion.method", fusion.method, METHODS)
+    checks.one_of("fusion.normalisation", fusion.normalisation, NORMALISATIONS)
+    if not isinstance(fusion.weights, Mapping):
+        raise ValueError(f"fusion.weights must be a table of legs and numbers, not {fusion.weights!r}")
+    for leg, weight in fusion.weights.items():
+        if leg not in legs:
+            raise ValueError(f"fusion.weights.{leg}: there is no such leg; there are {', '.join(legs)}")
+        if not checks.is_number(weight) or weight < 0:
+            raise ValueError(f"fusion.weights.{leg} must be a number, 0 or more, not {weight!r}")
+
+
 def _is_replicas(value: object) -> bool:
     if isinstance(value, str):
         return re.fullmatch(r"[0-9]-([0-9]|all)", value) is not None
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
 def kinds(extra: Path | None = None) -> Mapping[str, Path]:
@@ -189,8 +212,16 @@ _TABLES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts"
 
 
 def _reranking(data: Mapping[str, Any]) -> Reranking:
-    made = {name: kind(**data[name]) if data.get(name) else None for name, kind in _TABLES.items()}
-    return Reranking(**{**data, **made})
+    made = {name: _made(kind, f"rerank.{name}", data[name]) for name, kind in _TABLES.items() if data.get(name)}
+    return _made(Reranking, "rerank", {**data, **made})
+
+
+def _made(kind: Callable[..., Made], table: str, data: Mapping[str, Any]) -> Made:
+    """The dataclass of a table whose keys are known. Raises `ValueError` for one that is missing."""
+    for name, parameter in signature(kind).parameters.items():
+        if parameter.default is Parameter.empty and name not in data:
+            raise ValueError(f"{table}.{name} is missing")
+    return kind(**data)
 
 
 def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
@@ -202,7 +233,15 @@ def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
     return replace(collection, fusion=fusion, reranking=reranking)
 
 
+def _field(name: str, data: object) -> Field:
+    if not isinstance(data, Mapping) or (unknown := sorted(data.keys() - {"type", "title", "facet"})):
+        wrong = f".{unknown[0]} is not known; known are" if isinstance(data, Mapping) else " must be a table with"
+        raise ValueError(f"fields.{name}{wrong} type, title, facet")
+    return _made(Field, f"fields.{name}", {"name": name, **data})
+
+
 def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
+    checks.check_keys("", data)
     passages, bm25 = data["passages"], data["bm25"]
     return Collection(
         name=name,
@@ -214,13 +253,13 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         context=tuple(passages["context"]),
         sections=passages["sections"],
         group_by=data["group_by"],
-        default_labels=frozenset(data["default_labels"]),
+        default_labels=checks.labels(data["default_labels"]),
         title_boost=bm25["title_boost"],
         heading_boost=bm25["heading_boost"],
-        fields={key: Field(name=key, **value) for key, value in data.get("fields", {}).items()},
+        fields={key: _field(key, value) for key, value in data.get("fields", {}).items()},
         vectors=dict(data["vectors"]),
-        fusion=Fusion(**data["fusion"]),
+        fusion=_made(Fusion, "fusion", data["fusion"]),
         reranking=_reranking(data["rerank"]),
-        feedback=Feedback(**data["feedback"]) if "feedback" in data else None,
+        feedback=_made(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
         **data.get("opensearch", {}),
     )

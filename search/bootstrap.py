@@ -166,8 +166,7 @@ class Medley:
     def _remote(self, servers: Servers, fingerprint: str) -> Encoder | None:
         """The encoder on a model server; None when all servers answer, and none has it.
 
-        Only queries are encoded by an index's fingerprint, so no vectors are cached, and nothing is asked of a server
-        that may be down: the encoder says so when it is used.
+        Nothing is asked of a server that may be down: the encoder says so when it is used. No vectors are cached here.
         """
         return RemoteEncoder(servers, fingerprint) if servers.may_have(fingerprint) else None
 

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
 from mappings.analysis.passages import windows
 from mappings.collection import Feedback
 from search.fusion import Fused
-from search.protocols import Encoder, LegsRequest, SearchEngine, Vectors
+from search.protocols import Encoder, LegsRequest, SearchEngine, TimedEncoder, Vectors
+
+SECONDS: Final = 2.0
+"""How long a model server may take for the passages: a search that waits longer is no answer."""
 
 
 def again(
@@ -26,11 +30,13 @@ def again(
     feedback: Feedback,
     encoders: Mapping[str, Encoder],
     words: int,
+    seconds: float = SECONDS,
 ) -> tuple[LegsRequest, tuple[str, ...]]:
     """The request with its vectors moved towards the best passages of `order`, and which these are.
 
     Of each passage the window of `words` words that is nearest to the query counts. Without a passage that is still there
-    the request stays. `encoders` are those of the index by vector field. Raises what an engine and an encoder raise.
+    the request stays. `encoders` has that of each of the request's vector fields; one that can be told waits at most
+    `seconds`. Raises what an engine and an encoder raise.
     """
     best = [item.passage for item in order[: feedback.passages]]
     texts = engine.passages(request.index, best, request.access)
@@ -40,10 +46,16 @@ def again(
     read = [windows(texts[name], words) for name in taken]
     flat = list(chain.from_iterable(read))
     vectors = {
-        name: towards(vector, _nearest(encoders[name].encode_passages(flat), read, vector), feedback.share)
+        name: towards(vector, _nearest(_encoded(encoders[name], flat, seconds), read, vector), feedback.share)
         for name, vector in request.vectors.items()
     }
     return replace(request, vectors=vectors), taken
+
+
+def _encoded(encoder: Encoder, texts: Sequence[str], seconds: float) -> Vectors:
+    if isinstance(encoder, TimedEncoder):
+        return encoder.encode_passages_within(texts, seconds)
+    return encoder.encode_passages(texts)
 
 
 def towards(query: Vectors, passages: Vectors, share: float) -> Vectors:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.collection import Collection, Feedback, Reranking
-from mappings.errors import InvalidInput, MedleyError, NotFound
+from mappings.collection import Collection, Reranking
+from mappings.errors import InvalidInput, MedleyError, NotFound, Unavailable
 from search import cascade
 from search.answer import page
 from search.cascade import Ranked, Scores, Stages, combine
 from search.cursor import Cursor, verify
-from search.feedback import again
+from search.feedback import SECONDS, again
 from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
 from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
@@ -20,6 +22,15 @@ from search.parts import Found, Parts, Trace, deadline
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import Query, Reranked, Results
 from search.understanding import Understood, understand
+
+
+class Begun(NamedTuple):
+    """What is known of a search before anything is asked."""
+
+    meta: IndexMeta
+    collection: Collection
+    understood: Understood
+
 
 BENEATH = 2.0
 """What comes past the window stands below every stage's floor."""
@@ -89,53 +100,64 @@ def _find(query: Query, parts: Parts, collection: Collection, index: str | None,
         filters=query.filters,
         facets=query.facets,
     )
-    found = _asked(request, meta, collection, understood, parts, trace)
-    if collection.feedback and vectors and found.fused:
-        found = _fed_back(request, found, collection.feedback, parts, trace)
+    begun = Begun(meta, collection, understood)
+    if collection.feedback and vectors:
+        found = _twice(query, request, begun, parts, trace)
+    else:
+        found = _asked(request, begun, parts, trace)
     trace.degraded += [f"the leg '{name}' is missing ({reason})" for name, reason in found.answer.missing.items()]
     return found
 
 
-def _asked(
-    request: LegsRequest,
-    meta: IndexMeta,
-    collection: Collection,
-    understood: Understood,
-    parts: Parts,
-    trace: Trace,
-    feedback: tuple[str, ...] = (),
-) -> Found:
+def _asked(request: LegsRequest, begun: Begun, parts: Parts, trace: Trace, feedback: tuple[str, ...] = ()) -> Found:
     # A query always has the same vectors, but for those that feedback moved.
     moved_to = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
-    answer = _answer(request, meta, (understood, moved_to), parts)
+    answer = _answer(request, begun.meta, (begun.understood, moved_to), parts)
     trace.step("legs")
-    fused = fuse(answer.rankings, collection.fusion)
+    fused = fuse(answer.rankings, begun.collection.fusion)
     trace.step("fuse")
     full = any(len({item.document for item in ranking}) >= request.documents for ranking in answer.rankings.values())
-    return Found(meta, collection, understood, answer, fused, full, feedback)
+    return Found(*begun, answer, fused, full, feedback)
 
 
-def _fed_back(request: LegsRequest, first: Found, feedback: Feedback, parts: Parts, trace: Trace) -> Found:
-    """What is found for the vectors moved towards the best of the first answer; that answer where this fails.
+def _twice(query: Query, request: LegsRequest, begun: Begun, parts: Parts, trace: Trace) -> Found:
+    """What is found for the vectors as the best of a first answer move them; what the query alone finds where that fails.
 
-    All legs are asked again, so that one answer is of one state of the index.
+    All legs are asked again, so that one answer is of one state of the index. The first answer is as deep for every page,
+    so the same passages move each of them.
     """
-    encoders = {name: parts.encoder(first.meta.encoders[name]) for name in request.vectors}
-    present = {name: encoder for name, encoder in encoders.items() if encoder is not None}
+    first = _asked(replace(request, documents=parts.settings.window), begun, parts, trace)
     try:
-        moved, taken = again(parts.engine, request, first.fused, feedback, present, first.meta.windows)
-        trace.step("feedback")
-        if not taken:  # gone since the first answer
-            return first
-        found = _asked(moved, first.meta, first.collection, first.understood, parts, trace, taken)
+        moved, taken = _moved(query, request, first, parts, trace)
+        found = _asked(moved, begun, parts, trace, taken)
+        if not taken or not found.answer.missing:
+            return found
         failure = "; ".join(f"{name}: {reason}" for name, reason in found.answer.missing.items())
     except NotFound:
         raise  # the index was dropped: its successor is asked
     except MedleyError as error:
         failure = error.message
-    if failure:
-        trace.degraded.append(f"feedback failed ({failure}); what was found without it is shown")
-        return first
+        trace.step("feedback")
+    trace.degraded.append(f"feedback failed ({failure}); the query alone was searched")
+    return first if request.documents == parts.settings.window else _asked(request, begun, parts, trace)
+
+
+def _moved(
+    query: Query, request: LegsRequest, first: Found, parts: Parts, trace: Trace
+) -> tuple[LegsRequest, tuple[str, ...]]:
+    feedback = first.collection.feedback
+    if feedback is None:
+        return request, ()
+    until = deadline(query, parts, first.collection, trace)
+    left = SECONDS if until is None else min(SECONDS, until - time.perf_counter())
+    if left <= 0:
+        raise Unavailable("the deadline had passed")
+    marks = first.meta.encoders
+    encoders = {name: encoder for name in request.vectors if (encoder := parts.encoder(marks[name])) is not None}
+    if lost := sorted(request.vectors.keys() - encoders.keys()):
+        raise Unavailable(f"the encoder for {lost[0]!r} is gone")
+    found = again(parts.engine, request, first.fused, feedback, encoders, first.meta.windows, left)
+    trace.step("feedback")
     return found
 
 

@@ -233,6 +233,15 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
+class TimedEncoder(Protocol):
+    """An encoder that can be told how long its answer is worth waiting for; within that time it encodes the same."""
+
+    def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
+        """As `Encoder.encode_passages`. Raises `Unavailable` after so many seconds."""
+        ...
+
+
+@runtime_checkable
 class Reranker(Protocol):
     """Scores texts against a query; order and cutting belong to the caller."""
 

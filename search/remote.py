@@ -181,7 +181,11 @@ class RemoteEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Shape (n, d), unit rows, in input order."""
-        return self._encode(texts, "passage", PASSAGES_SECONDS)
+        return self.encode_passages_within(texts, PASSAGES_SECONDS)
+
+    def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
+        """The same, given up after so many seconds."""
+        return self._encode(texts, "passage", seconds)
 
     def _wanted(self, offer: Offer) -> bool:
         return offer.kind == "bi-encoder" and offer.fingerprint == self.fingerprint

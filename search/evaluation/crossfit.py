@@ -27,8 +27,9 @@ def fused(found: Judgements, words: Values, vectors: Values) -> tuple[Values, Ma
     """Scores of shape (queries, n), and fold -> BM25's share there: the best by mAP for the queries of the other folds.
 
     `words` and `vectors` are scores of that shape; each counts as a share of the query's best, as `search.fusion.from_floor`
-    has it. So no query helps to choose the share that it is ranked with. Of equals the lowest share is taken; queries
-    of one fold alone have nothing to choose by, and both count the same.
+    has it. So no query helps to choose the share that it is ranked with (though its fold trained the model that the others
+    are asked of). Of equals the lowest share is taken; queries of one fold alone have nothing to choose by, and both
+    count the same.
     """
     left, right = _from_floor(words), _from_floor(vectors)
     mixed = {share: share * left + (1 - share) * right for share in SHARES}

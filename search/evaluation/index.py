@@ -40,7 +40,7 @@ def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     settings = home(settings)
     folder = settings.home / "collections" / corpus.name
     made_of = mark(corpus, settings)
-    if _read(folder / MARK) != made_of and folder.exists():
+    if folder.exists() and (_read(folder / MARK) != made_of or not _is_of_kind(Medley.open(settings), corpus)):
         shutil.rmtree(folder)
     medley = Medley.open(settings)
     if not (folder / MARK).is_file():
@@ -51,7 +51,8 @@ def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
 
 def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     """The corpus under a prefix of its own, which names all that decides it: what is there already is not made again."""
-    suffix = sha256(json.dumps(mark(corpus, home(settings)), sort_keys=True).encode()).hexdigest()[:12]
+    decided = [mark(corpus, home(settings)), corpus.kind]
+    suffix = sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()[:12]
     cluster = replace(
         home(settings), opensearch=settings.opensearch, opensearch_prefix=f"{settings.opensearch_prefix}-{suffix}"
     )
@@ -59,6 +60,12 @@ def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     if not _is_complete(medley, corpus.name):
         _build(medley, corpus, fill)
     return medley
+
+
+def _is_of_kind(medley: Medley, corpus: Corpus) -> bool:
+    """Whether the collection was made of this kind: one index may serve two, their weights differ."""
+    found = medley.engines.catalog.read(corpus.name)
+    return found is not None and found.kind == corpus.kind
 
 
 def _is_complete(medley: Medley, name: str) -> bool:

@@ -43,6 +43,7 @@ def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
             "weights": dict(collection.fusion.weights),
         },
         "rerank_weight": collection.reranking.weight,
+        **({"feedback": asdict(collection.feedback)} if collection.feedback else {}),
         **_stages(collection, settings),
         "forms": _forms(medley, collection, rerank),
         "candidates": settings.candidates or collection.reranking.candidates,

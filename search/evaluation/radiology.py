@@ -184,14 +184,15 @@ def _beside(
     cosines = np.stack([matrix @ vector for matrix, vector in zip(sentences, vectors, strict=True)])
     scores, shares = crossfit.fused(found, words, cosines)
     told = " and ".join(f"fold {fold} is {share:g}" for fold, share in shares.items())
-    note = f"BM25's share in {told}, chosen on the queries of the other fold"
+    how = "chosen on the queries of the other fold" if len(shares) > 1 else "as there is no other fold to choose by"
+    note = f"BM25's share in {told}, {how}"
     yield System(f"{name}{BESIDE}", lambda _: scores, note=note)
     again, ways = crossfit.fed_back(found, words, vectors, sentences, shares)
     told = " and ".join(
         f"fold {fold} is {f'{way.share:g} from the best {way.passages}' if way else 'none'}"
         for fold, way in ways.items()
     )
-    yield System(f"{name}{TWICE}", lambda _: again, note=f"feedback in {told}, chosen on the queries of the other fold")
+    yield System(f"{name}{TWICE}", lambda _: again, note=f"feedback in {told}, {how}")
 
 
 def _place(fold: int, encoders: Sequence[Encoder]) -> int:

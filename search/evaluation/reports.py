@@ -114,15 +114,24 @@ def _made_with(report: Report) -> list[str]:
         for item in models["encoders"].values()
     )
     weights = ", ".join(f"{leg} {value:g}" for leg, value in models["fusion"]["weights"].items())
-    reranking = f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
-    if first := models.get("first_stage"):
+    reranking = (
+        ""
+        if not models["reranker"]
+        else f"; {models['reranker']} with weight {models['rerank_weight']:g} on {models['candidates']} candidates"
+    )
+    if (first := models.get("first_stage")) and reranking:
         reranking += f", of which {first['name']} with weight {first['weight']:g} passes on {first['keep']}"
-    if parts := models.get("parts"):
+    if (parts := models.get("parts")) and reranking:
         reranking += (
             f"; of each passage the {parts['best']} parts of {parts['words']} words nearest to the query are read"
         )
+    if feedback := models.get("feedback"):
+        reranking += (
+            f"; searched twice: vectors, and all that follows, are ranked after the best {feedback['passages']} passages "
+            f"had a share of {feedback['share']:g} in the query"
+        )
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
-    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking if models['reranker'] else ''}"]
+    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking}"]
 
 
 def bench_section(report: Report) -> str:

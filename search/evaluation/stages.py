@@ -54,8 +54,11 @@ class Bench:
         return self.medley.collection(self.task.corpus.name)
 
 
-def legs(bench: Bench, question: Question) -> Legs:
-    """All legs of one question: the product's reading, encoder and engine; candidates chosen if the task says so."""
+def legs(bench: Bench, question: Question, feedback: bool = True) -> Legs:
+    """All legs of one question: the product's reading, encoder and engine; candidates chosen if the task says so.
+
+    Where the collection searches twice they are the second answer's, as in a search, unless `feedback` is False.
+    """
     engine, task = bench.medley.engine, bench.task
     query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect)
     meta = engine.resolve(task.corpus.name)
@@ -70,11 +73,12 @@ def legs(bench: Bench, question: Question) -> Legs:
     request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, documents)
     if task.candidates:
         request = _protocol(bench, question, request)
-    found = engine.legs(request).rankings
-    if (feedback := bench.collection.feedback) and vectors:
-        order = fuse(found, bench.collection.fusion)
-        found = engine.legs(again(engine, request, order, feedback, encoders, meta.windows)[0]).rankings
-    return Legs(question, understood, dict(found))
+    found = Legs(question, understood, dict(engine.legs(request).rankings))
+    if feedback and vectors and (wanted := bench.collection.feedback):
+        order = fused(_as_searched(found, bench.medley.settings.window), bench.collection.fusion)
+        moved, _ = again(engine, request, order, wanted, encoders, meta.windows)
+        found = replace(found, rankings=dict(engine.legs(moved).rankings))
+    return found
 
 
 def _protocol(bench: Bench, question: Question, request: LegsRequest) -> LegsRequest:

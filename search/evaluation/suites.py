@@ -219,6 +219,7 @@ def command(suite: str, options: Options) -> str:
     name = next(known for known in sorted(SUITES, key=len, reverse=True) if suite.startswith(known))
     words = ["medley evaluate", name]
     words += [options.folder.name] if options.folder else []
+    words += [f"--kind {options.kind}"] if options.kind != Options().kind else []
     words += [f"--queries {options.queries}"] if options.queries else []
     words += [f"--split {options.split}"] if options.split != "test" else []
     words += [f"--reading {options.reading}"] if options.reading != "whole" else []

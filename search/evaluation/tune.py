@@ -130,7 +130,8 @@ def _prepare(
     asked = bench(opened(task.corpus, settings, fill), task, options.rerank)
     found = []
     for number, question in enumerate(task.questions, 1):
-        found.append(stages.legs(asked, question))
+        # By feedback the legs would depend on the weights that are looked for.
+        found.append(stages.legs(asked, question, feedback=False))
         if progress:
             progress(number, len(task.questions))
     return Prepared(asked, tuple(found))

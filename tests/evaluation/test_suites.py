@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from mappings.analysis.words import terms
+from mappings.collection import KINDS
 from mappings.errors import InvalidInput, MedleyError, ModelError, NotFound
 from search.bootstrap import Medley
 from search.cascade import Stages
-from search.evaluation import reference, stages, suites
+from search.evaluation import reference, reports, stages, suites
 from search.evaluation.index import opened
 from search.evaluation.kept import KeptScores
 from search.evaluation.rows import rows_and_tests
@@ -137,6 +138,25 @@ def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(tmp_pa
         suites.run_suite("beir", options, lacking, fill)
     assert not lacking.home.exists()
     assert suites.run_suite("beir", replace(options, rerank=False), lacking, fill)["models"]["reranker"] is None
+
+
+def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_path: Path, settings: Settings) -> None:
+    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    (tmp_path / "kinds").mkdir()
+    for name, more in (("plain", ""), ("letters", "\n[feedback]\npassages = 5\nshare = 0.8\n")):
+        (tmp_path / "kinds" / f"{name}.toml").write_text(shipped + more, encoding="utf-8")
+    settings = replace(settings, collections=tmp_path / "kinds")
+    own = folder(tmp_path / "own")
+    found = {}
+    for name in ("letters", "plain", "letters"):
+        report = suites.run_suite("beir", suites.Options(folder=own, kind=name, variants=False), settings, fill)
+        rows = {row["system"]: row["measures"]["nDCG@10"]["value"] for row in report["rows"]}
+        assert found.setdefault(name, rows) == rows
+        assert report["models"].get("feedback") == ({"passages": 5, "share": 0.8} if name == "letters" else None)
+        assert ("searched twice" in reports.markdown(report)) == (name == "letters")
+    assert found["plain"]["bm25"] == found["letters"]["bm25"]
+    assert found["plain"]["dense"] != found["letters"]["dense"]
+    assert found["plain"]["fused"] != found["letters"]["fused"]
 
 
 def task_of(path: Path) -> Task:
@@ -317,6 +337,7 @@ def test_wrong_options_are_named(settings: Settings) -> None:
         ("medquad", suites.Options(queries=500, variants=False), "medley evaluate medquad --queries 500 --no-variants"),
         ("medquad-full", suites.Options(full=True, rerank=False), "medley evaluate medquad --full --no-rerank"),
         ("beir", suites.Options(folder=Path("/x/mine"), split="dev"), "medley evaluate beir mine --split dev"),
+        ("beir", suites.Options(folder=Path("/x/mine"), kind="letters"), "medley evaluate beir mine --kind letters"),
     ],
 )
 def test_the_command_that_prints_a_report_is_named(suite: str, options: suites.Options, expected: str) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mappings import collection
 from mappings.collection import KINDS, Parts, kinds, load, tuned
 from mappings.errors import InvalidInput, NotFound
+from search import fusion
 
 NOTES = (KINDS / "notes.toml").read_text(encoding="utf-8")
 
@@ -15,6 +17,10 @@ def own(folder: Path, old: str, new: str) -> Path:
     assert old in NOTES
     (folder / "own.toml").write_text(NOTES.replace(old, new), encoding="utf-8")
     return folder
+
+
+def test_the_methods_are_those_of_fusion() -> None:
+    assert set(collection.NORMALISATIONS) == fusion.NORMALISATIONS.keys()
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
@@ -58,7 +64,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
             "passages.granularity must be one of document, section, passage",
         ),
         ('sections = "note"', 'sections = "letter"', "passages.sections must be one of"),
-        ("max_words = 180", "max_words = 0", "passages.max_words must be a whole number above 0"),
+        ("max_words = 180", "max_words = 0", "passages.max_words must be a whole number, 1 or more, not 0"),
         ("max_words = 180", 'max_words = "x"', "passages.max_words must be"),
         ("max_words = 180", "", "max_words is missing"),
         ("window_words = 60", "window_words = -1", "passages.window_words must be a whole number"),
@@ -67,30 +73,65 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("[fields.date]", "[fields.labels]", "is no key of the schema"),
         ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
         ('title = "Clinical notes"', "title = ", "own.toml"),
-        ("[bm25]", "[bm52]", "bm25 is missing"),
+        ("[bm25]", "[bm52]", "bm52 is not known; known are title, group_by,"),
         (
             "[rerank]",
             "[rerank]\nparts = { words = 0, best = 2 }",
-            "rerank.parts.words must be a whole number above 0, not 0",
+            "rerank.parts.words must be a whole number, 1 or more, not 0",
         ),
         (
             "[rerank]",
             '[rerank]\nparts = { words = 60, best = "x" }',
-            "rerank.parts.best must be a whole number above 0",
+            "rerank.parts.best must be a whole number, 1 or more, not 'x'",
         ),
         ("[rerank]", "[rerank]\nparts = { words = 60 }", "best"),
         (
             "[rerank]",
             "[feedback]\npassages = 0\nshare = 0.5\n[rerank]",
-            "feedback.passages must be a whole number above 0, not 0",
+            "feedback.passages must be a whole number, 1 or more, not 0",
         ),
-        ("[rerank]", "[feedback]\npassages = 5\nshare = 1\n[rerank]", "feedback.share must lie between 0 and 1, not 1"),
+        (
+            "[rerank]",
+            "[feedback]\npassages = 5\nshare = 1.1\n[rerank]",
+            "feedback.share must be a number from 0 to 1, not 1.1",
+        ),
         (
             "[rerank]",
             "[feedback]\npassages = 5\nshare = '.6'\n[rerank]",
-            "feedback.share must lie between 0 and 1, not '.6'",
+            "feedback.share must be a number from 0 to 1, not '.6'",
         ),
-        ("[rerank]", "[feedback]\npassages = 5\n[rerank]", "share"),
+        ("[rerank]", "[feedback]\npassages = 5\n[rerank]", "feedback.share is missing"),
+        ("[rerank]", "[feedbak]\npassages = 5\n[rerank]", "feedbak is not known; known are title,"),
+        ("[rerank]", "[rerank]\nwieght = 0.3", "rerank.wieght is not known; known are model, candidates,"),
+        ("candidates = 50", 'candidates = "50"', "rerank.candidates must be a whole number, 1 or more, not '50'"),
+        ("candidates = 50", "", "rerank.candidates is missing"),
+        ("deadline_ms = 500", 'deadline_ms = "fast"', "rerank.deadline_ms must be a whole number, 0 or more"),
+        ("weight = 0.2 ", "weight = 7 ", "rerank.weight must be a number from 0 to 1, not 7"),
+        ('model = "medley-crossencoder"', "model = 5", "rerank.model must be a text in quotes, not 5"),
+        ('method = "weighted"', 'method = "rff"', "fusion.method must be one of weighted, rrf, not 'rff'"),
+        (
+            'normalisation = "floor"',
+            'normalisation = "flor"',
+            "fusion.normalisation must be one of floor, minmax, zscore",
+        ),
+        ("bm25 = 0.15", 'bm25 = "x"', "fusion.weights.bm25 must be a number, 0 or more, not 'x'"),
+        ("bm25 = 0.15", "bm25 = -3", "fusion.weights.bm25 must be a number, 0 or more, not -3"),
+        ("bm25 = 0.15", "bm = 0.15", "fusion.weights.bm: there is no such leg; there are bm25, dense"),
+        ('dense = "medley-biencoder"', "dense = 1", "vectors.dense must be a text in quotes, not 1"),
+        ("title_boost = ", 'title_boost = "a" # ', "bm25.title_boost must be a number, 0 or more, not 'a'"),
+        ('title = "Clinical notes"', "title = 3", "title must be a text in quotes, not 3"),
+        ('title = "Date"', "title = 3", "fields.date.title must be a text in quotes, not 3"),
+        (
+            'title = "Date"',
+            'title = "Date"\nfacets = true',
+            "fields.date.facets is not known; known are type, title, facet",
+        ),
+        ("facet = true", 'facet = "no"', "facet must be true or false, not 'no'"),
+        (
+            'default_labels = ["clinical"]',
+            'default_labels = "clinical"',
+            "default_labels must be a list of texts, not 'clinical'",
+        ),
         ("[rerank]", '[rerank]\nfirst = { model = "m", keep = 0, weight = 0.1 }', "rerank.first.keep must be"),
     ],
 )

@@ -1,6 +1,7 @@
 """Searching twice: what the best passages of a first answer add to the vectors of the second."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from search.bootstrap import Medley
 from search.cache import Cache
 from search.evaluation import stages
 from search.evaluation.task import Corpus, Question, Task
-from search.feedback import towards
+from search.feedback import SECONDS, towards
 from search.pipeline import search
 from search.query import Query
 from search.settings import Settings
@@ -115,9 +116,73 @@ def test_a_failure_leaves_the_first_answer_and_says_so(trials):
     forgetful = parts_with(trials, Feedback(1, 0.8), engine=Forgetful(trials.engine), answers=Cache(8))
     for parts, reason in ((broken, "weights.bin was altered"), (forgetful, "dense: a shard is gone")):
         found = search(asked(), parts)
-        assert found.degraded == (f"feedback failed ({reason}); what was found without it is shown",)
+        assert found.degraded == (f"feedback failed ({reason}); the query alone was searched",)
         assert [(hit.document, hit.score) for hit in found.hits] == plain
         assert "feedback" not in found.understood
+
+
+class Once:
+    """Finds an encoder the first time only, as after a model server's restart."""
+
+    def __init__(self, find) -> None:
+        self.find, self.asked = find, 0
+
+    def __call__(self, name):
+        self.asked += 1
+        return self.find(name) if self.asked == 1 else None
+
+
+class Slow(Broken):
+    """An encoder that is told how long it may take."""
+
+    def __init__(self, encoder) -> None:
+        super().__init__(encoder)
+        self.told = []
+
+    def encode_queries(self, texts):
+        time.sleep(0.02)
+        return super().encode_queries(texts)
+
+    def encode_passages_within(self, texts, seconds):
+        self.told.append(seconds)
+        return self.encoder.encode_passages(texts)
+
+
+def test_an_encoder_that_is_gone_by_then_is_named(trials):
+    found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=Once(trials.parts.encoder)))
+    assert found.degraded == ("feedback failed (the encoder for 'dense' is gone); the query alone was searched",)
+    assert [hit.document for hit in found.hits] == [hit.document for hit in search(asked(), trials.parts).hits]
+
+
+def test_feedback_keeps_to_the_deadline(trials):
+    (fingerprint,) = trials.engine.resolve("abstracts").encoders.values()
+    slow = Slow(trials.parts.encoder(fingerprint))
+    parts = parts_with(trials, Feedback(1, 0.8), encoder=lambda _: slow, vectors=Cache(8))
+    late = search(asked(deadline_ms=10), parts)
+    assert late.degraded == ("feedback failed (the deadline had passed); the query alone was searched",)
+    assert slow.told == []
+    assert search(asked(deadline_ms=1500), parts).understood["feedback"] == ["cited@1#0"]
+    assert search(asked(deadline_ms=0), parts).understood["feedback"] == ["cited@1#0"]
+    assert 0 < slow.told[0] < 1.5
+    assert slow.told[1] == SECONDS
+
+
+def test_every_page_is_fed_back_by_the_same_passages(many):
+    medley = many(60)  # of which a window holds 20 documents
+    parts = parts_with(medley, Feedback(5, 0.6))
+    fusion = dataclasses.replace(medley.collection("abstracts").fusion, normalisation="minmax")
+    collection = dataclasses.replace(parts.collection("abstracts"), fusion=fusion)
+    parts = dataclasses.replace(parts, collection=lambda _: collection)
+    cursor, documents, moved = None, [], set()
+    while True:
+        page = search(asked(EVERYTHING, size=7, cursor=cursor), parts)
+        documents += [hit.document for hit in page.hits]
+        moved.add(tuple(page.understood["feedback"]))
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert len(moved) == 1
+    assert len(documents) == len(set(documents)) == 60
 
 
 def test_words_alone_are_searched_once(trials):
@@ -132,12 +197,15 @@ def test_evaluation_ranks_as_a_search_of_such_a_kind_does(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", collections=tmp_path))
     fill(medley, "abstracts", list(DOCUMENTS))
     corpus = Corpus("abstracts", "abstracts", lambda: ())
-    task = Task("own", corpus, (Question("1", "aspirin"),), {"1": {"cited": 1}}, ("RR",))
+    task = Task("own", corpus, (Question("1", "aspirin"),), {"1": {"cited": 1}}, ("RR",), depth=500)
     bench = stages.Bench(medley, task, None)
-    order = stages.fused(stages.legs(bench, task.questions[0]), bench.collection.fusion)
+    legs = stages.legs(bench, task.questions[0])
+    order = stages.fused(legs, bench.collection.fusion)
     found = medley.search(asked(EVERYTHING))
     assert found.understood["feedback"] == ["secret@1#0"]
     assert [(item.document, item.score) for item in order] == [(hit.document, hit.score) for hit in found.hits]
+    plain = stages.fused(stages.legs(bench, task.questions[0], feedback=False), bench.collection.fusion)
+    assert [item.score for item in plain] != [item.score for item in order]
 
 
 units = st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3).filter(lambda v: np.linalg.norm(v) > 0.1)

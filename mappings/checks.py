@@ -1,0 +1,70 @@
+"""What the values of a kind's file must be: each check names the key, what stands there and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeGuard
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "": (
+        *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
+        *("fusion", "feedback", "rerank", "opensearch"),
+    ),
+    "passages": ("granularity", "max_words", "window_words", "context", "sections"),
+    "bm25": ("title_boost", "heading_boost"),
+    "fusion": ("method", "normalisation", "weights"),
+    "feedback": ("passages", "share"),
+    "rerank": ("model", "candidates", "deadline_ms", "weight", "first", "parts"),
+    "rerank.first": ("model", "keep", "weight"),
+    "rerank.parts": ("words", "best"),
+    "opensearch": ("shards", "replicas"),
+}
+"""Every key of a kind's file, by table; the fields and vectors are the kind's own."""
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is one; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def whole(name: str, value: object, least: int = 1) -> None:
+    """Raise `ValueError` for anything but a whole number from `least` on."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+
+
+def share(name: str, value: object) -> None:
+    """Raise `ValueError` for anything but a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}")
+
+
+def text(name: str, value: object) -> None:
+    """Raise `ValueError` for anything but a text that says something."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{name} must be a text in quotes, not {value!r}")
+
+
+def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Raise `ValueError` for what is not known."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+
+def check_keys(table: str, data: object) -> None:
+    """Raise `ValueError` for a key that no one reads, here and in the tables within: it was meant as another."""
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{table} must be a table, not {data!r}")
+    for key, value in data.items():
+        name = f"{table}.{key}".lstrip(".")
+        if key not in KEYS[table]:
+            raise ValueError(f"{name} is not known; known are {', '.join(KEYS[table])}")
+        if name in KEYS:
+            check_keys(name, value)
+
+
+def labels(value: object) -> frozenset[str]:
+    """The default labels of a kind. Raises `ValueError` for anything but a list of texts."""
+    if not isinstance(value, list) or not all(isinstance(label, str) and label for label in value):
+        raise ValueError(f"default_labels must be a list of texts, not {value!r}")
+    return frozenset(value)
