@@ -200,7 +200,7 @@ def test_a_collection_that_searches_twice_says_so(home, tmp_path):
     answer = client.get("/v1/search?collection=abstracts&text=statins").json
     assert len(answer["understood"]["feedback"]) == 2
     page = get(client, "/search?collection=abstracts&text=statins")
-    assert "Searched twice: the best of a first answer moved the query, 2 of its passages." in page.text
+    assert "Searched twice: the best 2 passages of a first answer moved the query." in page.text
     assert "Searched twice" not in get(client, "/search?collection=notes&text=pneumonia").text
 
 
