@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 
 from mappings.analysis.nearest import nearest
 from mappings.collection import Parts, Reranking
@@ -32,11 +33,15 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Logits by passage: of the last stage, and of the first for all that it read; `missing`: why that is none."""
+    """Logits by passage: of the last stage, and of the first for all that it read; `missing`: why that is none.
+
+    `wanted` is how many each of them, the last one first, would have scored without a deadline; 0: as many as it did.
+    """
 
     last: Mapping[str, float] = field(default_factory=dict)
     first: Mapping[str, float] = field(default_factory=dict)
     missing: str = ""
+    wanted: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
         return len(self.last.keys() | self.first.keys())
@@ -82,10 +87,10 @@ def read(
         except MedleyError as error:
             missing = error.message
         else:
-            best = combine(window, Scores(first=first), reranking)
+            best = combine(window, Scores(first=first, wanted=(0, len(window))), reranking)
             chosen = [item.fused for item in best[: reranking.first.keep]]
     parts = {item.passage: readings(known[item.passage], query, reranking.parts) for item in chosen}
-    return Scores(_scored(stages.last, query, chosen, parts, until), first, missing)
+    return Scores(_scored(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window)))
 
 
 def readings(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ...]:
@@ -94,20 +99,39 @@ def readings(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ..
 
 
 def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> list[Ranked]:
-    """The final order: score descending, then passage id. Without any score the fused order and scores stay."""
+    """The final order: score descending, then passage id. Without any score the fused order and scores stay.
+
+    A stage that a deadline cut short counts less: see `share`.
+    """
+    shares = share(len(scores.last), scores.wanted[0]), share(len(scores.first), scores.wanted[1])
     last = dict(zip(scores.last, min_max(list(scores.last.values())), strict=True))
     first = dict(zip(scores.first, min_max(list(scores.first.values())), strict=True))
     floors = float(bool(last)), float(bool(last)) + float(bool(first))
 
     def ranked(item: Fused) -> Ranked:
         if item.passage in last:
-            return _blend(item, scores.last, last, reranking.weight)
+            return _blend(item, scores.last, last, reranking.weight * shares[0])
         if item.passage in first and reranking.first is not None:
-            return replace(_blend(item, scores.first, first, reranking.first.weight, floors[0]), stage="first")
+            weight = reranking.first.weight * shares[1]
+            return replace(_blend(item, scores.first, first, weight, floors[0]), stage="first")
         return Ranked(item, item.score - floors[1], below=floors[1])
 
     made = [ranked(item) for item in fused]
     return sorted(made, key=lambda item: (-item.score, item.fused.passage)) if scores else made
+
+
+def share(scored: int, wanted: int) -> float:
+    """Part of its weight that a cross-encoder keeps which scored fewer passages than it should have.
+
+    Scores are normalised by their range, and the range of a few is narrow: two would always be 0 and 1 apart, as much as
+    the best and the worst of fifty. So the weight goes with the range to be expected of so many (of normal scores; the
+    expected extremes after Blom 1958), and a single score has none.
+    """
+    return _range(scored) / _range(wanted) if 0 < scored < wanted else 1.0
+
+
+def _range(count: int) -> float:
+    return 2 * NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
 def _blend(

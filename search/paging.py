@@ -57,9 +57,9 @@ def _marks(item: Group) -> list[str]:
     return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
 
 
-def _decided(item: Ranked) -> float | None:
-    """The last stage's logit: a frozen page explains no more than that."""
-    return item.cross if item.stage == "last" else None
+def _decided(item: Ranked, weight: float) -> float | None:
+    """The last stage's logit where it had its whole `weight`: a frozen page explains no more than that."""
+    return item.cross if item.stage == "last" and item.weight == weight else None
 
 
 def next_cursor(
@@ -69,7 +69,8 @@ def next_cursor(
     marks = (*shown.marks, *marks_of(page))
     if len(marks) >= MAX_DEPTH or not (rest or found.full):
         return None
-    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best)) for item in rest)
+    weight = found.collection.reranking.weight
+    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best, weight)) for item in rest)
     issued = int(time.time())
     asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
     return cursors.sign(cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond), key)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mappings.collection import FirstStage, Parts, Reranking
 from mappings.documents import Passage
 from mappings.errors import Unavailable
-from search.cascade import FIRST_SHARE, Scores, Stages, combine, read
+from search.cascade import FIRST_SHARE, Scores, Stages, combine, read, share
 from search.explain import explain
 from search.fusion import Fused, Given
 from search.paging import _decided
@@ -203,8 +203,33 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
 def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_ones():
     given = Given({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
     (ranked,) = combine([Fused("a@1#0", "a", 1.0, given)], Scores(first={"a@1#0": 2.0}), TWO)
-    assert (ranked.stage, ranked.below, _decided(ranked)) == ("first", 0.0, None)
+    assert (ranked.stage, ranked.below, _decided(ranked, ranked.weight)) == ("first", 0.0, None)
     assert explain(ranked, [])["reranker"]["stage"] == "first"
+
+
+def test_a_stage_that_was_cut_short_counts_less():
+    assert share(50, 50) == share(3, 3) == share(1, 1) == share(0, 50) == share(3, 0) == 1
+    assert share(1, 50) == pytest.approx(0, abs=1e-9)
+    assert share(2, 50) == pytest.approx(0.26, abs=0.01)  # expected ranges of normal scores: 1.13 and 4.50
+    assert [share(count, 50) for count in range(1, 51)] == sorted(share(count, 50) for count in range(1, 51))
+    window = in_words([1.0, 0.9, 0.8, 0.7])
+    logits = {"d00@1#0": -1.0, "d01@1#0": 4.0}
+    whole = combine(window, Scores(logits, wanted=(2, 0)), ONE)
+    cut = combine(window, Scores(logits, wanted=(50, 0)), ONE)
+    assert [item.fused.document for item in whole] == ["d01", "d00", "d02", "d03"]
+    assert cut[0].weight == pytest.approx(0.6 * share(2, 50))
+    assert _decided(whole[0], 0.6) == 4.0
+    assert _decided(cut[0], 0.6) is None
+    alone = combine(window, Scores({"d00@1#0": -9.0}, wanted=(50, 0)), ONE)
+    assert [item.score for item in alone] == pytest.approx([1.0, -0.1, -0.2, -0.3])
+
+
+def test_what_was_wanted_is_told_with_the_scores():
+    window, small, large = in_words([0.5] * 8), Model(seconds_each=1.0), Model(-1.0, seconds_each=1.0)
+    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
+    assert scores.wanted == (3, 8)
+    scores = read(Stages(stage(large)), ONE, "q", window, passages(texts(8)), None)
+    assert scores.wanted == (8, 8)
 
 
 def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
