@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Final, TypeGuard
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -22,9 +23,17 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """Every key of a kind's file, by table; the fields and vectors are the kind's own."""
 
 
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "": ("title", "group_by", "default_labels", "passages", "bm25", "vectors", "fusion", "rerank"),
+    "passages": ("granularity", "max_words", "context", "sections"),
+    "bm25": ("title_boost", "heading_boost"),
+}
+"""Those that a file can't do without, where no dataclass says so."""
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is one; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is one; true, false, infinity and NaN are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def whole(name: str, value: object, least: int = 1) -> None:
@@ -61,6 +70,9 @@ def check_keys(table: str, data: object) -> None:
             raise ValueError(f"{name} is not known; known are {', '.join(KEYS[table])}")
         if name in KEYS:
             check_keys(name, value)
+    for key in NEEDED.get(table, ()):
+        if key not in data:
+            raise ValueError(f"{table}.{key}".lstrip(".") + " is missing")
 
 
 def labels(value: object) -> frozenset[str]:

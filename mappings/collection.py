@@ -95,7 +95,7 @@ class Reranking:
 
     def __post_init__(self) -> None:
         checks.text("rerank.model", self.model)
-        checks.whole("rerank.candidates", self.candidates)
+        checks.whole("rerank.candidates", self.candidates, least=0)
         checks.whole("rerank.deadline_ms", self.deadline_ms, least=0)
         checks.share("rerank.weight", self.weight)
 
@@ -151,6 +151,8 @@ class Collection:
                 raise ValueError(f"bm25.{name} must be a number, 0 or more, not {boost!r}")
         for name, model in self.vectors.items():
             checks.text(f"vectors.{name}", model)
+            if name == "bm25":
+                raise ValueError("vectors.bm25: that is the leg of the words; call it something else")
         _check_fusion(self.fusion, tuple(dict.fromkeys(("bm25", "dense", *self.vectors))))
         if not _is_replicas(self.replicas):
             raise ValueError(
@@ -212,7 +214,11 @@ _TABLES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts"
 
 
 def _reranking(data: Mapping[str, Any]) -> Reranking:
-    made = {name: _made(kind, f"rerank.{name}", data[name]) for name, kind in _TABLES.items() if data.get(name)}
+    made = {
+        name: _made(kind, f"rerank.{name}", data[name]) if data[name] else None
+        for name, kind in _TABLES.items()
+        if name in data
+    }
     return _made(Reranking, "rerank", {**data, **made})
 
 
@@ -228,7 +234,7 @@ def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
     """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
     fusion = replace(collection.fusion, **written.get("fusion", {}))
     changes = written.get("rerank", {})
-    made = {name: kind(**changes[name]) for name, kind in _TABLES.items() if changes.get(name)}
+    made = {name: kind(**changes[name]) if changes[name] else None for name, kind in _TABLES.items() if name in changes}
     reranking = replace(collection.reranking, **{**changes, **made})
     return replace(collection, fusion=fusion, reranking=reranking)
 
@@ -242,6 +248,10 @@ def _field(name: str, data: object) -> Field:
 
 def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
     checks.check_keys("", data)
+    if not isinstance(data["vectors"], Mapping):
+        raise ValueError(f"vectors must be a table, not {data['vectors']!r}")
+    if not isinstance(data["passages"]["context"], list):
+        raise ValueError(f"passages.context must be a list, not {data['passages']['context']!r}")
     passages, bm25 = data["passages"], data["bm25"]
     return Collection(
         name=name,

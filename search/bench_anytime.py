@@ -33,7 +33,8 @@ SAMPLE: Final = 100
 def bench_anytime(settings: Settings, fill: Fill) -> Report:
     """nDCG@10, times and scored candidates of a fixed sample of SciFact's development claims, by deadline.
 
-    `share_kept_N` is the part of the gain over fusion that a deadline of N ms keeps; it is absent where there is none.
+    Without a deadline words alone choose the evidence sentences, within one the cross-encoder, too: its times are not
+    comparable with the others'. `share_kept_N` is the part of the gain over fusion that a deadline of N ms keeps; it is absent where there is none.
 
     Raises `InvalidInput` where nothing is reranked, and what reading the data raises.
     """

@@ -145,14 +145,15 @@ def _blend(
 def _scored(
     stage: Anytime, query: str, window: Sequence[Fused], texts: Mapping[str, Sequence[str]], until: float | None
 ) -> dict[str, float]:
-    """The best score of each passage's texts, for those of which all were reached."""
+    """The best score of each passage's texts, for the first passages of which all were reached."""
     found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
     scores: dict[str, float] = {}
     for item in window:
         values = [next(found) for _ in texts[item.passage]]
         known = [value for value in values if value is not None]
-        if len(known) == len(values):
-            scores[item.passage] = max(known)
+        if len(known) < len(values):
+            break  # a score that is remembered from before must not lift one past those that were not reached
+        scores[item.passage] = max(known)
     return scores
 
 

@@ -34,7 +34,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The frozen rest of a result: `items` in order, `shown` the marks of the groups already shown."""
+    """The frozen rest of a result: `items` in order, `shown` the marks of the groups already shown.
+
+    `weight` is what the cross-encoder's scores counted, less than its whole weight where a deadline cut it short; None
+    without such scores.
+    """
 
     index: str
     query: str
@@ -43,6 +47,7 @@ class Cursor:
     shown: tuple[str, ...]
     issued: int
     beyond: bool = False
+    weight: float | None = None
 
 
 def query_mark(query: Query) -> str:
@@ -79,6 +84,7 @@ def _encode(cursor: Cursor, key: bytes) -> str:
         for item in cursor.items
     ]
     fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
+    fields.append(cursor.weight)
     body = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 9)
     return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
 
@@ -115,6 +121,6 @@ def _decode(text: str, key: bytes) -> Cursor:
 
 
 def _parse(fields: Sequence[Any]) -> Cursor:
-    index, query, access, items, shown, issued, beyond = fields
+    index, query, access, items, shown, issued, beyond, *rest = fields
     marks = tuple(shown[start : start + 8] for start in range(0, len(shown), 8))
-    return Cursor(index, query, access, tuple(Item(*item) for item in items), marks, issued, beyond)
+    return Cursor(index, query, access, tuple(Item(*item) for item in items), marks, issued, beyond, *rest)

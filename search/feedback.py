@@ -21,6 +21,8 @@ from search.protocols import Encoder, LegsRequest, SearchEngine, TimedEncoder, V
 
 SECONDS: Final = 2.0
 """How long a model server may take for the passages: a search that waits longer is no answer."""
+SHARE: Final = 0.5
+"""Part of what is left of a deadline that it may take: reranking wants the rest."""
 
 
 def again(
@@ -45,8 +47,9 @@ def again(
         return request, ()
     read = [windows(texts[name], words) for name in taken]
     flat = list(chain.from_iterable(read))
+    each = seconds / max(1, len(request.vectors))
     vectors = {
-        name: towards(vector, _nearest(_encoded(encoders[name], flat, seconds), read, vector), feedback.share)
+        name: towards(vector, _nearest(_encoded(encoders[name], flat, each), read, vector), feedback.share)
         for name, vector in request.vectors.items()
     }
     return replace(request, vectors=vectors), taken

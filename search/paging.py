@@ -27,10 +27,11 @@ class Shown:
     reranked: Reranked = Reranked(0, 0)
 
 
-def frozen(found: Found, items: Sequence[cursors.Item]) -> list[Group]:
+def frozen(found: Found, previous: cursors.Cursor) -> list[Group]:
     """The groups that an earlier page froze, with their fusion parts where the legs still bring them."""
     parts = {item.passage: item for item in found.fused}
-    return [_frozen(parts.get(item.passage), item, found.collection.reranking.weight) for item in items]
+    weight = found.collection.reranking.weight if previous.weight is None else previous.weight
+    return [_frozen(parts.get(item.passage), item, weight) for item in previous.items]
 
 
 def _frozen(fused: Fused | None, item: cursors.Item, weight: float) -> Group:
@@ -57,9 +58,9 @@ def _marks(item: Group) -> list[str]:
     return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
 
 
-def _decided(item: Ranked, weight: float) -> float | None:
-    """The last stage's logit where it had its whole `weight`: a frozen page explains no more than that."""
-    return item.cross if item.stage == "last" and item.weight == weight else None
+def _decided(item: Ranked) -> float | None:
+    """The last stage's logit: a frozen page explains no more than that."""
+    return item.cross if item.stage == "last" else None
 
 
 def next_cursor(
@@ -69,8 +70,9 @@ def next_cursor(
     marks = (*shown.marks, *marks_of(page))
     if len(marks) >= MAX_DEPTH or not (rest or found.full):
         return None
-    weight = found.collection.reranking.weight
-    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best, weight)) for item in rest)
+    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best)) for item in rest)
+    weight = next((item.best.weight for item in rest if _decided(item.best) is not None), None)
     issued = int(time.time())
     asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
-    return cursors.sign(cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond), key)
+    made = cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond, weight)
+    return cursors.sign(made, key)

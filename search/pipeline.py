@@ -14,7 +14,7 @@ from search import cascade
 from search.answer import page
 from search.cascade import Ranked, Scores, Stages, combine
 from search.cursor import Cursor, verify
-from search.feedback import SECONDS, again
+from search.feedback import SECONDS, SHARE, again
 from search.fusion import fuse
 from search.grouping import Group, by_field, group, sort_by
 from search.paging import MAX_DEPTH, Shown, frozen, marks_of, unseen
@@ -149,7 +149,7 @@ def _moved(
     if feedback is None:
         return request, ()
     until = deadline(query, parts, first.collection, trace)
-    left = SECONDS if until is None else min(SECONDS, until - time.perf_counter())
+    left = SECONDS if until is None else min(SECONDS, SHARE * (until - time.perf_counter()))
     if left <= 0:
         raise Unavailable("the deadline had passed")
     marks = first.meta.encoders
@@ -252,7 +252,7 @@ def _next_page(query: Query, parts: Parts, collection: Collection, previous: Cur
         raise InvalidInput(
             "the index of this cursor is gone: search again from the first page", field="cursor"
         ) from None
-    groups = frozen(found, previous.items)
+    groups = frozen(found, previous)
     if beyond:
         # Past the window nothing is reranked: the fused order goes on, below everything that was.
         ranked = [Ranked(item, item.score - BENEATH, below=BENEATH) for item in found.fused]

@@ -43,6 +43,13 @@ def test_weights_that_were_measured_may_bring_stages_and_parts() -> None:
     assert tuned(load("abstracts"), {}) == load("abstracts")
 
 
+def test_an_empty_first_stage_is_none(tmp_path: Path) -> None:
+    own(tmp_path, "[rerank]", "[rerank]\nfirst = {}\nparts = {}")
+    found = load("own", extra=tmp_path).reranking
+    assert (found.first, found.parts) == (None, None)
+    assert tuned(load("abstracts"), {"rerank": {"first": {}}}).reranking.first is None
+
+
 def test_the_users_folder_adds_and_replaces(tmp_path: Path) -> None:
     own(tmp_path, 'title = "Clinical notes"', 'title = "Our notes"')
     (tmp_path / "own.toml").rename(tmp_path / "notes.toml")
@@ -103,8 +110,15 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("[rerank]", "[feedback]\npassages = 5\n[rerank]", "feedback.share is missing"),
         ("[rerank]", "[feedbak]\npassages = 5\n[rerank]", "feedbak is not known; known are title,"),
         ("[rerank]", "[rerank]\nwieght = 0.3", "rerank.wieght is not known; known are model, candidates,"),
-        ("candidates = 50", 'candidates = "50"', "rerank.candidates must be a whole number, 1 or more, not '50'"),
+        ("candidates = 50", 'candidates = "50"', "rerank.candidates must be a whole number, 0 or more, not '50'"),
         ("candidates = 50", "", "rerank.candidates is missing"),
+        ("candidates = 50", "candidates = -1", "rerank.candidates must be a whole number, 0 or more, not -1"),
+        ("[rerank]", "[rerank]\nfirst = { keep = 3 }", "rerank.first.model is missing"),
+        ('dense = "medley', 'bm25 = "medley', "vectors.bm25: that is the leg of the words"),
+        ("bm25 = 0.15", "bm25 = nan", "fusion.weights.bm25 must be a number, 0 or more, not nan"),
+        ('context = ["title", "heading"]', 'context = "title"', "passages.context must be a list, not 'title'"),
+        ('granularity = "section"', "", "passages.granularity is missing"),
+        ("title_boost = ", "# ", "bm25.title_boost is missing"),
         ("deadline_ms = 500", 'deadline_ms = "fast"', "rerank.deadline_ms must be a whole number, 0 or more"),
         ("weight = 0.2 ", "weight = 7 ", "rerank.weight must be a number from 0 to 1, not 7"),
         ('model = "medley-crossencoder"', "model = 5", "rerank.model must be a text in quotes, not 5"),

@@ -203,7 +203,7 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
 def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_ones():
     given = Given({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
     (ranked,) = combine([Fused("a@1#0", "a", 1.0, given)], Scores(first={"a@1#0": 2.0}), TWO)
-    assert (ranked.stage, ranked.below, _decided(ranked, ranked.weight)) == ("first", 0.0, None)
+    assert (ranked.stage, ranked.below, _decided(ranked)) == ("first", 0.0, None)
     assert explain(ranked, [])["reranker"]["stage"] == "first"
 
 
@@ -218,10 +218,18 @@ def test_a_stage_that_was_cut_short_counts_less():
     cut = combine(window, Scores(logits, wanted=(50, 0)), ONE)
     assert [item.fused.document for item in whole] == ["d01", "d00", "d02", "d03"]
     assert cut[0].weight == pytest.approx(0.6 * share(2, 50))
-    assert _decided(whole[0], 0.6) == 4.0
-    assert _decided(cut[0], 0.6) is None
     alone = combine(window, Scores({"d00@1#0": -9.0}, wanted=(50, 0)), ONE)
     assert [item.score for item in alone] == pytest.approx([1.0, -0.1, -0.2, -0.3])
+
+
+def test_a_score_from_before_lifts_nothing_past_what_was_not_reached():
+    window, model = in_words([1.0, 0.9, 0.8, 0.7, 0.6]), Model(seconds_each=1.0)
+    stages = Stages(stage(model))
+    read(stages, ONE, "q", window[3:], passages(texts(5))[3:], None)  # another search, which is remembered
+    scores = read(stages, ONE, "q", window, passages(texts(5)), model.now)
+    assert scores.last == {}
+    scores = read(stages, ONE, "q", window, passages(texts(5)), model.now + 2.5)
+    assert list(scores.last) == [item.passage for item in window[: len(scores.last)]]
 
 
 def test_what_was_wanted_is_told_with_the_scores():

@@ -129,6 +129,19 @@ def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
     assert len(results.hits) == 10
 
 
+def test_a_later_page_explains_itself_by_the_weight_that_was_left(many):
+    parts = with_reranker(many(60), Longest(0.1), candidates=20)
+    asked = query("aspirin", access=EVERYTHING, deadline_ms=1500, explain=True, size=2)
+    first = search(asked, parts)
+    assert 2 < first.reranked.scored < 20
+    weight = first.hits[0].explain["reranker"]["weight"]
+    assert 0 < weight < parts.collection("abstracts").reranking.weight
+    (hit, _) = search(dataclasses.replace(asked, cursor=first.cursor), parts).hits
+    assert hit.explain["reranker"]["weight"] == pytest.approx(weight)
+    assert -1e-3 <= hit.explain["reranker"]["normalised"] <= 1 + 1e-3
+    assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+
+
 def test_a_broken_reranker_leaves_the_fused_order(medley):
     def broken(_):
         raise ModelError("weights.bin was altered", field="weights.bin")

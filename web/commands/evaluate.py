@@ -140,7 +140,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
 
 
 def _require_kind(collection: Collection, kind: str) -> None:
-    if collection.kind != kind:
+    if collection.kind not in {kind, *LIKE.get(kind, ())}:
         raise InvalidInput(
             f"the collection {collection.name!r} is of the kind {collection.kind}; weights tuned for {kind} are not for it",
             field="collection",
@@ -161,6 +161,8 @@ def _tuned(report: dict[str, Any]) -> str:
 
 
 BENCHES = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "intake")
+LIKE = {"notes": ("reports",)}
+"""Kinds that weights tuned for another are for, too: there are no judgements of reports of their own."""
 ON_GPU = ("gpu",)
 NOT_SHIPPED = ("poly",)
 """Benches of a model that is made, not shipped."""
