@@ -23,6 +23,11 @@ from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import Query, Reranked, Results
 from search.understanding import Understood, understand
 
+BENEATH = 2.0
+"""What comes past the window stands below every stage's floor."""
+EVIDENCE_SHARE = 0.2
+"""Part of the deadline kept for choosing the evidence sentences with the cross-encoder."""
+
 
 class Begun(NamedTuple):
     """What is known of a search before anything is asked."""
@@ -30,12 +35,6 @@ class Begun(NamedTuple):
     meta: IndexMeta
     collection: Collection
     understood: Understood
-
-
-BENEATH = 2.0
-"""What comes past the window stands below every stage's floor."""
-EVIDENCE_SHARE = 0.2
-"""Part of the deadline kept for choosing the evidence sentences with the cross-encoder."""
 
 
 def search(query: Query, parts: Parts) -> Results:

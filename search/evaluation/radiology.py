@@ -185,8 +185,7 @@ def _beside(
     scores, shares = crossfit.fused(found, words, cosines)
     told = " and ".join(f"fold {fold} is {share:g}" for fold, share in shares.items())
     how = "chosen on the queries of the other fold" if len(shares) > 1 else "as there is no other fold to choose by"
-    note = f"BM25's share in {told}, {how}"
-    yield System(f"{name}{BESIDE}", lambda _: scores, note=note)
+    yield System(f"{name}{BESIDE}", lambda _: scores, note=f"BM25's share in {told}, {how}")
     again, ways = crossfit.fed_back(found, words, vectors, sentences, shares)
     told = " and ".join(
         f"fold {fold} is {f'{way.share:g} from the best {way.passages}' if way else 'none'}"

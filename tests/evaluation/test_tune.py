@@ -123,6 +123,13 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
     assert not (home / "collections/mine/tuned.toml").exists()
 
 
+def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
+    Medley.open(replace(Settings(), home=home)).create("mine", "reports")
+    found = CliRunner().invoke(cli, ["tune", "notes", "--folder", str(own), "-c", "mine"])
+    assert found.exception is None
+    assert (home / "collections/mine/tuned.toml").read_text() in found.stdout
+
+
 def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> None:
     medley = Medley.open(replace(Settings(), home=home))
     medley.create("mine", "abstracts")
