@@ -68,7 +68,7 @@ def _named(suffix: str, figures: dict[str, float]) -> dict[str, float]:
 def _figures(
     task: Task, warm: Sequence[Question], settings: Settings, rerank: bool = True, deadline_ms: int = 0
 ) -> dict[str, float]:
-    """A process's figures for one deadline; 0 is none."""
+    """Figures for one deadline, 0 is none, by a Medley that remembers no scores."""
     medley = Medley.open(home(settings))
 
     def answer(question: Question) -> Results:
