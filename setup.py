@@ -51,7 +51,7 @@ setup(
     description="Hybrid medical search: from a news claim to the study, from a clinical question to the note.",
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",
-    packages=find_packages(include=["web*", "workers*", "search*", "encoders*", "mappings*"]),
+    packages=find_packages(include=["web*", "evaluation*", "workers*", "search*", "encoders*", "mappings*"]),
     include_package_data=True,
     package_data={
         "mappings": ["collections/*.toml", "lexicons/*"],

@@ -22,14 +22,14 @@ from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.cascade import Stages
 from search.engines.opened import Engines, open_engines, secret
-from search.parts import Parts
-from search.pipeline import search
+from search.models.remote import RemoteEncoder, RemoteReranker, Servers
+from search.pipeline.context import Parts
+from search.pipeline.search import search
 from search.protocols import Encoder, Engine, Reranker
 from search.query import Query, Results
-from search.remote import RemoteEncoder, RemoteReranker, Servers
-from search.rerank import Anytime, Pace, ScoreCache
+from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.cascade import Stages
 from search.settings import Settings
 from search.storage import Catalogued, DocumentStore, StoredDocument
 

@@ -26,9 +26,9 @@ from mappings.documents import Access, Passage
 from mappings.errors import InvalidInput, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
+from search.pipeline.understanding import understand
 from search.protocols import Encoder, IndexAdmin, IndexEntry, IndexMeta, LegsRequest, SearchEngine
 from search.query import Query
-from search.understanding import understand
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("web", "workers", "search", "encoders", "mappings")
+PACKAGES = ("web", "evaluation", "workers", "search", "encoders", "mappings")
 MODULES = ("web.cli", "web.api", "web.pages", "search.bootstrap", "workers.ingest")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -60,9 +60,9 @@ def test_a_file_fits_in_the_head(path):
 LIBRARIES = {
     "lxml": ("mappings/formats/",),
     "tantivy": ("search/engines/embedded/",),
-    "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "search/evaluation/kept.py"),
+    "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "evaluation/score_cache.py"),
     # The benches compare our bulk writer with the library's own.
-    "opensearchpy": ("search/engines/opensearch/", "search/bench_cluster.py", "workers/bench_ingest.py"),
+    "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/cluster.py", "evaluation/bench/ingest.py"),
     "celery": ("workers/app.py", "workers/process.py", "workers/tasks.py"),
     "redis": ("workers/queue.py",),
 }

@@ -33,7 +33,7 @@ class Table:
 
 
 def table(explain: Mapping[str, Any]) -> Table:
-    """The table of one hit's `explain`; see `search.explain`."""
+    """The table of one hit's `explain`; see `search.pipeline.explain`."""
     fused, final, cross = explain["fused"], explain["final"], explain["reranker"]
     rows = [_leg(name, leg) for name, leg in explain["legs"].items()]
     rows.append(Row("Fused", "", "", "", "", _number(fused), "sum"))

@@ -18,7 +18,7 @@ from flask.wrappers import Response
 from encoders.artifact import Kind
 from encoders.batching import Patience, Places
 from mappings.documents import clean
-from search.remote_form import FINGERPRINT
+from search.models.headers import FINGERPRINT
 from web import auth, inference_errors
 from web.inference_errors import Refused
 from web.inference_forms import deadline, embed_form, rerank_form

@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import request
 
-from search.remote_form import DEADLINE, MODEL
+from search.models.headers import DEADLINE, MODEL
 from web.inference_errors import Refused, TooMany
 
 PROMPTS = ("passage", "query")

@@ -10,9 +10,9 @@ import onnxruntime as ort
 import pytest
 
 from encoders.devices import CUDA
+from evaluation.bench import gpu as bench_gpu
+from evaluation.bench.gpu import BERT_BASE, Sizes, mixed_lengths, products, work
 from mappings.errors import Unavailable
-from search import bench_gpu
-from search.bench_gpu import BERT_BASE, Sizes, mixed_lengths, products, work
 from search.settings import Settings
 
 TINY = Sizes(

@@ -10,9 +10,9 @@ import pytest
 from tiny import write_artifact
 
 from encoders.artifact import Reading
+from evaluation.bench import models as bench_models
+from evaluation.bench.models import bench_encode, bench_rerank, interleaved, passages, spearman
 from mappings.errors import InvalidInput, ModelError, Unavailable
-from search import bench_models
-from search.bench_models import bench_encode, bench_rerank, interleaved, passages, spearman
 from search.settings import Settings
 
 

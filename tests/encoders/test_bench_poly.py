@@ -8,8 +8,8 @@ import pytest
 from test_poly import poly
 from tiny import write_artifact
 
+from evaluation.bench import poly as bench_poly
 from mappings.errors import InvalidInput, ModelError
-from search import bench_poly
 from search.settings import Settings
 
 

@@ -10,8 +10,8 @@ from tiny import sentences
 
 from encoders.artifact import SHIPPED, Artifact, Reading
 from encoders.runtime import BiEncoder, CrossEncoder
+from evaluation.bench.models import QUERIES, passages
 from mappings.errors import InvalidInput, ModelError
-from search.bench_models import QUERIES, passages
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.suites import beir
 from mappings.collection import KINDS
 from mappings.errors import InvalidInput, MedleyError, NotFound
-from search.evaluation.tasks import beir
 
 CORPUS = [
     {"_id": "d1", "title": "Aspirin", "text": "Aspirin thins the blood.", "metadata": {"url": "x"}},

@@ -7,8 +7,8 @@ import pytest
 from test_bench_cascade import FIRST, kinds
 from test_bench_search import fill, settings  # noqa: F401 - the same small SciFact
 
+from evaluation.bench import anytime as bench_anytime
 from mappings.errors import InvalidInput
-from search import bench_anytime
 from search.settings import Settings
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from test_bench_search import fill, settings  # noqa: F401 - the same small SciFact
 
+from evaluation.bench.cascade import bench_cascade
 from mappings.errors import InvalidInput, ModelError
-from search.bench_cascade import bench_cascade
 from search.bootstrap import Medley
 from search.settings import Settings
 

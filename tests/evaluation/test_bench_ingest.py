@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from test_bench_search import settings  # noqa: F401 - a fixture
 
+from evaluation.bench import ingest as bench_ingest
+from evaluation.bench import intake as bench_intake
 from mappings.errors import InvalidInput
-from workers import bench_ingest, bench_intake
 
 
 def test_words_alone_say_where_the_time_goes(settings, monkeypatch):  # noqa: F811

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.bench import search as bench_search
 from mappings.errors import InvalidInput, Unavailable
-from search import bench_search
 from search.bootstrap import Medley
 from search.settings import Settings
 from workers.ingest import ingest

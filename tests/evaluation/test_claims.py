@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from encoders.labels.abstracts import trial_question
+from evaluation.suites import claims, evidence
 from mappings.errors import InvalidInput, MedleyError, NotFound
-from search.evaluation.tasks import claims, evidence
 from search.settings import Settings
 
 HEADLINES: list[dict[str, Any]] = [

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from test_suites import folder
 
+from evaluation.run import Options
 from mappings.errors import InvalidInput
-from search.evaluation.suites import Options
 from web.commands import evaluate
 
 pytest.importorskip("ir_measures")

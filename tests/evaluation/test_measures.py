@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.measures import KINDS, NEED_CUTOFF, Measure, ordered, parse, per_query
 from mappings.errors import InvalidInput, Unavailable
-from search.evaluation.measures import KINDS, NEED_CUTOFF, Measure, ordered, parse, per_query
 
 pytest.importorskip("ir_measures")
 

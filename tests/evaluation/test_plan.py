@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from test_suites import fill, folder
 
+from evaluation import plan
+from evaluation import run as suites
+from evaluation.plan import identity, kept
+from evaluation.suites import radiology
 from mappings.errors import InvalidInput
-from search.evaluation import plan, radiology, suites
-from search.evaluation.plan import identity, kept
 from search.settings import Settings
 
 pytest.importorskip("ir_measures")

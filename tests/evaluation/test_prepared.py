@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from evaluation.baselines import papers as reference
+from evaluation.baselines.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
+from evaluation.task import Corpus, Question, Task
 from mappings.documents import Document, Section
-from search.evaluation import reference
-from search.evaluation.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
-from search.evaluation.task import Corpus, Question, Task
 
 rank_bm25 = pytest.importorskip("rank_bm25")
 

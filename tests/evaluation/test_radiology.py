@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.labels.sentences import Concept, labelled
+from evaluation import crossfit
+from evaluation import run as suites
+from evaluation.baselines import lexical
+from evaluation.measures import parse, per_query
+from evaluation.plan import identity
+from evaluation.suites import radiology_judgements as radiology
+from evaluation.suites.radiology_judgements import Judged, Judgements
 from mappings.errors import InvalidInput, MedleyError
-from search.evaluation import crossfit, lexical, suites
-from search.evaluation.measures import parse, per_query
-from search.evaluation.plan import identity
-from search.evaluation.tasks import radiology
-from search.evaluation.tasks.radiology import Judged, Judgements
 from search.settings import Settings
 from web.cli import cli
 
@@ -177,7 +179,7 @@ def test_separation_is_the_matched_score_less_the_opposite_one() -> None:
 
 
 def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
-    from search.evaluation.radiology import _dense
+    from evaluation.suites.radiology import _dense
 
     class Constant:
         fingerprint, dimension = "c", 1
@@ -277,8 +279,8 @@ def test_lexical_scores_are_those_of_the_formulas() -> None:
 def test_bm25_is_the_embedded_engines_ranking(tmp_path: Path) -> None:
     from test_suites import bench_of, fill, task_of  # noqa: F401
 
-    from search.evaluation import stages
-    from search.evaluation.task import Question
+    from evaluation import stages
+    from evaluation.task import Question
 
     plain = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
     bench = bench_of(task_of(tmp_path / "mine"), plain)

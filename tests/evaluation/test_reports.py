@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from evaluation import reports
 from mappings.errors import InvalidInput, NotFound
-from search.evaluation import reports
 
 
 def estimate(value: float) -> dict[str, float]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.statistics import closed, compare, interval
 from mappings.errors import InvalidInput
-from search.evaluation.statistics import closed, compare, interval
 
 VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=40).map(np.array)
 

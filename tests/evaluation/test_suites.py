@@ -12,21 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation import reports, stages
+from evaluation import run as suites
+from evaluation.baselines import papers as reference
+from evaluation.index import opened
+from evaluation.rows import rows_and_tests
+from evaluation.score_cache import KeptScores
+from evaluation.suites import beir
+from evaluation.task import CANDIDATE_FIELD, Question, Task
 from mappings.analysis.words import terms
 from mappings.collection import KINDS
 from mappings.errors import InvalidInput, MedleyError, ModelError, NotFound
 from search.bootstrap import Medley
-from search.cascade import Stages
-from search.evaluation import reference, reports, stages, suites
-from search.evaluation.index import opened
-from search.evaluation.kept import KeptScores
-from search.evaluation.rows import rows_and_tests
-from search.evaluation.task import CANDIDATE_FIELD, Question, Task
-from search.evaluation.tasks import beir
-from search.pipeline import search
+from search.pipeline.search import search
 from search.protocols import Vectors
 from search.query import Query, Ranking, Scored
-from search.rerank import Anytime, Pace, ScoreCache
+from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.cascade import Stages
 from search.settings import Settings
 from workers.ingest import ingest
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from encoders.labels.split import is_test_note
+from evaluation.corpora import merged
+from evaluation.suites import check_covid, cystic_fibrosis, medquad, notes, press, scifact
 from mappings.errors import InvalidInput, NotFound
-from search.evaluation.corpora import merged
-from search.evaluation.tasks import check_covid, cystic_fibrosis, medquad, notes, press, scifact
 from search.settings import Settings
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from encoders.labels.leaks import normalise
 from encoders.labels.split import HELD_OUT, is_test_note, split_of
-from search.evaluation.tasks import training
+from evaluation.suites import tuning_judgements as training
 from search.settings import Settings
 
 NOTE = (

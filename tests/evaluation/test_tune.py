@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from evaluation import tuning as tune
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
-from search.evaluation import tune
 from search.settings import Settings
 from web.cli import cli
 from workers.ingest import ingest

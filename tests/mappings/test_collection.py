@@ -8,7 +8,7 @@ import pytest
 from mappings import collection
 from mappings.collection import KINDS, Parts, kinds, load, tuned
 from mappings.errors import InvalidInput, NotFound
-from search import fusion
+from search.ranking import fusion
 
 NOTES = (KINDS / "notes.toml").read_text(encoding="utf-8")
 

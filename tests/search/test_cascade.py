@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from mappings.collection import FirstStage, Parts, Reranking
 from mappings.documents import Passage
 from mappings.errors import Unavailable
-from search.cascade import FIRST_SHARE, Scores, Stages, combine, read, share
-from search.explain import explain
-from search.fusion import Fused, Given
-from search.paging import _decided
-from search.rerank import Anytime, Pace, ScoreCache
+from search.pipeline.explain import explain
+from search.pipeline.paging import _decided
+from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.cascade import FIRST_SHARE, Scores, Stages, combine, read, share
+from search.ranking.fusion import Fused, Given
 
 ONE = Reranking("large", 50, 500, 0.6)
 TWO = replace(ONE, first=FirstStage("small", 3, 0.5))

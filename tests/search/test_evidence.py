@@ -1,4 +1,4 @@
-from search.evidence import best, candidates, marks, rarity
+from search.pipeline.evidence import best, candidates, marks, rarity
 
 TEXT = "Aspirin was given. The weather was fine. Aspirin lowered mortality in all groups."
 WANTED = frozenset({"aspirin", "mortal"})

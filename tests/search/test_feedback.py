@@ -9,16 +9,16 @@ from conftest import abstract, fill
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation import stages
+from evaluation.task import Corpus, Question, Task
 from mappings.collection import KINDS, Feedback
 from mappings.documents import Access
 from mappings.errors import ModelError
 from search.bootstrap import Medley
 from search.cache import Cache
-from search.evaluation import stages
-from search.evaluation.task import Corpus, Question, Task
-from search.feedback import SECONDS, towards
-from search.pipeline import search
+from search.pipeline.search import search
 from search.query import Query
+from search.ranking.feedback import SECONDS, towards
 from search.settings import Settings
 
 PUBLIC = Access("reader", frozenset({"public"}))

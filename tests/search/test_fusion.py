@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.fusion import from_floor, fuse, min_max, z_score
 from search.query import Ranking, Scored, in_order
+from search.ranking.fusion import from_floor, fuse, min_max, z_score
 
 WEIGHTED = Fusion("weighted", "minmax", {"bm25": 0.25, "dense": 0.75})
 

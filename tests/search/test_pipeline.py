@@ -8,10 +8,10 @@ from mappings.collection import FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
-from search.cascade import Stages
-from search.pipeline import search
+from search.pipeline.search import search
 from search.query import Query, Range, Terms
-from search.rerank import Anytime, Pace, ScoreCache
+from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.cascade import Stages
 from search.settings import Settings
 from workers.ingest import ingest
 

@@ -10,13 +10,14 @@ from model_server import DIMENSION, TEI_EMBED, TEI_RERANK, ModelServer, axis, of
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, Unavailable
-from search import remote, remote_line
 from search.bootstrap import Medley
+from search.models import connection as remote_line
+from search.models import remote
+from search.models.connection import Breaker
+from search.models.remote import RemoteEncoder, RemoteReranker, Servers
 from search.protocols import Encoder, Reranker, TimedOut, TimedReranker
 from search.query import Query
-from search.remote import RemoteEncoder, RemoteReranker, Servers
-from search.remote_line import Breaker
-from search.rerank import Anytime, Pace, ScoreCache
+from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.settings import Settings
 
 BI, CROSS = offered("bi"), offered("cross", "cross-encoder")

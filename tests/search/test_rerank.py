@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from search.rerank import Anytime, Pace, ScoreCache
+from search.ranking.anytime import Anytime, Pace, ScoreCache
 
 
 @dataclass

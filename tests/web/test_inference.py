@@ -24,7 +24,7 @@ from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.collection import kinds
 from mappings.collection import load as load_kind
 from mappings.errors import ModelError
-from search.remote import RemoteEncoder, RemoteReranker, Servers
+from search.models.remote import RemoteEncoder, RemoteReranker, Servers
 from search.settings import Settings
 from web import tokens
 from web.inference import Limits, make_inference_app

@@ -8,9 +8,9 @@ import pytest
 from portal_home import settings_of
 
 from mappings.collection import KINDS
-from search.cascade import Ranked
-from search.explain import explain
-from search.fusion import Fused, Given
+from search.pipeline.explain import explain
+from search.ranking.cascade import Ranked
+from search.ranking.fusion import Fused, Given
 from search.settings import Settings
 from web import create_app, tokens
 from web.explained import Row, table

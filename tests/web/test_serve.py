@@ -17,7 +17,7 @@ from portal_home import settings_of
 
 from mappings.errors import ModelError
 from search.bootstrap import Medley
-from search.rerank import Anytime
+from search.ranking.anytime import Anytime
 from web import create_app, tokens
 
 SHIPPED_RERANKERS = {"medley-crossencoder", "medley-crossencoder-small"}

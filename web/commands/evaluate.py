@@ -16,8 +16,8 @@ from web.commands.common import json_option, progress, show
 from web.commands.filling import fill, fill_quietly, findings, rebuild
 
 if TYPE_CHECKING:
+    from evaluation.run import Options
     from mappings.collection import Collection
-    from search.evaluation.suites import Options
 
 folder_type = click.Path(path_type=Path, file_okay=False)
 
@@ -53,7 +53,7 @@ def evaluate(
 
     With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
     """
-    from search.evaluation.suites import Options
+    from evaluation.run import Options
 
     quick = chosen.pop("quick")
     if suite != "all" and (quick or again):
@@ -71,8 +71,8 @@ def evaluate(
 
 def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
     """The steps of `all`; the models of radiology, one of the last, are opened now and not hours later."""
-    from search.evaluation import radiology
-    from search.evaluation.plan import plan
+    from evaluation.plan import plan
+    from evaluation.suites import radiology
 
     steps = list(plan(options, quick))
     radiology.require(read(), options.folds, options.baseline)
@@ -81,9 +81,9 @@ def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
 
 def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
     """The report of one suite: the one that `folder` holds where it may be used, or a new one, kept there."""
-    from search.evaluation.plan import identity, kept
-    from search.evaluation.reports import file_of
-    from search.evaluation.suites import run_suite
+    from evaluation.plan import identity, kept
+    from evaluation.reports import file_of
+    from evaluation.run import run_suite
 
     settings, made_of = read(), ""
     if folder:
@@ -102,13 +102,13 @@ def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -
 def _print(report: dict[str, Any]) -> None:
     from rich.console import Console
 
-    from search.evaluation.reports import show as print_report
+    from evaluation.reports import show as print_report
 
     print_report(report, Console())
 
 
 def _keep(report: dict[str, Any], folder: Path) -> None:
-    from search.evaluation.reports import file_of, write_page
+    from evaluation.reports import file_of, write_page
 
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
@@ -126,7 +126,7 @@ def _keep(report: dict[str, Any], folder: Path) -> None:
 @json_option
 def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
     """Tune fusion and reranking weights of a collection KIND on training judgements."""
-    from search.evaluation import tune as tuning
+    from evaluation import tuning
 
     settings = read()
     options = tuning.Options(rerank=not no_rerank, **chosen)
@@ -170,15 +170,17 @@ ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
 
 
 def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
-    from search import bench_cluster, bench_search, bench_swap
-    from search.bench_anytime import bench_anytime
-    from search.bench_cascade import bench_cascade
-    from search.bench_gpu import bench_gpu
-    from search.bench_inference import bench_inference
-    from search.bench_models import bench_encode, bench_rerank
-    from search.bench_poly import bench_poly
-    from workers.bench_ingest import bench_ingest, bench_words
-    from workers.bench_intake import bench_intake
+    from evaluation.bench import cluster as bench_cluster
+    from evaluation.bench import search as bench_search
+    from evaluation.bench import swap as bench_swap
+    from evaluation.bench.anytime import bench_anytime
+    from evaluation.bench.cascade import bench_cascade
+    from evaluation.bench.gpu import bench_gpu
+    from evaluation.bench.inference import bench_inference
+    from evaluation.bench.ingest import bench_ingest, bench_words
+    from evaluation.bench.intake import bench_intake
+    from evaluation.bench.models import bench_encode, bench_rerank
+    from evaluation.bench.poly import bench_poly
 
     return {
         "search": lambda settings: bench_search.search(settings, fill_quietly),

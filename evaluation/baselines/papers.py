@@ -1,0 +1,117 @@
+"""The papers' lexical rows: TF-IDF, and rank-bm25's BM25Okapi and BM25Plus, plain and prepared (CLAIMS L1, L2)."""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.baselines.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
+from evaluation.measures import Run, Values, ordered
+from evaluation.task import Question, Task
+from mappings.errors import Unavailable
+
+TF_IDF: Final = "TF-IDF"
+BM25: Final = "BM25"
+BM25_PLUS: Final = "BM25+"
+PREPARED: Final = "BM25+†"
+"""With CLAIMS' preprocessing: lowercase, no function words, stems, abbreviations expanded."""
+LEAST_DEPTH: Final = 100
+_KEPT_TERMS: Final = 256
+
+Tokens = Callable[[str], list[str]]
+
+
+class Model(Protocol):
+    """Scores of all texts for a query's tokens, shape (texts,)."""
+
+    def get_scores(self, words: Sequence[str]) -> Values:
+        """A score for each text."""
+        ...
+
+
+def runs(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict[str, Run]:
+    """System -> question -> document ids, best first; within `chosen` where the protocol has candidates."""
+    names, texts = [], []
+    for document in task.corpus.documents():
+        names.append(document.id)
+        texts.append(" ".join([document.title, *(item.text for item in document.sections)]))
+    asked = [_asked(question) for question in task.questions]
+    prepared = partial(prepared_tokens, expansions=expansions_for([*texts, *asked]))
+    plain = [plain_tokens(text) for text in texts]
+    found: dict[str, Run] = {}
+    found[TF_IDF] = _run(task, names, TfIdf(plain), plain_tokens, chosen)
+    found[BM25] = _run(task, names, _Additive("BM25Okapi", plain), plain_tokens, chosen)
+    found[BM25_PLUS] = _run(task, names, _Additive("BM25Plus", plain), plain_tokens, chosen)
+    model = _Additive("BM25Plus", [prepared(text) for text in texts])
+    found[PREPARED] = _run(task, names, model, prepared, chosen)
+    return found
+
+
+class _Additive:
+    """A model of rank-bm25, quicker: the same scores, asked for only where a text has the token.
+
+    Its score is a sum over tokens, and what a token gives to a text that lacks it is one number for all such texts. A
+    token's part is kept, as questions share their words.
+    """
+
+    def __init__(self, name: str, texts: Sequence[Sequence[str]]) -> None:
+        self._model, self._size = _model(name, texts), len(texts)
+        self._holding: defaultdict[str, list[int]] = defaultdict(list)
+        for number, words in enumerate(texts):
+            for word in dict.fromkeys(words):
+                self._holding[word].append(number)
+        self._part = lru_cache(_KEPT_TERMS)(self._part_of)
+
+    def get_scores(self, words: Sequence[str]) -> Values:
+        """The same as the model's own, shape (texts,)."""
+        found = np.zeros(self._size)
+        for word in words:
+            found += self._part(word)
+        return found
+
+    def _part_of(self, word: str) -> Values:
+        holding = self._holding.get(word, [])
+        found = np.zeros(self._size)
+        if holding and len(holding) < self._size:
+            other = next(number for number in range(self._size) if number >= len(holding) or holding[number] != number)
+            found[:] = self._model.get_batch_scores([word], [other])[0]
+        if holding:
+            found[holding] = self._model.get_batch_scores([word], holding)
+        return found
+
+
+def _model(name: str, texts: Sequence[Sequence[str]]) -> Any:
+    try:
+        return getattr(importlib.import_module("rank_bm25"), name)(texts)
+    except ModuleNotFoundError as error:
+        raise Unavailable("the reference rows need rank-bm25: pip install -e '.[eval]'", field="eval") from error
+
+
+def _asked(question: Question) -> str:
+    return " ".join(part for part in (question.text, question.entity, question.aspect) if part)
+
+
+def _run(
+    task: Task, names: Sequence[str], model: Model, tokens: Tokens, chosen: Mapping[str, frozenset[str]] | None
+) -> Run:
+    run = {}
+    depth = max(task.depth, LEAST_DEPTH)
+    for question in task.questions:
+        scores = model.get_scores(tokens(_asked(question)))
+        within = chosen[question.id] if chosen else None
+        found = {names[at]: float(scores[at]) for at in _best(scores, depth if within is None else len(names))}
+        run[question.id] = ordered({name: found[name] for name in (found if within is None else within)})[:depth]
+    return run
+
+
+def _best(scores: Values, count: int) -> NDArray[np.int64]:
+    """The places of the `count` best scores, and of all that are equal to the last of them."""
+    if count >= scores.size:
+        return np.arange(scores.size)
+    return np.flatnonzero(scores >= np.partition(scores, scores.size - count)[scores.size - count])

@@ -1,0 +1,176 @@
+"""`medley bench inference`: the model server with and without batching, and what it does past its capacity.
+
+The same requests go to both, from `CLIENTS` threads, in turns; a figure is the median over the rounds, a ratio that of the rounds' ratios.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import onnxruntime as ort
+import orjson
+import urllib3
+
+from evaluation.bench.models import ENCODER, SENTENCES
+from evaluation.bench.search import machine, percentiles
+from mappings.errors import Unavailable
+from search.settings import Settings
+
+Report = dict[str, Any]
+CLIENTS: Final = 16
+REQUESTS: Final = 240
+ROUNDS: Final = 16
+START_SECONDS: Final = 120.0
+FLOOD_CLIENTS: Final = 32
+FLOOD_REQUESTS: Final = 1_280
+FLOOD_WAITING: Final = 64
+FLOOD_TEXTS: Final = 8
+REFUSED_SECONDS: Final = 0.1
+"""How long a client that was refused waits before its next request, with jitter, as clients do that share nothing: a
+tenth of what it was asked to."""
+
+QUERY_WORDS: Final = 8
+LONG_WORDS: Final = 220
+"""Words of the longest texts: about 300 tokens."""
+
+
+def bench_inference(settings: Settings) -> Report:
+    """Texts per second of the bi-encoder with and without batching, `speed_ratio`, and the refusals past capacity."""
+    name = settings.encoder or ENCODER
+    requests = [[text] for text in texts(REQUESTS, seed=0)]
+    with _server(name) as batched, _server(name, "--no-batching") as alone, _connections() as pool:
+        form = _info(pool, batched)["model_dtype"]
+        rates: dict[str, list[float]] = {batched: [], alone: []}
+        for step in range(ROUNDS + 1):
+            # In turns, and in turns the first: what the machine does beside falls on both.
+            for address, found in sorted(rates.items(), reverse=bool(step % 2)):
+                rate = _rate(pool, address, requests)
+                if step:  # the first round warms up
+                    found.append(rate)
+    with _server(name, "--max-waiting", str(FLOOD_WAITING)) as small, _connections() as pool:
+        refusals = _flood(pool, small)
+    medians = {address: statistics.median(found) for address, found in rates.items()}
+    figures = {
+        # Of each round by itself: what else the machine does changes from round to round.
+        "speed_ratio": statistics.median(
+            ours / theirs for ours, theirs in zip(rates[batched], rates[alone], strict=True)
+        ),
+        "batched_per_second": medians[batched],
+        "alone_per_second": medians[alone],
+        "clients": float(CLIENTS),
+        **refusals,
+    }
+    about = {**machine(), "model": name, "form": form, "onnxruntime": ort.__version__}
+    return {"bench": "inference", "machine": about, "figures": {key: round(value, 4) for key, value in figures.items()}}
+
+
+def texts(count: int, seed: int) -> list[str]:
+    """Half of them like queries, half from a sentence to about 300 tokens; the same in every run."""
+    draw = random.Random(seed)  # noqa: S311 - a fixed sequence is what is wanted
+    words = " ".join(SENTENCES).split()
+
+    def one(number: int) -> str:
+        length = QUERY_WORDS if number % 2 else draw.randint(QUERY_WORDS, LONG_WORDS)
+        start = draw.randrange(len(words))
+        return " ".join((words * 3)[start : start + length])
+
+    return [one(number) for number in range(count)]
+
+
+def _rate(pool: urllib3.PoolManager, address: str, requests: Sequence[Sequence[str]]) -> float:
+    """Texts per second over all requests. Raises `Unavailable` when one is not answered."""
+    started = time.perf_counter()
+    statuses = [status for status, _ in _send(pool, address, requests, CLIENTS)]
+    seconds = time.perf_counter() - started
+    if set(statuses) != {200}:
+        raise Unavailable(f"{address} answered {sorted(set(statuses))}, where 200 was expected")
+    return sum(len(request) for request in requests) / seconds
+
+
+def _flood(pool: urllib3.PoolManager, address: str) -> dict[str, float]:
+    """More than may wait: the share of 429, how soon they come, and the share answered afterwards."""
+    long = texts(2 * FLOOD_REQUESTS, seed=1)[::2]
+    answers = _send(pool, address, [[text] * FLOOD_TEXTS for text in long[:FLOOD_REQUESTS]], FLOOD_CLIENTS)
+    refused = [1000 * seconds for status, seconds in answers if status == 429]
+    after = _send(pool, address, [[text] for text in long[:CLIENTS]], 4)
+    times = percentiles(refused) if refused else {}
+    return {
+        "refused_share": len(refused) / len(answers),
+        "answered_share": sum(status == 200 for status, _ in answers) / len(answers),
+        **{f"refused_{key}": value for key, value in times.items() if key in ("p50_ms", "p95_ms")},
+        "answered_afterwards_share": float(np.mean([status == 200 for status, _ in after])),
+    }
+
+
+def _send(
+    pool: urllib3.PoolManager, address: str, requests: Sequence[Sequence[str]], clients: int
+) -> list[tuple[int, float]]:
+    """(status, seconds) of each request, in order."""
+    bodies = [orjson.dumps({"inputs": list(request)}) for request in requests]
+
+    def one(body: bytes) -> tuple[int, float]:
+        started = time.perf_counter()
+        answer = pool.request("POST", f"{address}/embed", body=body, headers={"Content-Type": "application/json"})
+        seconds = time.perf_counter() - started
+        if answer.status == 429:
+            time.sleep(REFUSED_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - no secret depends on it
+        return answer.status, seconds
+
+    with ThreadPoolExecutor(clients) as threads:
+        return list(threads.map(one, bodies))
+
+
+@contextmanager
+def _server(model: str, *options: str) -> Iterator[str]:
+    """The address of a model server of its own process, on this machine only. Raises `Unavailable`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "-m", "web.cli", "inference", "--port", str(port), "--model", model, *options]
+        environment = os.environ | {"MEDLEY_HOME": home, "PYTHONPATH": str(Path(__file__).parents[2])}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
+        try:
+            _await(f"http://127.0.0.1:{port}", lambda: process.poll() is None)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+@contextmanager
+def _connections() -> Iterator[urllib3.PoolManager]:
+    """Kept connections, closed at the end: a server that is told to stop waits for them."""
+    pool = urllib3.PoolManager(maxsize=FLOOD_CLIENTS, retries=False)
+    yield pool
+    pool.clear()
+
+
+def _await(address: str, runs: Callable[[], bool]) -> None:
+    pool = urllib3.PoolManager(retries=False)
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and runs():
+        try:
+            if pool.request("GET", f"{address}/readyz", timeout=START_SECONDS).status == 200:
+                return
+        except urllib3.exceptions.HTTPError:
+            time.sleep(0.1)
+    raise Unavailable("the model server did not start: run `medley inference` to see why")
+
+
+def _info(pool: urllib3.PoolManager, address: str) -> dict[str, Any]:
+    info: dict[str, Any] = pool.request("GET", f"{address}/info").json()
+    return info

@@ -1,0 +1,124 @@
+"""A suite's corpus as a real collection in a cache home: made once, used until corpus, models or analysis change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from evaluation.task import Corpus
+from mappings import collection as kinds
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import Collection
+from mappings.documents import Document
+from mappings.errors import NotFound
+from search.bootstrap import Medley
+from search.engines.embedded.layout import write_atomic
+from search.settings import Settings
+
+Fill = Callable[[Medley, str], None]
+"""Index all that the store of a collection holds. It lies a floor above (workers), so the door hands it in."""
+
+BATCH: Final = 500
+MARK: Final = "corpus.json"
+
+
+def home(settings: Settings) -> Settings:
+    """The settings with the cache home of evaluation, on the embedded engine, in the place of the user's."""
+    return replace(settings, home=settings.home / "evaluation", opensearch="")
+
+
+def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
+    """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`."""
+    if settings.opensearch:
+        return _on_cluster(corpus, settings, fill)
+    settings = home(settings)
+    folder = settings.home / "collections" / corpus.name
+    made_of = mark(corpus, settings)
+    if folder.exists() and (_read(folder / MARK) != made_of or not _is_of_kind(Medley.open(settings), corpus)):
+        shutil.rmtree(folder)
+    medley = Medley.open(settings)
+    if not (folder / MARK).is_file():
+        _build(medley, corpus, fill)
+        write_atomic(folder / MARK, json.dumps(made_of).encode())
+    return medley
+
+
+def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
+    """The corpus under a prefix of its own, which names all that decides it: what is there already is not made again."""
+    decided = [mark(corpus, home(settings)), corpus.kind]
+    suffix = sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()[:12]
+    cluster = replace(
+        home(settings), opensearch=settings.opensearch, opensearch_prefix=f"{settings.opensearch_prefix}-{suffix}"
+    )
+    medley = Medley.open(cluster)
+    if not _is_complete(medley, corpus.name):
+        _build(medley, corpus, fill)
+    return medley
+
+
+def _is_of_kind(medley: Medley, corpus: Corpus) -> bool:
+    """Whether the collection was made of this kind: one index may serve two, their weights differ."""
+    found = medley.engines.catalog.read(corpus.name)
+    return found is not None and found.kind == corpus.kind
+
+
+def _is_complete(medley: Medley, name: str) -> bool:
+    try:
+        index = medley.engine.resolve(name).index
+        return not medley.store(name).pending(index, 1)
+    except NotFound:
+        return False
+
+
+def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
+    medley.create(corpus.name, corpus.kind)
+    store = medley.store(corpus.name)
+    documents = iter(corpus.documents())
+    while batch := list(islice(documents, BATCH)):
+        store.put(batch)
+    fill(medley, corpus.name)
+
+
+def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
+    """All that decides the index: a change of any of it builds the collection anew."""
+    collection = kinds.load(corpus.name, corpus.kind, settings.collections)
+    encoders = Medley(settings).encoders(collection)
+    return {
+        "documents": digest(corpus.documents()),
+        "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},
+        "analysis": ANALYSIS_VERSION,
+        "passages": _splitting(collection),
+    }
+
+
+def _splitting(collection: Collection) -> list[Any]:
+    return [
+        collection.granularity,
+        collection.max_words,
+        collection.window_words,
+        list(collection.context),
+        collection.sections,
+    ]
+
+
+def digest(documents: Iterable[Document]) -> str:
+    """SHA-256 of ids, titles, sections and fields, in order."""
+    state = sha256()
+    for document in documents:
+        parts = [document.id, document.title, *(f"{item.heading}\x1e{item.text}" for item in document.sections)]
+        parts.append(repr(sorted(document.fields.items())))
+        state.update("\x1f".join(parts).encode("utf-8", "replace") + b"\x1d")
+    return state.hexdigest()
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,66 @@
+"""The models of a suite: opened before anything is indexed, and described in its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from evaluation.task import Task
+from mappings import collection as kinds
+from mappings.collection import Collection
+from search.bootstrap import Medley, model_servers
+from search.ranking.cascade import Stages
+from search.settings import Settings
+
+
+def require(tasks: Iterable[Task], settings: Settings) -> None:
+    """Raise as `Medley.stages` does where a reranker of the tasks is not there."""
+    for corpus in {task.corpus.kind: task.corpus for task in tasks}.values():
+        rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
+
+
+def rerankers(collection: Collection, settings: Settings) -> Stages | None:
+    """The rerankers of a collection that need not be there yet; no engine is opened for them."""
+    medley = Medley(settings)
+    medley.servers = model_servers(settings)
+    return medley.stages(collection)
+
+
+def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
+    """What a report says of the models of a task, its collection being indexed."""
+    collection = medley.collection(task.corpus.name)
+    settings = medley.settings
+    encoders = medley.engine.resolve(task.corpus.name).encoders
+    names = {field: settings.encoder or model for field, model in collection.vectors.items()}
+    reranker = settings.reranker or collection.reranking.model
+    return {
+        "encoders": {field: {"name": names.get(field, ""), "fingerprint": value} for field, value in encoders.items()},
+        "reranker": reranker if rerank and reranker != "none" else None,
+        "fusion": {
+            "method": collection.fusion.method,
+            "normalisation": collection.fusion.normalisation,
+            "weights": dict(collection.fusion.weights),
+        },
+        "rerank_weight": collection.reranking.weight,
+        **({"feedback": asdict(collection.feedback)} if collection.feedback else {}),
+        **_stages(collection, settings),
+        "forms": _forms(medley, collection, rerank),
+        "candidates": settings.candidates or collection.reranking.candidates,
+    }
+
+
+def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:
+    """The numeric form in which each model really ran; of one that a model server runs, or that has none, nothing."""
+    models: list[Any] = list(medley.encoders(collection).values())
+    stages = medley.stages(collection) if rerank else None
+    models += [item.reranker for item in (stages.first, stages.last) if item] if stages else []
+    return {model.fingerprint: model.form for model in models if getattr(model, "form", "")}
+
+
+def _stages(collection: Collection, settings: Settings) -> dict[str, Any]:
+    first, parts = collection.reranking.first, collection.reranking.parts
+    told: dict[str, Any] = {"parts": asdict(parts)} if parts else {}
+    if first and not settings.reranker:
+        told["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
+    return told

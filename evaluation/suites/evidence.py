@@ -1,0 +1,50 @@
+"""Evidence inference (Lehman 2019): intervention, comparator and outcome in, the trial's abstract out.
+
+Prompts are those of validation and test articles, phrased as questions as labelling phrases those of training
+articles; the corpus is all articles' abstracts. The data set's copy marks no sentences of evidence, so none are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from encoders.labels.abstracts import train_articles, trial_question
+from evaluation.corpora import abstract, lines_of, plain
+from evaluation.data import folder
+from evaluation.task import Corpus, Question, Task
+from mappings.documents import Document
+from search.settings import Settings
+
+MEASURES = ("RR", "Success@1", "Success@5", "Success@20")
+
+
+def task(settings: Settings) -> Task:
+    """The suite: prompts of one wording are one question, answered by the abstract of each of their articles."""
+    base = folder(settings, "evidence_inference")
+    train = train_articles(base.parent)
+    documents = list(_documents(settings))
+    known = {document.id for document in documents}
+    questions: dict[str, Question] = {}
+    judgements: dict[str, dict[str, int]] = {}
+    for prompt in lines_of(base / "prompts.jsonl"):
+        article = f"pmc:{prompt['PMCID']}"
+        if str(prompt["PMCID"]) not in train and article in known:
+            text = trial_question(prompt)
+            question = questions.setdefault(plain(text), Question(str(prompt["PromptID"]), text))
+            judgements.setdefault(question.id, {})[article] = 1
+    return Task(
+        suite="evidence",
+        corpus=Corpus("evidence", "abstracts", lambda: documents),
+        questions=tuple(questions.values()),
+        judgements=judgements,
+        measures=MEASURES,
+        notes=(f"prompts of validation and test articles over {len(documents):,} abstracts, one abstract an article",),
+        reference=True,
+    )
+
+
+def _documents(settings: Settings) -> Iterator[Document]:
+    for row in lines_of(folder(settings, "evidence_inference") / "abstracts.jsonl"):
+        sections = [(str(part.get("label") or ""), str(part["text"])) for part in row["abstract_sections"]]
+        if row["title"].strip() or any(text.strip() for _, text in sections):
+            yield abstract(f"pmc:{row['pmcid']}", str(row["title"]), sections, source="evidence")

@@ -1,0 +1,137 @@
+"""Findings of chest X-rays (RADIOLOGY, R5): a finding, or "no" finding, asks for all sentences that say so.
+
+Every sentence is ranked for every query, so nothing is cut off. The judgements are the project's own labels
+(`encoders.labels.sentences`). A sentence that leaves the finding open is out of that query's ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from encoders.labels.phrasing import query
+from encoders.labels.sentences import REPORTS, Concept, Labelled, concepts, folds, reports
+from evaluation.data import folder
+from evaluation.task import SAMPLE_SEED, Published
+from mappings.errors import InvalidInput
+from search.settings import Settings
+
+LEAST: Final = 10
+"""Matching sentences that a concept needs to be asked for."""
+DEEP: Final = 100
+MEASURES: Final = ("AP", "Rprec", f"R@{DEEP}")
+
+Values = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Scoring = Callable[[Sequence[str]], Values]
+"""Queries -> scores, shape (queries, sentences)."""
+
+_TABLE: Final = "RADIOLOGY, table 1"
+_OTHER: Final = "their labels and lexicon: 275 queries over 10,363 sentences"
+PUBLISHED: Final = (
+    Published("BioClinicalBERT, 2-fold", _TABLE, {"AP": 0.224}, _OTHER),
+    Published("BioClinicalBERT, 2-fold, positive", _TABLE, {"AP": 0.213}, _OTHER),
+    Published("BioClinicalBERT, 2-fold, negative", _TABLE, {"AP": 0.254}, _OTHER),
+    Published("SBERT, hard sampling, mega-batch 128, 2-fold", _TABLE, {"AP": 0.397}, _OTHER),
+    Published("SBERT, hard sampling, mega-batch 128, 2-fold, positive", _TABLE, {"AP": 0.399}, _OTHER),
+    Published("SBERT, hard sampling, mega-batch 128, 2-fold, negative", _TABLE, {"AP": 0.392}, _OTHER),
+    Published("BM25", "RADIOLOGY, table 2", {"AP": 0.38, "Rprec": 0.35}, _OTHER),
+    Published("SBERT (MS MARCO)", "RADIOLOGY, table 2", {"AP": 0.39, "Rprec": 0.35}, _OTHER),
+    Published("SBERT, trained on NIH", "RADIOLOGY, tables 2, 3", {"AP": 0.46, "Rprec": 0.42, "separation": 0.42}, _OTHER),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A query with its sentences: `relevant` and `ranked` are marks of shape (n,); all that is relevant is ranked."""
+
+    concept: Concept
+    fold: int
+    relevant: Marks
+    ranked: Marks
+
+    @property
+    def text(self) -> str:
+        """The query as it is asked."""
+        return query(self.concept)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """All sentences, n of them by id, and the queries over them."""
+
+    texts: tuple[str, ...]
+    queries: tuple[Judged, ...]
+
+    def sampled(self, number: int | None) -> Judgements:
+        """The same sentences, with a fixed sample of the queries."""
+        if number is None or number >= len(self.queries):
+            return self
+        chosen = sorted(Random(SAMPLE_SEED).sample(range(len(self.queries)), number))  # noqa: S311
+        return replace(self, queries=tuple(self.queries[place] for place in chosen))
+
+
+def judgements(settings: Settings) -> Judgements:
+    """The queries over the reports in MEDLEY_DATA. Raises `InvalidInput`, `NotFound` without them."""
+    data = folder(settings, REPORTS.partition("/")[0]).parent
+    return judged(reports(data))
+
+
+def judged(found: Sequence[Labelled]) -> Judgements:
+    """Queries for every concept that `LEAST` sentences match. Raises `InvalidInput` where there is none."""
+    ordered = sorted(found, key=lambda sentence: sentence.id)
+    matched = concepts(ordered)
+    sides = folds(matched)
+    row = {sentence.id: number for number, sentence in enumerate(ordered)}
+    doubted: dict[str, list[int]] = {}
+    for sentence in ordered:
+        for finding in sentence.doubts:
+            doubted.setdefault(finding, []).append(row[sentence.id])
+    queries = []
+    for concept, ids in matched.items():
+        if len(ids) >= LEAST:
+            relevant = _marks(len(ordered), [row[identifier] for identifier in ids])
+            ranked = relevant | ~_marks(len(ordered), doubted.get(concept.finding, []))
+            queries.append(Judged(concept, sides[concept.finding], relevant, ranked))
+    if not queries:
+        raise InvalidInput(f"no finding is in {LEAST} sentences of {REPORTS}: there is nothing to ask", field=REPORTS)
+    return Judgements(tuple(sentence.text for sentence in ordered), tuple(queries))
+
+
+def _marks(size: int, rows: Sequence[int]) -> Marks:
+    marks = np.zeros(size, dtype=bool)
+    marks[rows] = True
+    return marks
+
+
+def measured(found: Judgements, scoring: Scoring) -> dict[str, Values]:
+    """Measure -> its values, shape (queries,), in the order of `found.queries`."""
+    scores = scoring([item.text for item in found.queries])
+    values = [_of_query(item, row) for item, row in zip(found.queries, scores, strict=True)]
+    return {name: np.array([value[name] for value in values]) for name in MEASURES}
+
+
+def _of_query(item: Judged, scores: Values) -> Mapping[str, float]:
+    """AP, recall at as many as match (R-precision), and recall at `DEEP`, of one complete ranking; ties by id."""
+    rows = np.flatnonzero(item.ranked)
+    hits = item.relevant[rows[np.argsort(-scores[rows], kind="stable")]]
+    ranks = np.flatnonzero(hits) + 1
+    total = len(ranks)
+    precisions = np.arange(1, total + 1) / ranks
+    return {
+        "AP": float(precisions.mean()),
+        "Rprec": float((ranks <= total).mean()),
+        f"R@{DEEP}": float((ranks <= DEEP).mean()),
+    }
+
+
+def separations(found: Judgements, scoring: Scoring) -> list[Values]:
+    """For each query score(it) - score(its opposite) of the sentences that match it (R5; their table 3)."""
+    scores = scoring([item.text for item in found.queries])
+    opposite = scoring([query(item.concept.opposite) for item in found.queries])
+    return [(scores[place] - opposite[place])[item.relevant] for place, item in enumerate(found.queries)]

@@ -1,0 +1,59 @@
+"""SciFact (Wadden 2020): a claim in, the abstracts that a scientist cited for it out.
+
+Queries are all 300 development claims, judged by the documents they cite, as in BEIR's SciFact test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaluation.corpora import lines_of, merged, pool
+from evaluation.data import folder
+from evaluation.task import Corpus, Published, Question, Task
+from mappings import collection as kinds
+from mappings.documents import Document
+from mappings.formats.scifact import parse
+from search.settings import Settings
+
+MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5", "Success@20", "R@100")
+PUBLISHED = (
+    Published("BM25 (Lucene, title and text as fields)", "BEIR, Thakur et al. 2021, table 2", {"nDCG@10": 0.665}),
+    Published("BM25, first measurement", "measured before this project", {"nDCG@10": 0.679}),
+    Published("MiniLM as it comes", "measured before this project", {"nDCG@10": 0.647}),
+    Published("their min-max sum", "measured before this project", {"nDCG@10": 0.720}),
+)
+
+
+def corpus(settings: Settings) -> Iterator[Document]:
+    """The 5,183 abstracts, as the product's own reader makes them."""
+    collection = kinds.load("abstracts", None, settings.collections)
+    for record in lines_of(folder(settings, "scifact") / "corpus.jsonl"):
+        yield parse(record, collection)
+
+
+def task(settings: Settings, distractors: bool = False, split: str = "dev") -> Task:
+    """The suite; `split` is `dev` for figures and `train` for tuning, never the other way round."""
+    claims = lines_of(folder(settings, "scifact") / f"claims_{split}.jsonl")
+    judgements = {str(claim["id"]): {str(key): 1 for key in claim["cited_doc_ids"]} for claim in claims}
+    questions = tuple(Question(str(claim["id"]), claim["claim"]) for claim in claims if claim["cited_doc_ids"])
+    name = "scifact-distractors" if distractors else "scifact"
+    return Task(
+        suite=name,
+        corpus=Corpus(name, "abstracts", lambda: _documents(settings, distractors)),
+        questions=questions,
+        judgements={item.id: judgements[item.id] for item in questions},
+        measures=MEASURES,
+        published=PUBLISHED,
+        notes=_notes(distractors, split),
+        reference=True,
+    )
+
+
+def _documents(settings: Settings, distractors: bool) -> Iterator[Document]:
+    return merged(corpus(settings), pool(settings)) if distractors else corpus(settings)
+
+
+def _notes(distractors: bool, split: str) -> tuple[str, ...]:
+    judged = f"{split} claims, judged by the documents they cite, as in BEIR's SciFact"
+    added = "with the pool of 39k abstracts added, merged by normalised title" if distractors else "5,183 abstracts"
+    return (judged, added)

@@ -1,0 +1,113 @@
+"""What a suite is made of: documents, questions, who answers which, and what others published on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Final, Literal
+
+from evaluation.measures import Judgements
+from mappings.documents import Document
+from search.query import Scored
+
+Unit = Literal["document", "passage"]
+SAMPLE_SEED: Final = 20_120_717
+CANDIDATE_FIELD: Final = "source"
+"""Keyword field in which the documents of a candidate protocol carry their own id, so that a filter can hold to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as text, or as the slots entity and aspect."""
+
+    id: str
+    text: str = ""
+    entity: str = ""
+    aspect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A row that others published; `measures` are fractions. `note` says what differs from our set-up."""
+
+    system: str
+    source: str
+    measures: Mapping[str, float]
+    note: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """The row as a JSON object."""
+        return {"system": self.system, "source": self.source, "measures": dict(self.measures), "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is indexed: `name` names its folder, `kind` its collection kind. Every document carries a label."""
+
+    name: str
+    kind: str
+    documents: Callable[[], Iterable[Document]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Questions with judgements over one corpus.
+
+    `unit` says what is judged: documents by id, or passages as `document#ordinal`. `candidates` is the
+    re-ranking protocol: so many by BM25, true answers among them (see `protocol`); None ranks everything.
+    `variant` marks further rows of a suite; the main one has none. `strict` is a second, narrower set of
+    judgements over the same rankings. `measures` come with the deciding one
+    first. `reference` asks for the papers' TF-IDF and BM25 beside ours. `depth`: the legs are ranked so far, where that
+    is further than a search goes; what fuses them sees no more than a search does.
+    """
+
+    suite: str
+    corpus: Corpus
+    questions: tuple[Question, ...]
+    judgements: Judgements
+    measures: tuple[str, ...]
+    unit: Unit = "document"
+    candidates: int | None = None
+    variant: str = ""
+    strict: Judgements | None = None
+    published: tuple[Published, ...] = ()
+    notes: tuple[str, ...] = ()
+    reference: bool = False
+    depth: int = 0
+
+    @property
+    def answers(self) -> Judgements:
+        """The judgements that a candidate protocol makes sure of: those without twins."""
+        return self.judgements if self.strict is None else self.strict
+
+    def sampled(self, number: int | None) -> Task:
+        """The task on a fixed sample of its questions: the same ones on every machine and in every variant."""
+        if number is None or number >= len(self.questions):
+            return self
+        chosen = set(Random(SAMPLE_SEED).sample(sorted(item.id for item in self.questions), number))  # noqa: S311
+        questions = tuple(item for item in self.questions if item.id in chosen)
+        return replace(
+            self,
+            questions=questions,
+            judgements={item.id: self.judgements[item.id] for item in questions},
+            strict={item.id: self.strict[item.id] for item in questions} if self.strict is not None else None,
+        )
+
+    def key(self, item: Scored) -> str:
+        """What `item` is called in the judgements."""
+        return item.document if self.unit == "document" else passage_key(item.document, item.passage)
+
+
+def passage_key(document: str, passage: str) -> str:
+    """`document#ordinal`: a passage apart from its version."""
+    return f"{document}#{passage.rpartition('#')[2]}"
+
+
+def folder_name(suite: str, folder: Path) -> str:
+    """A collection name of its own for each folder: two folders of one name must not take turns in one index."""
+    path = folder.resolve()
+    return f"{suite}-{re.sub('[^a-z0-9]+', '-', path.name.lower())[:40]}-{sha256(str(path).encode()).hexdigest()[:8]}"

@@ -1,0 +1,208 @@
+"""Fusion and reranking weights from judgements: a grid for the fusion, then one for the reranker's share.
+
+The legs and the cross-encoder run once a question; the grid is arithmetic on what they said, by the product's own
+`fuse` and `combine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from evaluation import stages
+from evaluation.index import Fill, opened
+from evaluation.measures import Measure, Values, parse, per_query
+from evaluation.models import require
+from evaluation.run import bench
+from evaluation.statistics import interval
+from evaluation.suites import beir
+from evaluation.suites import tuning_judgements as training
+from evaluation.task import Task
+from mappings.collection import Fusion
+from mappings.errors import InvalidInput
+from search.query import Scored
+from search.ranking.cascade import Scores, combine
+from search.ranking.fusion import Fused, fuse
+from search.settings import Settings
+
+Report = dict[str, Any]
+MEASURE: Final = "nDCG@10"
+SHARES: Final = tuple(round(0.05 * step, 2) for step in range(21))
+METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("weighted", "floor"), ("rrf", "minmax"))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A task whose legs were asked: one entry a question, in order."""
+
+    bench: stages.Bench
+    legs: tuple[stages.Legs, ...]
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.bench.task
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`folder` tunes on judgements of your own (`split` of a BEIR folder) in the place of the training data."""
+
+    folder: Path | None = None
+    split: str = "train"
+    rerank: bool = True
+    queries: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.queries is not None and self.queries < 1:
+            raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
+
+
+def run(
+    kind: str, settings: Settings, fill: Fill, options: Options | None = None, progress: stages.Progress | None = None
+) -> Report:
+    """Tune the weights of a collection kind; the report holds both grids and what was chosen.
+
+    Raises `InvalidInput` for a kind without training judgements, and what reading the data raises.
+    """
+    options = options or Options()
+    tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
+    if options.rerank:
+        require(tasks, settings)
+    prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
+    grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
+    best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
+    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].bench.rerankers else []
+    weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
+    return {
+        "tune": kind,
+        "measure": MEASURE,
+        "queries": sum(len(task.questions) for task in tasks),
+        "grid": [_row(fusion) | {MEASURE: interval(values).as_json()} for fusion, values in grid],
+        "rerank": [{"weight": share, MEASURE: interval(values).as_json()} for share, values in shares],
+        "chosen": {"fusion": _row(best), "rerank": weight},
+        "notes": [note for task in tasks for note in task.notes],
+        "command": command(kind, options),
+    }
+
+
+def command(kind: str, options: Options) -> str:
+    """The command line that prints this report."""
+    words = [
+        "medley tune",
+        kind,
+        *([f"--folder {options.folder.name} --split {options.split}"] if options.folder else []),
+    ]
+    words += [f"--queries {options.queries}"] if options.queries else []
+    return " ".join(words if options.rerank else [*words, "--no-rerank"])
+
+
+def fusions() -> Iterable[Fusion]:
+    """The grid: the dense leg's share from 0 to 1, for each arithmetic."""
+    for method, normalisation in METHODS:
+        for share in SHARES:
+            yield Fusion(method, normalisation, {stages.BM25: round(1 - share, 2), stages.DENSE: share})
+
+
+def _distance(fusion: Fusion) -> float:
+    """From equal shares: of equals, the more even one is the safer."""
+    return abs(fusion.weights[stages.DENSE] - 0.5)
+
+
+def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
+    if options.folder is not None:
+        return [beir.task(options.folder, options.split, kind, settings.collections)]
+    if kind not in training.KINDS:
+        raise InvalidInput(
+            f"there are no training judgements for {kind!r}, only for {', '.join(training.KINDS)}; "
+            "give a folder in BEIR's form with --folder",
+            field="kind",
+        )
+    return training.KINDS[kind](settings)
+
+
+def _prepare(
+    task: Task, settings: Settings, fill: Fill, options: Options, progress: stages.Progress | None
+) -> Prepared:
+    asked = bench(opened(task.corpus, settings, fill), task, options.rerank)
+    found = []
+    for number, question in enumerate(task.questions, 1):
+        # By feedback the legs would depend on the weights that are looked for.
+        found.append(stages.legs(asked, question, feedback=False))
+        if progress:
+            progress(number, len(task.questions))
+    return Prepared(asked, tuple(found))
+
+
+def _values(prepared: Sequence[Prepared], fusion: Fusion) -> Values:
+    """The measure of every question of every task under a fusion, shape (questions,)."""
+    return np.concatenate(
+        [_measured(item.task, [fuse(legs.rankings, fusion) for legs in item.legs]) for item in prepared]
+    )
+
+
+def _measured(task: Task, orders: Iterable[Iterable[Fused]]) -> Values:
+    run = {
+        question.id: stages.keys(task, (Scored(item.passage, item.document, item.score) for item in order))
+        for question, order in zip(task.questions, orders, strict=True)
+    }
+    measure: Measure = parse(MEASURE)
+    return per_query([measure], task.judgements, run)[measure]
+
+
+def _shares(
+    prepared: Sequence[Prepared], fusion: Fusion, progress: stages.Progress | None
+) -> list[tuple[float, Values]]:
+    """The measure of every question for each share of the reranker."""
+    orders: list[list[tuple[list[Fused], Scores]]] = []
+    for item in prepared:
+        known = []
+        for number, legs in enumerate(item.legs, 1):
+            order = fuse(legs.rankings, fusion)
+            known.append((order, stages.scores(item.bench, legs, order)))
+            if progress:
+                progress(number, len(item.legs))
+        orders.append(known)
+    return [(share, _reranked(prepared, orders, share)) for share in SHARES]
+
+
+def _reranked(
+    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Fused], Scores]]], share: float
+) -> Values:
+    return np.concatenate(
+        [
+            _measured(
+                item.task,
+                [
+                    [
+                        ranked.fused
+                        for ranked in combine(order, scores, replace(item.bench.collection.reranking, weight=share))
+                    ]
+                    for order, scores in known
+                ],
+            )
+            for item, known in zip(prepared, orders, strict=True)
+        ]
+    )
+
+
+def _row(fusion: Fusion) -> Report:
+    return {"method": fusion.method, "normalisation": fusion.normalisation, "weights": dict(fusion.weights)}
+
+
+def toml(report: Mapping[str, Any]) -> str:
+    """What `tuned.toml` holds: the chosen weights and the command that chose them."""
+    fusion, share = report["chosen"]["fusion"], report["chosen"]["rerank"]
+    weights = ", ".join(f"{leg} = {value:g}" for leg, value in fusion["weights"].items())
+    lines = [
+        f"# {report['command']}: {report['measure']} over {report['queries']} questions",
+        "[fusion]",
+        f'method = "{fusion["method"]}"',
+        f'normalisation = "{fusion["normalisation"]}"',
+        f"weights = {{ {weights} }}",
+    ]
+    return "\n".join([*lines, *(["", "[rerank]", f"weight = {share:g}"] if share is not None else []), ""])

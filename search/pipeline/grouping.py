@@ -1,0 +1,60 @@
+"""Passages into hits: one a document, or one a patient with the others folded under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mappings.documents import FieldValue
+from search.ranking.cascade import Ranked
+
+Fields = Mapping[str, Mapping[str, FieldValue]]
+"""Document id -> its fields."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Everything found for one document or patient: `best` leads, `others` follow in order."""
+
+    key: str
+    best: Ranked
+    others: list[Ranked] = field(default_factory=list)
+
+    @property
+    def documents(self) -> list[str]:
+        """The distinct documents of the group, the best's first."""
+        return list(dict.fromkeys(item.fused.document for item in (self.best, *self.others)))
+
+
+def group(ranked: Sequence[Ranked], key: Callable[[str], str]) -> list[Group]:
+    """Groups in the order of their best; `key` maps a document id to its group."""
+    groups: dict[str, Group] = {}
+    for item in ranked:
+        name = key(item.fused.document)
+        if name in groups:
+            groups[name].others.append(item)
+        else:
+            groups[name] = Group(name, item)
+    return list(groups.values())
+
+
+def by_field(ranked: Sequence[Ranked], name: str, fields: Fields) -> list[Group]:
+    """Groups of the documents that share the field `name`; a document without it is a group of its own."""
+    return group(ranked, lambda document: _key(fields.get(document, {}), name, document))
+
+
+def _key(fields: Mapping[str, FieldValue], name: str, document: str) -> str:
+    value = fields.get(name)
+    return f"{name}:{value}" if value else document
+
+
+def sort_by(sort: str, groups: Sequence[Group], fields: Fields) -> list[Group]:
+    """Groups by a field of their best document (`-name`: descending), those without it last; equals keep their order."""
+    name = sort.removeprefix("-")
+
+    def value(item: Group) -> Any:
+        return fields.get(item.best.fused.document, {}).get(name)
+
+    having = [item for item in groups if value(item) is not None]
+    return sorted(having, key=value, reverse=sort.startswith("-")) + [item for item in groups if value(item) is None]

@@ -1,0 +1,135 @@
+"""Anytime reranking: a cross-encoder reads the best candidates first, until the deadline. `search.ranking.cascade` makes the order."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
+
+GROUP = 16
+"""Most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
+
+LEARNING = 0.3
+STALL = 4.0
+
+Clock = Callable[[], float]
+
+
+class ScoreCache:
+    """Cross-encoder scores by (model fingerprint, query, passage text), least recently used out first."""
+
+    def __init__(self, entries: int = 20_000) -> None:
+        self._entries = entries
+        self._scores: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, fingerprint: str, query: str, text: str) -> float | None:
+        """The score, if it is known."""
+        key = _key(fingerprint, query, text)
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+            return self._scores.get(key)
+
+    def put(self, fingerprint: str, query: str, text: str, score: float) -> None:
+        """Keep a score."""
+        with self._lock:
+            self._scores[_key(fingerprint, query, text)] = score
+            while len(self._scores) > self._entries:
+                self._scores.popitem(last=False)
+
+
+def _key(fingerprint: str, query: str, text: str) -> bytes:
+    return hashlib.blake2b("\x1f".join((fingerprint, query, text)).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+class Pace:
+    """How long this process's cross-encoder takes per character: an average, learned as it goes."""
+
+    def __init__(self, seconds_per_character: float = 2e-5) -> None:
+        self._rate = seconds_per_character
+        self._measured = False
+
+    def estimate(self, characters: int) -> float:
+        """Seconds that a pair of so many characters will take."""
+        return self._rate * characters
+
+    def relax(self) -> None:
+        """Doubt an estimate that allowed nothing: one slow call must not stop reranking for good."""
+        self._rate *= 0.7
+
+    def learn(self, characters: int, seconds: float) -> None:
+        """Take in one measured call: the first as it is, later ones into the average.
+
+        One that stalled says more about the machine than about the model: it counts as `STALL` times the average at most.
+        """
+        seen = seconds / max(characters, 1)
+        self._rate = self._rate + LEARNING * (min(seen, STALL * self._rate) - self._rate) if self._measured else seen
+        self._measured = True
+
+
+@dataclass(slots=True)
+class Anytime:
+    """A reranker with its cache, its pace and a clock."""
+
+    reranker: Reranker
+    cache: ScoreCache
+    pace: Pace
+    clock: Clock = time.perf_counter
+
+    def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
+        """Scores in input order; None for those not reached before the moment `until` (of `clock`)."""
+        fingerprint = self.reranker.fingerprint
+        scores = [self.cache.get(fingerprint, query, text) for text in texts]
+        waiting = [number for number, score in enumerate(scores) if score is None]
+        while waiting:
+            group = self._next_group(query, texts, waiting, until)
+            if not group:
+                break
+            found = self._score_group(query, [texts[number] for number in group], until)
+            if found is None:
+                break
+            for number, score in zip(group, found, strict=True):
+                scores[number] = score
+                self.cache.put(fingerprint, query, texts[number], score)
+            waiting = waiting[len(group) :]
+        return scores
+
+    def _next_group(
+        self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None
+    ) -> Sequence[int]:
+        if until is None:
+            return waiting[: 4 * GROUP]
+        left = until - self.clock()
+        taken, cost = 0, 0.0
+        for number in waiting[:GROUP]:
+            cost += self.pace.estimate(len(query) + len(texts[number]))
+            # Half of what is left at most, so that a wrong estimate is noticed in time.
+            if cost > (left if taken == 0 else left / 2):
+                break
+            taken += 1
+        if not taken and left > 0:
+            self.pace.relax()
+        return waiting[:taken]
+
+    def _score_group(self, query: str, texts: Sequence[str], until: float | None) -> list[float] | None:
+        """Scores of all, or None when the time was over before they came."""
+        started = self.clock()
+        try:
+            scores = [float(score) for score in self._ask(query, texts, until)]
+        except TimedOut:
+            if until is None:
+                raise
+            scores = None
+        self.pace.learn(sum(len(query) + len(text) for text in texts), self.clock() - started)
+        return scores
+
+    def _ask(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
+        if until is not None and isinstance(self.reranker, TimedReranker):
+            return self.reranker.score_within(query, texts, until - self.clock())
+        return self.reranker.score(query, texts)
