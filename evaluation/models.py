@@ -10,7 +10,7 @@ from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.collection import Collection
 from search.bootstrap import Medley, model_servers
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 
@@ -20,7 +20,7 @@ def require(tasks: Iterable[Task], settings: Settings) -> None:
         rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
 
 
-def rerankers(collection: Collection, settings: Settings) -> Stages | None:
+def rerankers(collection: Collection, settings: Settings) -> RerankStages | None:
     """The rerankers of a collection that need not be there yet; no engine is opened for them."""
     medley = Medley(settings)
     medley.servers = model_servers(settings)

@@ -16,7 +16,7 @@ from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 QUICK_QUERIES: Final = 50
@@ -70,7 +70,7 @@ def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]
     }
 
 
-def _fingerprints(stages: Stages) -> list[str]:
+def _fingerprints(stages: RerankStages) -> list[str]:
     return [item.reranker.fingerprint for item in (stages.first, stages.last) if item is not None]
 
 

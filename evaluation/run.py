@@ -32,7 +32,7 @@ from mappings.analysis.reading import READINGS, Reading, limited
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 Report = dict[str, Any]
@@ -240,13 +240,13 @@ def command(suite: str, options: Options) -> str:
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
-def bench(medley: Medley, task: Task, rerank: bool) -> stages.Bench:
+def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
     """The task over its open collection, with cross-encoder scores kept on disk."""
     found = medley.stages(medley.collection(task.corpus.name)) if rerank else None
     if found is None:
-        return stages.Bench(medley, task, None)
+        return stages.Session(medley, task, None)
     first = _kept(medley, found.first) if found.first else None
-    return stages.Bench(medley, task, Stages(_kept(medley, found.last), first))
+    return stages.Session(medley, task, RerankStages(_kept(medley, found.last), first))
 
 
 def _kept(medley: Medley, anytime: Anytime) -> Anytime:
@@ -254,7 +254,7 @@ def _kept(medley: Medley, anytime: Anytime) -> Anytime:
 
 
 def _runs(medley: Medley, task: Task, options: Options, progress: stages.Progress | None) -> dict[str, Run]:
-    found = stages.runs(bench(medley, task, options.rerank), progress)
+    found = stages.run_task(open_session(medley, task, options.rerank), progress)
     if task.reference:
         chosen = {item.id: _candidates(found, item.id) for item in task.questions} if task.candidates else None
         found = reference.runs(task, chosen) | found

@@ -1,23 +1,27 @@
-"""Every question of a task through the product's own path, stage by stage: legs, fused, reranked."""
+"""Every question of a task through the product's own pipeline, stage by stage: legs, fused, reranked.
+
+Nothing is ranked here: `search.pipeline` answers with the settings of the collection and without a deadline, so what
+`medley evaluate` measures is what `medley search` returns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from evaluation.measures import Run
 from evaluation.task import CANDIDATE_FIELD, Question, Task
-from mappings.collection import Collection, Fusion
-from mappings.documents import EVERY_LABEL, Access, Passage
+from mappings.collection import Collection
+from mappings.documents import EVERY_LABEL, Access
+from mappings.errors import Unavailable
 from search.bootstrap import Medley
-from search.pipeline.understanding import Understood, understand
-from search.protocols import LegsRequest
+from search.pipeline.rerank import existing, rerank, rerank_window, score
+from search.pipeline.retrieve import Retrieved, retrieve
+from search.pipeline.services import SearchServices, Trace
 from search.query import Query, Ranking, Scored, Terms
-from search.ranking import cascade
-from search.ranking.cascade import Scores, Stages, combine
-from search.ranking.feedback import again
-from search.ranking.fusion import Fused, fuse
+from search.ranking.candidates import Candidate
+from search.ranking.cascade import RerankStages, StageScores
 
 ACCESS: Final = Access("evaluation", frozenset({EVERY_LABEL}))
 BM25: Final = "bm25"
@@ -32,65 +36,40 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
-    """What one question brought: how it was read, and a ranking by leg."""
-
-    question: Question
-    understood: Understood
-    rankings: Mapping[str, Ranking]
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A task over an open collection. `rerankers` is None when nothing is reranked."""
+class Session:
+    """A task over an open collection. `rerankers` is None if nothing is reranked."""
 
     medley: Medley
     task: Task
-    rerankers: Stages | None
+    rerankers: RerankStages | None
 
     @property
     def collection(self) -> Collection:
         """The collection with its fusion and reranking."""
         return self.medley.collection(self.task.corpus.name)
 
-
-def legs(bench: Bench, question: Question, feedback: bool = True) -> Legs:
-    """All legs of one question: the product's reading, encoder and engine; candidates chosen if the task says so.
-
-    Where the collection searches twice they are the second answer's, as in a search, unless `feedback` is False.
-    """
-    engine, task = bench.medley.engine, bench.task
-    query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect)
-    meta = engine.resolve(task.corpus.name)
-    understood = understand(query)
-    encoders = {
-        name: encoder
-        for name, fingerprint in meta.encoders.items()
-        if (encoder := bench.medley.encoder_of(fingerprint)) is not None
-    }
-    vectors = {name: encoder.encode_queries([understood.model_text])[0] for name, encoder in encoders.items()}
-    documents = max(bench.medley.settings.window, task.depth)
-    request = LegsRequest(meta.index, understood.lexical, vectors, ACCESS, documents)
-    if task.candidates:
-        request = _protocol(bench, question, request)
-    found = Legs(question, understood, dict(engine.legs(request).rankings))
-    if feedback and vectors and (wanted := bench.collection.feedback):
-        order = fused(_as_searched(found, bench.medley.settings.window), bench.collection.fusion)
-        moved, _ = again(engine, request, order, wanted, encoders, meta.windows)
-        found = replace(found, rankings=dict(engine.legs(moved).rankings))
-    return found
+    @property
+    def services(self) -> SearchServices:
+        """The product's services, with the rerankers of this session."""
+        return replace(self.medley.services, reranker=lambda _: self.rerankers)
 
 
-def _protocol(bench: Bench, question: Question, request: LegsRequest) -> LegsRequest:
-    """The request held to the protocol's candidates, by a filter as any caller may give one."""
-    number = bench.task.candidates or 0
-    lexical = bench.medley.engine.legs(replace(request, vectors={}, documents=number))
-    chosen = candidates(lexical.rankings[BM25], bench.task.answers[question.id], number)
-    return replace(request, documents=number, filters=(Terms(CANDIDATE_FIELD, tuple(sorted(chosen))),))
+def query_for(session: Session, question: Question) -> Query:
+    """The question as a caller asks it, without a deadline; held to the protocol's candidates if the task has any."""
+    task = session.task
+    query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect, deadline_ms=0)
+    if not task.candidates:
+        return query
+    # By words alone, as the protocol says.
+    services = replace(session.services, encoder=lambda _: None)
+    collection = replace(session.collection, feedback=None)
+    lexical = retrieve(query, services, Trace(), collection, depth=task.candidates).answer
+    chosen = candidates(lexical.rankings[BM25], task.answers[question.id], task.candidates)
+    return replace(query, filters=(Terms(CANDIDATE_FIELD, tuple(sorted(chosen))),))
 
 
 def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> frozenset[str]:
-    """The first `number` documents of BM25; true answers it missed take the places of its lowest-ranked false ones."""
+    """The first `number` documents of BM25; true answers that it missed replace its lowest-ranked false ones."""
     first = distinct(item.document for item in ranking.items)[:number]
     missing = sorted(key for key, grade in grades.items() if grade > 0 and key not in first)
     room = number - len(missing)
@@ -99,65 +78,64 @@ def candidates(ranking: Ranking, grades: Mapping[str, int], number: int) -> froz
     return frozenset((*kept, *missing))
 
 
-def fused(found: Legs, fusion: Fusion) -> list[Fused]:
-    """The fused order of one question."""
-    return fuse(found.rankings, fusion)
+def retrieve_question(session: Session, question: Question, feedback: bool = True) -> Retrieved:
+    """The candidates of one question; `feedback=False` leaves out the collection's feedback.
+
+    Raises `Unavailable` for an answer that is degraded: it must not be measured.
+    """
+    return _retrieve(session, query_for(session, question), feedback)
 
 
-def window(bench: Bench, order: Sequence[Fused]) -> tuple[list[Fused], list[Passage]]:
-    """The candidates of reranking, best first, each with its passage."""
-    limit = bench.medley.settings.candidates or bench.collection.reranking.candidates
-    index = bench.medley.engine.resolve(bench.task.corpus.name).index
-    texts = bench.medley.engine.passages(index, [item.passage for item in order[:limit]], ACCESS)
-    present = [item for item in order[:limit] if item.passage in texts]
-    return present, [texts[item.passage] for item in present]
+def _retrieve(session: Session, query: Query, feedback: bool = True, depth: int | None = None) -> Retrieved:
+    collection = session.collection if feedback else replace(session.collection, feedback=None)
+    trace = Trace()
+    retrieved = retrieve(query, session.services, trace, collection, depth=session.task.candidates or depth)
+    _check_whole(trace)
+    return retrieved
 
 
-def scores(bench: Bench, found: Legs, order: Sequence[Fused]) -> Scores:
-    """Cross-encoder logits of the best passages of the fused order, with no deadline; empty without a reranker."""
-    if bench.rerankers is None:
-        return Scores()
-    text = found.understood.model_text
-    return cascade.read(bench.rerankers, bench.collection.reranking, text, *window(bench, order), None)
+def score_candidates(session: Session, retrieved: Retrieved) -> StageScores:
+    """Logits of the best candidates, without a deadline; empty without a reranker."""
+    if session.rerankers is None:
+        return StageScores()
+    window, _ = existing(retrieved, rerank_window(retrieved, session.services))
+    return score(retrieved, window, session.rerankers, retrieved.collection.reranking)
 
 
-def runs(bench: Bench, progress: Progress | None = None) -> dict[str, Run]:
+def run_task(session: Session, progress: Progress | None = None) -> dict[str, Run]:
     """System -> question -> judged keys, best first. Systems: the legs, `fused`, and `reranked` if there is a reranker."""
     found: dict[str, dict[str, list[str]]] = {}
-    for number, question in enumerate(bench.task.questions, 1):
-        for system, keys in _systems(bench, question).items():
+    for number, question in enumerate(session.task.questions, 1):
+        for system, keys in _rank(session, question).items():
             found.setdefault(system, {})[question.id] = keys
         if progress:
-            progress(number, len(bench.task.questions))
+            progress(number, len(session.task.questions))
     return dict(found)
 
 
-def _systems(bench: Bench, question: Question) -> dict[str, list[str]]:
-    found = legs(bench, question)
-    systems = {name: keys(bench.task, ranking.items) for name, ranking in found.rankings.items()}
-    if bench.task.depth:
-        found = _as_searched(found, bench.medley.settings.window)
-    order = fused(found, bench.collection.fusion)
-    systems[FUSED] = keys(bench.task, [_scored(item) for item in order])
-    if bench.rerankers is not None:
-        ranked = combine(order, scores(bench, found, order), bench.collection.reranking)
-        systems[RERANKED] = keys(bench.task, [_scored(item.fused) for item in ranked])
+def _rank(session: Session, question: Question) -> dict[str, list[str]]:
+    task, query = session.task, query_for(session, question)
+    retrieved = _retrieve(session, query)
+    # A deeper ranking is for the rows of the legs alone: what is fused is what a search fuses.
+    deep = _retrieve(session, query, depth=task.depth) if task.depth > session.medley.settings.window else retrieved
+    systems = {name: judged_keys(task, ranking.items) for name, ranking in deep.answer.rankings.items()}
+    systems[FUSED] = judged_keys(task, retrieved.candidates)
+    if session.rerankers is not None:
+        trace = Trace()
+        reranked = rerank(query, retrieved, session.services, trace)
+        _check_whole(trace)
+        systems[RERANKED] = judged_keys(task, reranked.candidates)
     return systems
 
 
-def _as_searched(found: Legs, documents: int) -> Legs:
-    """The legs no further than a search ranks them."""
-    rankings = {name: ranking.first(ranking.holding(documents)) for name, ranking in found.rankings.items()}
-    return replace(found, rankings=rankings)
+def _check_whole(trace: Trace) -> None:
+    if trace.degraded:
+        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(trace.degraded)}")
 
 
-def _scored(item: Fused) -> Scored:
-    return Scored(item.passage, item.document, item.score)
-
-
-def keys(task: Task, items: Iterable[Scored]) -> list[str]:
-    """The judged keys of passages, each where it stands first."""
-    return distinct(task.key(item) for item in items)
+def judged_keys(task: Task, items: Iterable[Scored | Candidate]) -> list[str]:
+    """The judged keys of passages, each at its first place."""
+    return distinct(task.key(item.document, item.passage) for item in items)
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Final, Literal
 
 from evaluation.measures import Judgements
 from mappings.documents import Document
-from search.query import Scored
 
 Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
@@ -97,9 +96,9 @@ class Task:
             strict={item.id: self.strict[item.id] for item in questions} if self.strict is not None else None,
         )
 
-    def key(self, item: Scored) -> str:
-        """What `item` is called in the judgements."""
-        return item.document if self.unit == "document" else passage_key(item.document, item.passage)
+    def key(self, document: str, passage: str) -> str:
+        """The name of a passage, or of its document, in the judgements."""
+        return document if self.unit == "document" else passage_key(document, passage)
 
 
 def passage_key(document: str, passage: str) -> str:

@@ -17,16 +17,17 @@ from evaluation import stages
 from evaluation.index import Fill, opened
 from evaluation.measures import Measure, Values, parse, per_query
 from evaluation.models import require
-from evaluation.run import bench
+from evaluation.run import open_session
 from evaluation.statistics import interval
 from evaluation.suites import beir
 from evaluation.suites import tuning_judgements as training
 from evaluation.task import Task
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.query import Scored
-from search.ranking.cascade import Scores, combine
-from search.ranking.fusion import Fused, fuse
+from search.pipeline.retrieve import Retrieved
+from search.ranking.candidates import Candidate
+from search.ranking.cascade import StageScores, combine
+from search.ranking.fusion import fuse
 from search.settings import Settings
 
 Report = dict[str, Any]
@@ -39,13 +40,13 @@ METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("weighted", "
 class Prepared:
     """A task whose legs were asked: one entry a question, in order."""
 
-    bench: stages.Bench
-    legs: tuple[stages.Legs, ...]
+    session: stages.Session
+    retrieved: tuple[Retrieved, ...]
 
     @property
     def task(self) -> Task:
         """The task."""
-        return self.bench.task
+        return self.session.task
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def run(
     prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
-    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].bench.rerankers else []
+    shares = _shares(prepared, best, progress) if options.rerank and prepared[0].session.rerankers else []
     weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
     return {
         "tune": kind,
@@ -128,28 +129,25 @@ def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
 def _prepare(
     task: Task, settings: Settings, fill: Fill, options: Options, progress: stages.Progress | None
 ) -> Prepared:
-    asked = bench(opened(task.corpus, settings, fill), task, options.rerank)
+    session = open_session(opened(task.corpus, settings, fill), task, options.rerank)
     found = []
     for number, question in enumerate(task.questions, 1):
         # By feedback the legs would depend on the weights that are looked for.
-        found.append(stages.legs(asked, question, feedback=False))
+        found.append(stages.retrieve_question(session, question, feedback=False))
         if progress:
             progress(number, len(task.questions))
-    return Prepared(asked, tuple(found))
+    return Prepared(session, tuple(found))
 
 
 def _values(prepared: Sequence[Prepared], fusion: Fusion) -> Values:
     """The measure of every question of every task under a fusion, shape (questions,)."""
     return np.concatenate(
-        [_measured(item.task, [fuse(legs.rankings, fusion) for legs in item.legs]) for item in prepared]
+        [_measured(item.task, [fuse(found.answer.rankings, fusion) for found in item.retrieved]) for item in prepared]
     )
 
 
-def _measured(task: Task, orders: Iterable[Iterable[Fused]]) -> Values:
-    run = {
-        question.id: stages.keys(task, (Scored(item.passage, item.document, item.score) for item in order))
-        for question, order in zip(task.questions, orders, strict=True)
-    }
+def _measured(task: Task, orders: Iterable[Iterable[Candidate]]) -> Values:
+    run = {question.id: stages.judged_keys(task, order) for question, order in zip(task.questions, orders, strict=True)}
     measure: Measure = parse(MEASURE)
     return per_query([measure], task.judgements, run)[measure]
 
@@ -158,30 +156,27 @@ def _shares(
     prepared: Sequence[Prepared], fusion: Fusion, progress: stages.Progress | None
 ) -> list[tuple[float, Values]]:
     """The measure of every question for each share of the reranker."""
-    orders: list[list[tuple[list[Fused], Scores]]] = []
+    orders: list[list[tuple[list[Candidate], StageScores]]] = []
     for item in prepared:
         known = []
-        for number, legs in enumerate(item.legs, 1):
-            order = fuse(legs.rankings, fusion)
-            known.append((order, stages.scores(item.bench, legs, order)))
+        for number, found in enumerate(item.retrieved, 1):
+            order = fuse(found.answer.rankings, fusion)
+            known.append((order, stages.score_candidates(item.session, replace(found, candidates=order))))
             if progress:
-                progress(number, len(item.legs))
+                progress(number, len(item.retrieved))
         orders.append(known)
     return [(share, _reranked(prepared, orders, share)) for share in SHARES]
 
 
 def _reranked(
-    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Fused], Scores]]], share: float
+    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Candidate], StageScores]]], share: float
 ) -> Values:
     return np.concatenate(
         [
             _measured(
                 item.task,
                 [
-                    [
-                        ranked.fused
-                        for ranked in combine(order, scores, replace(item.bench.collection.reranking, weight=share))
-                    ]
+                    combine(order, scores, replace(item.session.collection.reranking, weight=share))
                     for order, scores in known
                 ],
             )

@@ -24,12 +24,13 @@ from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opened import Engines, open_engines, secret
 from search.models.remote import RemoteEncoder, RemoteReranker, Servers
-from search.pipeline.context import Parts
+from search.pipeline.results import Results
 from search.pipeline.search import search
+from search.pipeline.services import SearchServices
 from search.protocols import Encoder, Engine, Reranker
-from search.query import Query, Results
+from search.query import Query
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 from search.storage import Catalogued, DocumentStore, StoredDocument
 
@@ -56,7 +57,7 @@ class Medley:
         medley.home.mkdir(parents=True, exist_ok=True)
         medley.servers = model_servers(settings)
         medley.engines = open_engines(settings, medley.collection, patient)
-        medley.parts = Parts(
+        medley.services = SearchServices(
             engine=medley.engine,
             settings=settings,
             collection=medley.collection,
@@ -68,7 +69,7 @@ class Medley:
 
     servers: Servers | None = field(init=False, default=None)
     engines: Engines = field(init=False)
-    parts: Parts = field(init=False)
+    services: SearchServices = field(init=False)
 
     @property
     def home(self) -> Path:
@@ -189,7 +190,7 @@ class Medley:
         arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
         return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
 
-    def stages(self, collection: Collection) -> Stages | None:
+    def stages(self, collection: Collection) -> RerankStages | None:
         """The collection's rerankers; None when reranking is switched off. Raises as `reranker` does.
 
         A reranker that the settings name decides alone.
@@ -199,11 +200,11 @@ class Medley:
             return None
         last = self._anytime(name)
         if first is None or self.settings.reranker:
-            return Stages(last)
+            return RerankStages(last)
         try:
-            return Stages(last, self._anytime(first.model))
+            return RerankStages(last, self._anytime(first.model))
         except MedleyError as error:
-            return Stages(last, missing=error.message)
+            return RerankStages(last, missing=error.message)
 
     def _anytime(self, name: str) -> Anytime:
         """A cross-encoder with its cache and pace, made once."""
@@ -243,7 +244,7 @@ class Medley:
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search`."""
-        return search(query, self.parts)
+        return search(query, self.services)
 
     def document(self, collection: str, identifier: str, access: Access) -> StoredDocument:
         """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one."""

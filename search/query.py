@@ -1,9 +1,9 @@
-"""What is asked and what is answered: the types that every floor above engines speaks."""
+"""What is asked, and the rankings, totals and facets that engines answer with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from operator import gt, itemgetter
@@ -157,73 +157,3 @@ class FacetCount:
 
 
 Facets = Mapping[str, tuple[FacetCount, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of a text to mark: character offsets."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A sentence that carries the answer, with the matched words to mark; offsets are within `text`."""
-
-    text: str
-    start: int
-    end: int
-    score: float
-    marks: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A found document: its best passage, the evidence and, when asked for, why it stands here.
-
-    `more_passages` counts further passages of it; `others` are further documents of its group, as of one patient.
-    """
-
-    document: str
-    passage: str
-    score: float
-    title: str
-    heading: str
-    text: str
-    evidence: tuple[Evidence, ...] = ()
-    title_marks: tuple[Span, ...] = ()
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    lexical: bool = True
-    more_passages: int = 0
-    others: tuple[str, ...] = ()
-    explain: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """How many of the window's candidates the cross-encoder scored before the deadline."""
-
-    scored: int
-    candidates: int
-
-    @property
-    def partial(self) -> bool:
-        """Whether the deadline came first."""
-        return self.scored < self.candidates
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """One page of an answer. `degraded` names, in plain words, every part that was missing."""
-
-    hits: tuple[Hit, ...]
-    total: Total
-    facets: Facets
-    timings_ms: Mapping[str, float]
-    reranked: Reranked
-    degraded: tuple[str, ...] = ()
-    cursor: str | None = None
-    index: str = ""
-    beyond_window: bool = False
-    understood: Mapping[str, Any] = field(default_factory=dict)

@@ -12,7 +12,8 @@ from flask.wrappers import Response
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
-from search.query import Query, Results
+from search.pipeline.results import Results
+from search.query import Query
 from search.storage import StoredDocument
 from web import auth, context, export, filters, forms, wire
 from web.errors import MediaTypeError

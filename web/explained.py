@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from search.pipeline.results import Explanation
+from search.ranking.candidates import LegContribution
 
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
 STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
@@ -32,31 +35,31 @@ class Table:
     terms: Sequence[str]
 
 
-def table(explain: Mapping[str, Any]) -> Table:
-    """The table of one hit's `explain`; see `search.pipeline.explain`."""
-    fused, final, cross = explain["fused"], explain["final"], explain["reranker"]
-    rows = [_leg(name, leg) for name, leg in explain["legs"].items()]
+def table(explain: Explanation) -> Table:
+    """The table of one hit's `explain`; see `search.pipeline.explanation`."""
+    fused, final, cross = explain.fused, explain.final, explain.reranker
+    rows = [_leg(name, leg) for name, leg in explain.legs.items()]
     rows.append(Row("Fused", "", "", "", "", _number(fused), "sum"))
     if cross is not None:
-        rows.append(Row("Fused", "", "", _number(fused), _number(1 - cross["weight"]), _number(final["fused"])))
+        rows.append(Row("Fused", "", "", _number(fused), _number(1 - cross.weight), _number(final["fused"])))
         rows.append(
             Row(
-                STAGES[cross["stage"]],
+                STAGES[cross.stage],
                 "",
-                f"{cross['logit']:.2f}",
-                _number(cross["normalised"]),
-                _number(cross["weight"]),
+                f"{cross.logit:.2f}",
+                _number(cross.normalised),
+                _number(cross.weight),
                 _number(final["reranker"]),
             )
         )
     rows += [Row(text, "", "", "", "", _number(final[name])) for name, text in BELOW.items() if name in final]
-    rows.append(Row("Score", "", "", "", "", _number(explain["score"]), "total"))
-    return Table(rows, explain["matched_terms"])
+    rows.append(Row("Score", "", "", "", "", _number(explain.score), "total"))
+    return Table(rows, explain.matched_terms)
 
 
-def _leg(name: str, leg: Mapping[str, Any]) -> Row:
-    cells = (_number(leg[key]) for key in ("normalised", "weight", "contribution"))
-    return Row(NAMES.get(name, name), str(leg["rank"]), f"{leg['score']:.3f}", *cells)
+def _leg(name: str, leg: LegContribution) -> Row:
+    cells = (_number(value) for value in (leg.normalised, leg.weight, leg.contribution))
+    return Row(NAMES.get(name, name), str(leg.rank), f"{leg.score:.3f}", *cells)
 
 
 def _number(value: float | None) -> str:

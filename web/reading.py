@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.documents import Section
-from search.query import Span
+from search.pipeline.results import Span
 from search.storage import StoredDocument
 from web.links import State
 from web.showing import Segments, details, segments

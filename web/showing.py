@@ -14,7 +14,7 @@ from flask import url_for
 
 from mappings.collection import Collection
 from mappings.documents import FieldValue
-from search.query import Span
+from search.pipeline.results import Span
 
 STATIC: Final = Path(__file__).parent / "static"
 

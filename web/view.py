@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 from mappings.collection import Collection, Field
 from mappings.documents import Document
 from mappings.errors import MedleyError
-from search.query import FacetCount, Hit, Results
+from search.pipeline.results import Hit, Results
+from search.query import FacetCount
 from web import forms
 from web.explained import Table, table
 from web.links import State

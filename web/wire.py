@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mappings.collection import Collection
 from mappings.documents import FieldValue
-from search.query import Evidence, Hit, Results, Span
+from search.pipeline.results import Evidence, Explanation, Hit, Results, Span
 from search.storage import StoredDocument
 
 Value = str | float | list[str]
@@ -183,7 +183,7 @@ def results_as_json(results: Results) -> dict[str, Any]:
         "cursor": results.cursor,
         "index": results.index,
         "beyond_window": results.beyond_window,
-        "understood": dict(results.understood),
+        "understood": _understood(results),
     }
 
 
@@ -201,7 +201,29 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "lexical": hit.lexical,
         "more_passages": hit.more_passages,
         "others": list(hit.others),
-        "explain": None if hit.explain is None else dict(hit.explain),
+        "explain": None if hit.explain is None else _explanation(hit.explain),
+    }
+
+
+def _understood(results: Results) -> dict[str, Any]:
+    understanding = results.understood
+    found: dict[str, Any] = {
+        "text": understanding.model_text,
+        "terms": [term for term, _ in understanding.lexical.terms],
+        "expansions": [item._asdict() for item in understanding.expansions],
+        "notes": list(understanding.notes),
+    }
+    return found | ({"feedback": list(results.feedback)} if results.feedback else {})
+
+
+def _explanation(why: Explanation) -> dict[str, Any]:
+    return {
+        "legs": {name: {**leg._asdict(), "contribution": leg.contribution} for name, leg in why.legs.items()},
+        "fused": why.fused,
+        "reranker": why.reranker._asdict() if why.reranker else None,
+        "final": dict(why.final),
+        "score": why.score,
+        "matched_terms": list(why.matched_terms),
     }
 
 

@@ -20,7 +20,8 @@ from evaluation.suites import scifact
 from evaluation.task import Question, Task
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from search.query import Query, Results
+from search.pipeline.results import Results
+from search.query import Query
 from search.settings import Settings
 
 Report = dict[str, Any]

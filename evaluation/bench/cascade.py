@@ -18,17 +18,17 @@ from evaluation.bench.search import machine
 from evaluation.index import Fill, opened
 from evaluation.measures import Values, parse, per_query
 from evaluation.models import rerankers
-from evaluation.run import bench
+from evaluation.run import open_session
 from evaluation.statistics import compare
 from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError
-from search.query import Scored
+from search.pipeline.rerank import existing, rerank_window
+from search.pipeline.retrieve import Retrieved
 from search.ranking import cascade
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import Stages
-from search.ranking.fusion import Fused
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 Report = dict[str, Any]
@@ -45,11 +45,10 @@ def bench_cascade(settings: Settings, fill: Fill) -> Report:
     """
     task = scifact.task(settings)
     _require_both(task, settings)
-    asked = bench(opened(task.corpus, settings, fill), task, True)
-    prepared = [stages.legs(asked, question) for question in task.questions]
-    orders = [stages.fused(legs, asked.collection.fusion) for legs in prepared]
-    ways = {"cascade": asked, "full": replace(asked, rerankers=asked.rerankers and Stages(asked.rerankers.last))}
-    values = {name: _values(way, prepared, orders) for name, way in ways.items()}
+    asked = open_session(opened(task.corpus, settings, fill), task, True)
+    prepared = [stages.retrieve_question(asked, question) for question in task.questions]
+    ways = {"cascade": asked, "full": replace(asked, rerankers=asked.rerankers and RerankStages(asked.rerankers.last))}
+    values = {name: _values(way, prepared) for name, way in ways.items()}
     found = compare(values["cascade"], values["full"])
     reranking = asked.collection.reranking
     figures = {
@@ -58,10 +57,10 @@ def bench_cascade(settings: Settings, fill: Fill) -> Report:
         "difference": found.difference.value,
         "difference_low": found.difference.low,
         "difference_high": found.difference.high,
-        "queries": float(len(orders)),
+        "queries": float(len(prepared)),
         "candidates": float(settings.candidates or reranking.candidates),
         "keep": float(reranking.first.keep if reranking.first else 0),
-        **_speed(asked, prepared, orders),
+        **_speed(asked, prepared),
     }
     return {"bench": "cascade", "machine": _machine(asked), "figures": {k: round(v, 4) for k, v in figures.items()}}
 
@@ -81,31 +80,33 @@ def _require_both(task: Task, settings: Settings) -> None:
         raise InvalidInput("abstracts are reranked in one stage: `rerank.first` of the collection's kind names the other", field="rerank.first")  # fmt: skip
 
 
-def _values(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> Values:
+def _values(session: stages.Session, prepared: Sequence[Retrieved]) -> Values:
     run = {}
-    for legs, order in zip(prepared, orders, strict=True):
-        scores = stages.scores(asked, legs, order)
-        ranked = cascade.combine(order, scores, asked.collection.reranking)
-        items = (Scored(item.fused.passage, item.fused.document, item.score) for item in ranked)
-        run[legs.question.id] = stages.keys(asked.task, items)
+    for question, retrieved in zip(session.task.questions, prepared, strict=True):
+        scores = stages.score_candidates(session, retrieved)
+        ranked = cascade.combine(retrieved.candidates, scores, session.collection.reranking)
+        run[question.id] = stages.judged_keys(session.task, ranked)
     measure = parse(MEASURE)
-    return per_query([measure], asked.task.judgements, run)[measure]
+    return per_query([measure], session.task.judgements, run)[measure]
 
 
-def _speed(asked: stages.Bench, prepared: Sequence[stages.Legs], orders: Sequence[list[Fused]]) -> dict[str, float]:
+def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, float]:
     """Milliseconds a query of both ways, medians over a sample, and the ratio of their sums."""
-    both = asked.medley.stages(asked.collection)
+    both = session.medley.stages(session.collection)
     if both is None:
         return {}
-    reranking = asked.collection.reranking
+    reranking = session.collection.reranking
     times: dict[str, list[float]] = {"cascade": [], "full": []}
-    chosen = random.Random(SEED).sample(range(len(orders)), min(SAMPLE + 1, len(orders)))  # noqa: S311
+    chosen = random.Random(SEED).sample(range(len(prepared)), min(SAMPLE + 1, len(prepared)))  # noqa: S311
     for place, number in enumerate(chosen):
-        window, passages = stages.window(asked, orders[number])
+        retrieved = prepared[number]
+        window, _ = existing(retrieved, rerank_window(retrieved, session.services))
+        texts = retrieved.contents.passages([item.passage for item in window])
+        passages = [texts[item.passage] for item in window]
         for name, first in (("full", None), ("cascade", both.first)):
-            stage = Stages(_fresh(both.last), _fresh(first) if first else None)
+            stage = RerankStages(_fresh(both.last), _fresh(first) if first else None)
             started = time.perf_counter()
-            cascade.read(stage, reranking, prepared[number].understood.model_text, window, passages, None)
+            cascade.score_window(stage, reranking, retrieved.understanding.model_text, window, passages, None)
             if place:  # the first one warms up
                 times[name].append(1000 * (time.perf_counter() - started))
     medians = {f"{name}_p50_ms": statistics.median(found) for name, found in times.items()}
@@ -117,6 +118,6 @@ def _fresh(anytime: Anytime) -> Anytime:
     return Anytime(anytime.reranker, ScoreCache(), Pace())
 
 
-def _machine(asked: stages.Bench) -> Mapping[str, Any]:
+def _machine(asked: stages.Session) -> Mapping[str, Any]:
     reranking = asked.collection.reranking
     return {**machine(), "model": reranking.model, "first": reranking.first.model if reranking.first else ""}

@@ -20,7 +20,7 @@ from mappings.collection import Collection
 from search.engines.opensearch import queries
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.pipeline.understanding import Understood
+from search.pipeline.results import Understanding
 from search.process import settle
 from search.protocols import LegsRequest
 from search.ranking.fusion import fuse
@@ -34,7 +34,7 @@ class Asked:
     """A question read and encoded: what both engines, and both ways of fusing, are given alike."""
 
     id: str
-    understood: Understood
+    understood: Understanding
     vector: Any
 
     def request(self, index: str) -> LegsRequest:

@@ -152,9 +152,9 @@ def _deadline(medley: Medley, name: str, warm: Sequence[str], queries: Sequence[
         percentiles(times)
         | memory()
         | {
-            "partial_share": float(np.mean([item.reranked.partial for item in answers])),
+            "partial_share": float(np.mean([item.reranked.is_partial for item in answers])),
             "marked_share": float(
-                np.mean([bool(item.degraded) for item in answers if item.reranked.partial] or [True])
+                np.mean([bool(item.degraded) for item in answers if item.reranked.is_partial] or [True])
             ),
             "reranked_mean": float(np.mean([item.reranked.scored for item in answers])),
             "candidates": float(max(item.reranked.candidates for item in answers)),

@@ -124,7 +124,7 @@ def _under_load(
 
 
 def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, seen: Seen) -> None:
-    known = medley.parts.engine.legs
+    known = medley.services.engine.legs
 
     def checked(request: LegsRequest) -> LegsAnswer:
         wanted = medley.engine.meta(request.index).encoders
@@ -133,7 +133,7 @@ def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, seen: 
             seen.foreign += encoder is None or len(vector) != encoder.dimension
         return known(request)
 
-    object.__setattr__(medley.parts, "engine", _Watched(medley.engine, checked))
+    object.__setattr__(medley.services, "engine", _Watched(medley.engine, checked))
     while not stop.is_set():
         for question in questions:
             if stop.is_set():

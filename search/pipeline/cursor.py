@@ -24,12 +24,12 @@ _INFLATED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FrozenHit:
     """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one."""
 
     passage: str
     score: float
-    cross: float | None
+    logit: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Cursor:
     index: str
     query: str
     access: str
-    items: tuple[Item, ...]
+    items: tuple[FrozenHit, ...]
     shown: tuple[str, ...]
     issued: int
     beyond: bool = False
@@ -80,7 +80,7 @@ def sign(cursor: Cursor, key: bytes) -> str:
 
 def _encode(cursor: Cursor, key: bytes) -> str:
     items = [
-        [item.passage, round(item.score, 6), None if item.cross is None else round(item.cross, 4)]
+        [item.passage, round(item.score, 6), None if item.logit is None else round(item.logit, 4)]
         for item in cursor.items
     ]
     fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
@@ -123,4 +123,4 @@ def _decode(text: str, key: bytes) -> Cursor:
 def _parse(fields: Sequence[Any]) -> Cursor:
     index, query, access, items, shown, issued, beyond, *rest = fields
     marks = tuple(shown[start : start + 8] for start in range(0, len(shown), 8))
-    return Cursor(index, query, access, tuple(Item(*item) for item in items), marks, issued, beyond, *rest)
+    return Cursor(index, query, access, tuple(FrozenHit(*item) for item in items), marks, issued, beyond, *rest)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import tokens
-from search.query import Evidence, Span
+from search.pipeline.results import Evidence, Span
 
 SENTENCES = 2
 """Sentences shown a hit."""

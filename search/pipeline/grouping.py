@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mappings.documents import FieldValue
-from search.ranking.cascade import Ranked
+from search.ranking.candidates import Candidate
 
 Fields = Mapping[str, Mapping[str, FieldValue]]
 """Document id -> its fields."""
@@ -18,20 +18,20 @@ class Group:
     """Everything found for one document or patient: `best` leads, `others` follow in order."""
 
     key: str
-    best: Ranked
-    others: list[Ranked] = field(default_factory=list)
+    best: Candidate
+    others: list[Candidate] = field(default_factory=list)
 
     @property
     def documents(self) -> list[str]:
         """The distinct documents of the group, the best's first."""
-        return list(dict.fromkeys(item.fused.document for item in (self.best, *self.others)))
+        return list(dict.fromkeys(item.document for item in (self.best, *self.others)))
 
 
-def group(ranked: Sequence[Ranked], key: Callable[[str], str]) -> list[Group]:
+def group(ranked: Sequence[Candidate], key: Callable[[str], str]) -> list[Group]:
     """Groups in the order of their best; `key` maps a document id to its group."""
     groups: dict[str, Group] = {}
     for item in ranked:
-        name = key(item.fused.document)
+        name = key(item.document)
         if name in groups:
             groups[name].others.append(item)
         else:
@@ -39,7 +39,7 @@ def group(ranked: Sequence[Ranked], key: Callable[[str], str]) -> list[Group]:
     return list(groups.values())
 
 
-def by_field(ranked: Sequence[Ranked], name: str, fields: Fields) -> list[Group]:
+def by_field(ranked: Sequence[Candidate], name: str, fields: Fields) -> list[Group]:
     """Groups of the documents that share the field `name`; a document without it is a group of its own."""
     return group(ranked, lambda document: _key(fields.get(document, {}), name, document))
 
@@ -54,7 +54,7 @@ def sort_by(sort: str, groups: Sequence[Group], fields: Fields) -> list[Group]:
     name = sort.removeprefix("-")
 
     def value(item: Group) -> Any:
-        return fields.get(item.best.fused.document, {}).get(name)
+        return fields.get(item.best.document, {}).get(name)
 
     having = [item for item in groups if value(item) is not None]
     return sorted(having, key=value, reverse=sort.startswith("-")) + [item for item in groups if value(item) is None]

@@ -1,4 +1,4 @@
-"""From page to page: the frozen window, what was shown, and what comes past the window's end."""
+"""From page to page: the frozen result window, what was shown, and what follows beyond the window."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import dataclass
 
 from mappings.documents import parse_passage_id
 from search.pipeline import cursor as cursors
-from search.pipeline.context import Found
 from search.pipeline.grouping import Group
-from search.query import Query, Reranked
-from search.ranking.cascade import Ranked
-from search.ranking.fusion import NOTHING, Fused
+from search.pipeline.retrieve import Retrieved
+from search.query import Query
+from search.ranking.candidates import NO_CONTRIBUTIONS, Candidate, RerankScore
 
 MAX_DEPTH = 1_000
-"""Documents that paging may reach; past them a narrower query serves better."""
+"""Documents that paging can reach; beyond them a narrower query serves better."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What came before a page: the marks of shown groups, whether the window's end was passed, the reranker's reach."""
+class Progress:
+    """How far earlier pages went: the marks of the groups they showed, and whether they left the result window."""
 
     marks: tuple[str, ...] = ()
     beyond: bool = False
-    reranked: Reranked = Reranked(0, 0)
 
 
-def frozen(found: Found, previous: cursors.Cursor) -> list[Group]:
-    """The groups that an earlier page froze, with their fusion parts where the legs still bring them."""
-    parts = {item.passage: item for item in found.fused}
-    weight = found.collection.reranking.weight if previous.weight is None else previous.weight
-    return [_frozen(parts.get(item.passage), item, weight) for item in previous.items]
+def thaw(retrieved: Retrieved, previous: cursors.Cursor) -> list[Group]:
+    """The groups that an earlier page froze, with the legs' contributions where the legs still return them."""
+    fused = {item.passage: item for item in retrieved.candidates}
+    weight = retrieved.collection.reranking.weight if previous.weight is None else previous.weight
+    return [_thaw(fused.get(item.passage), item, weight) for item in previous.items]
 
 
-def _frozen(fused: Fused | None, item: cursors.Item, weight: float) -> Group:
+def _thaw(fused: Candidate | None, item: cursors.FrozenHit, weight: float) -> Group:
     document = parse_passage_id(item.passage)[0]
-    fused = fused or Fused(item.passage, document, item.score if item.cross is None else 0.0, NOTHING)
-    if item.cross is None or not weight:
-        return Group(document, Ranked(fused, item.score, item.cross))
-    normalised = (item.score - (1 - weight) * fused.score) / weight
-    return Group(document, Ranked(fused, item.score, item.cross, normalised, weight))
+    fused = fused or Candidate(item.passage, document, item.score if item.logit is None else 0.0, NO_CONTRIBUTIONS)
+    if item.logit is None or not weight:
+        reranking = RerankScore(fused.score, item.logit)
+    else:
+        normalised = (item.score - (1 - weight) * fused.score) / weight
+        reranking = RerankScore(fused.score, item.logit, normalised, weight)
+    return Group(document, fused._replace(score=item.score, reranking=reranking))
 
 
 def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
@@ -50,29 +50,39 @@ def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
 
 
 def marks_of(groups: Sequence[Group]) -> tuple[str, ...]:
-    """What a cursor remembers of shown groups."""
+    """What a cursor remembers of groups that were shown."""
     return tuple(mark for item in groups for mark in _marks(item))
 
 
 def _marks(item: Group) -> list[str]:
-    return sorted({cursors.group_mark(name) for name in (item.key, item.best.fused.document)})
+    return sorted({cursors.group_mark(name) for name in (item.key, item.best.document)})
 
 
-def _decided(item: Ranked) -> float | None:
-    """The last stage's logit: a frozen page explains no more than that."""
-    return item.cross if item.stage == "last" else None
+def _last_stage(candidate: Candidate) -> RerankScore | None:
+    """The score by the last stage, if there is one: a frozen page explains no more than that."""
+    reranking = candidate.reranking
+    return reranking if reranking and reranking.logit is not None and reranking.stage == "last" else None
 
 
 def next_cursor(
-    query: Query, found: Found, page: Sequence[Group], rest: Sequence[Group], shown: Shown, key: bytes
+    query: Query, retrieved: Retrieved, page: Sequence[Group], rest: Sequence[Group], progress: Progress, key: bytes
 ) -> str | None:
-    """The signed cursor of the next page, or None when there is none."""
-    marks = (*shown.marks, *marks_of(page))
-    if len(marks) >= MAX_DEPTH or not (rest or found.full):
+    """The signed cursor of the next page, or None if this page is the last."""
+    marks = (*progress.marks, *marks_of(page))
+    if len(marks) >= MAX_DEPTH or not (rest or retrieved.has_more):
         return None
-    items = tuple(cursors.Item(item.best.fused.passage, item.best.score, _decided(item.best)) for item in rest)
-    weight = next((item.best.weight for item in rest if _decided(item.best) is not None), None)
-    issued = int(time.time())
-    asked, access = cursors.query_mark(query), cursors.access_mark(query.access)
-    made = cursors.Cursor(found.meta.index, asked, access, items, marks, issued, shown.beyond, weight)
-    return cursors.sign(made, key)
+    scored = [(item.best, _last_stage(item.best)) for item in rest]
+    items = tuple(cursors.FrozenHit(best.passage, best.score, score.logit if score else None) for best, score in scored)
+    return cursors.sign(
+        cursors.Cursor(
+            index=retrieved.meta.index,
+            query=cursors.query_mark(query),
+            access=cursors.access_mark(query.access),
+            items=items,
+            shown=marks,
+            issued=int(time.time()),
+            beyond=progress.beyond,
+            weight=next((score.weight for _, score in scored if score), None),
+        ),
+        key,
+    )

@@ -1,114 +1,142 @@
-"""The page as its reader gets it: hits with their evidence, fields and explanation."""
+"""The last stage of a search: groups, one page of hits with their evidence and explanations, and the next cursor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from mappings.documents import FieldValue, Passage
+from mappings.documents import Passage
 from mappings.errors import MedleyError
-from search.pipeline import evidence, explain
-from search.pipeline.context import Found, Parts, Trace, deadline
-from search.pipeline.grouping import Group
-from search.pipeline.paging import Shown, next_cursor
-from search.pipeline.understanding import Understood
-from search.query import Evidence, Hit, Query, Results
+from search.pipeline import evidence
+from search.pipeline.checks import RELEVANCE
+from search.pipeline.cursor import Cursor
+from search.pipeline.explanation import explain
+from search.pipeline.grouping import Group, by_field, group, sort_by
+from search.pipeline.paging import Progress, marks_of, next_cursor, thaw, unseen
+from search.pipeline.rerank import Reranked
+from search.pipeline.results import Evidence, Hit, RerankCoverage, Results
+from search.pipeline.retrieve import Retrieved
+from search.pipeline.services import SearchServices, Trace, rerank_deadline
+from search.query import Query
+from search.ranking.candidates import Candidate
 
 CHOICES = 3
-"""Sentences of a passage that words choose and the cross-encoder decides between."""
+"""Sentences of a passage that are chosen by words, and among which the cross-encoder decides."""
+BENEATH = 2.0
+"""How far what follows beyond the window is lowered: below the floor of every rerank stage."""
 
 
-def page(query: Query, parts: Parts, found: Found, groups: Sequence[Group], shown: Shown, trace: Trace) -> Results:
-    """The first `query.size` of `groups` as hits, and a cursor for the rest.
+def present_first(
+    query: Query, retrieved: Retrieved, reranked: Reranked, services: SearchServices, trace: Trace
+) -> Results:
+    """The first page of an answer. A passage that is gone by now, or not the caller's to see, is left out."""
+    groups = _groups(query, retrieved, reranked.candidates, trace)
+    return _page(query, retrieved, groups, Progress(), reranked.coverage, services, trace)
 
-    A passage that is gone by now, or not the caller's to see, is left out.
-    """
-    index = found.meta.index
+
+def present_next(
+    query: Query, retrieved: Retrieved, previous: Cursor, services: SearchServices, trace: Trace
+) -> Results:
+    """A later page: what `previous` froze, and beyond the result window the fused order, which is not reranked."""
+    beyond = leaves_window(query, previous)
+    groups = thaw(retrieved, previous)
+    if beyond:
+        lowered = [item.lowered(BENEATH) for item in retrieved.candidates]
+        groups += unseen(_groups(query, retrieved, lowered, trace), (*previous.shown, *marks_of(groups)))
+    return _page(query, retrieved, groups, Progress(previous.shown, beyond), RerankCoverage(0, 0), services, trace)
+
+
+def leaves_window(query: Query, previous: Cursor) -> bool:
+    """Whether the page after `previous` needs more than the frozen result window holds."""
+    return previous.beyond or len(previous.items) < query.size
+
+
+def _groups(query: Query, retrieved: Retrieved, ranked: Sequence[Candidate], trace: Trace) -> list[Group]:
+    name = retrieved.collection.group_by
+    if name == "document" and query.sort == RELEVANCE:
+        return group(ranked, lambda document: document)
+    fields = retrieved.contents.fields(list(dict.fromkeys(item.document for item in ranked)))
+    groups = by_field(ranked, name, fields)
+    trace.step("group")
+    return groups if query.sort == RELEVANCE else sort_by(query.sort, groups, fields)
+
+
+def _page(
+    query: Query,
+    retrieved: Retrieved,
+    groups: Sequence[Group],
+    progress: Progress,
+    coverage: RerankCoverage,
+    services: SearchServices,
+    trace: Trace,
+) -> Results:
     first, rest = groups[: query.size], groups[query.size :]
-    texts = parts.engine.passages(index, [item.best.fused.passage for item in first], query.access)
-    present = [item for item in first if item.best.fused.passage in texts]
-    fields = parts.engine.fields(index, [item.best.fused.document for item in present], query.access)
+    texts = retrieved.contents.passages([item.best.passage for item in first])
+    present = [item for item in first if item.best.passage in texts]
+    retrieved.contents.fields([item.best.document for item in present])
     trace.step("fetch")
-    passages = [texts[item.best.fused.passage] for item in present]
-    proofs = _evidence(query, parts, found, passages, trace)
-    hits = tuple(
-        _hit(query, found.understood, item, passage, fields.get(passage.document, {}), proof)
-        for item, passage, proof in zip(present, passages, proofs, strict=True)
-    )
+    passages = [texts[item.best.passage] for item in present]
+    sentences = _evidence(query, retrieved, passages, services, trace)
+    hits = tuple(_hit(query, retrieved, *each) for each in zip(present, passages, sentences, strict=True))
     trace.step("evidence")
     return Results(
         hits=hits,
-        total=found.answer.total,
-        facets=found.answer.facets,
+        total=retrieved.answer.total,
+        facets=retrieved.answer.facets,
         timings_ms=trace.finish(),
-        reranked=shown.reranked,
+        reranked=coverage,
+        understood=retrieved.understanding,
         degraded=tuple(trace.degraded),
-        cursor=next_cursor(query, found, first, rest, shown, parts.key),
-        index=index,
-        beyond_window=shown.beyond,
-        understood=_understood(found.understood, found.feedback),
+        cursor=next_cursor(query, retrieved, first, rest, progress, services.key),
+        index=retrieved.meta.index,
+        beyond_window=progress.beyond,
+        feedback=retrieved.feedback,
     )
 
 
-def _understood(understood: Understood, feedback: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "text": understood.model_text,
-        "terms": [term for term, _ in understood.lexical.terms],
-        "expansions": [{"short": short, "long": longer} for short, longer in understood.expansions],
-        "notes": list(understood.notes),
-    }
-    return found | ({"feedback": list(feedback)} if feedback else {})
-
-
 def _evidence(
-    query: Query, parts: Parts, found: Found, passages: Sequence[Passage], trace: Trace
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices, trace: Trace
 ) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show: by the cross-encoder while time is left, by words otherwise."""
-    weights = evidence.rarity([passage.text for passage in passages], found.understood.terms)
+    """For each passage the sentences to show, chosen by the cross-encoder while time is left, otherwise by words."""
+    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
     choices = [evidence.candidates(passage.text, weights, CHOICES) for passage in passages]
-    until = deadline(query, parts, found.collection, trace)
+    until = rerank_deadline(query, services, retrieved.collection, trace)
     try:
-        stages = parts.reranker(found.collection) if query.rerank and until is not None else None
+        stages = services.reranker(retrieved.collection) if query.rerank and until is not None else None
         if stages is None:
             return [evidence.best(choice) for choice in choices]
         texts = [item.text for choice in choices for item in choice]
-        scores = stages.last.score(found.understood.model_text, texts, until)
+        scores = stages.last.score(retrieved.understanding.model_text, texts, until)
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
-    return _decided(choices, scores)
+    return _choose(choices, scores)
 
 
-def _decided(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
-    proofs, position = [], 0
+def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
+    """The best sentences of each passage; one of which a sentence was not scored is decided by words."""
+    chosen, position = [], 0
     for choice in choices:
         own = [score for score in scores[position : position + len(choice)] if score is not None]
-        proofs.append(evidence.best(choice, own if len(own) == len(choice) else None))
+        chosen.append(evidence.best(choice, own if len(own) == len(choice) else None))
         position += len(choice)
-    return proofs
+    return chosen
 
 
-def _hit(
-    query: Query,
-    understood: Understood,
-    item: Group,
-    passage: Passage,
-    fields: Mapping[str, FieldValue],
-    proof: tuple[Evidence, ...],
-) -> Hit:
+def _hit(query: Query, retrieved: Retrieved, found: Group, passage: Passage, sentences: tuple[Evidence, ...]) -> Hit:
+    terms = retrieved.understanding.terms
     return Hit(
         document=passage.document,
         passage=passage.id,
-        score=item.best.score,
+        score=found.best.score,
         title=passage.title,
         heading=passage.heading,
         text=passage.text,
-        evidence=proof,
-        title_marks=evidence.marks(passage.title, understood.terms),
-        fields=dict(fields),
-        lexical="bm25" in item.best.fused.parts,
-        more_passages=sum(other.fused.document == passage.document for other in item.others),
-        others=tuple(name for name in item.documents if name != passage.document),
-        explain=explain.explain(item.best, _matched(passage, understood.terms)) if query.explain else None,
+        evidence=sentences,
+        title_marks=evidence.marks(passage.title, terms),
+        fields=retrieved.contents.fields([passage.document]).get(passage.document, {}),
+        lexical="bm25" in found.best.contributions,
+        more_passages=sum(other.document == passage.document for other in found.others),
+        others=tuple(name for name in found.documents if name != passage.document),
+        explain=explain(found.best, _matched(passage, terms)) if query.explain else None,
     )
 
 

@@ -1,14 +1,14 @@
-"""From a query as typed to what the legs and the models read. First cut: words, abbreviations, long texts."""
+"""From a query as typed to what the legs and the models read: words, abbreviations, the opening of long texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from mappings.analysis.abbreviations import expansions
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms, tokens
 from mappings.documents import clean
+from search.pipeline.results import Expansion, Understanding
 from search.protocols import LexicalQuery
 from search.query import Query
 
@@ -20,22 +20,11 @@ EXPANSION_WEIGHT = 0.25
 """An expansion is a guess at what was meant: more weight was measured to cost BM25 on training claims."""
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """A query read: `lexical` for BM25, `model_text` for encoders, `terms` to mark, `expansions` to show."""
-
-    lexical: LexicalQuery
-    model_text: str
-    terms: frozenset[str]
-    expansions: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-
-
-def understand(query: Query) -> Understood:
-    """Read a query. Pure: the same query gives the same reading."""
+def understand(query: Query) -> Understanding:
+    """Analyse a query. Pure: the same query always gives the same result."""
     text = clean(query.words)
     counted = Counter(terms(text))
-    found = tuple(expansions(text.split()))
+    found = tuple(Expansion(*pair) for pair in expansions(text.split()))
     phrases = [_phrase(longer) for longer in _additions(text, found)]
     singles = {phrase[0]: EXPANSION_WEIGHT for phrase in phrases if len(phrase) == 1 and phrase[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
@@ -44,17 +33,17 @@ def understand(query: Query) -> Understood:
         phrases=tuple((phrase, EXPANSION_WEIGHT) for phrase in dict.fromkeys(phrases) if len(phrase) > 1),
     )
     marked = frozenset(weighted) | {term for phrase in phrases for term in phrase if term}
-    return Understood(lexical, _model_text(text, query.lacking), marked, found, _notes(counted, query))
+    return Understanding(lexical, _model_text(text, query.lacking), marked, found, _notes(counted, query))
 
 
 def _phrase(text: str) -> tuple[str, ...]:
-    """The terms of `text`, with an empty word in the place of each stop word between them."""
+    """The terms of `text`, with an empty word for each stop word between them."""
     words = tokens(text)
     placed = {token.position: token.term for token in words}
     return tuple(placed.get(place, "") for place in range(words[0].position, words[-1].position + 1)) if words else ()
 
 
-def _additions(text: str, found: tuple[tuple[str, str], ...]) -> list[str]:
+def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
     """For each (short, long) pair, the form that was not typed."""
     typed = f" {' '.join(terms(text))} "
     return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
@@ -75,5 +64,5 @@ def _notes(counted: Counter[str], query: Query) -> tuple[str, ...]:
     if len(counted) > MAX_TERMS:
         notes.append(f"the text has {len(counted)} distinct terms: the {MAX_TERMS} most frequent were searched")
     if query.lacking:
-        notes.append("findings without are read as words, not as a filter")
+        notes.append("findings to be absent are read as words, not as a filter")
     return tuple(notes)

@@ -8,22 +8,24 @@ What only the first one scored stands below that, what none scored below both: o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from mappings.analysis.nearest import nearest
 from mappings.collection import Parts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
+from search.query import in_order
 from search.ranking.anytime import Anytime
-from search.ranking.fusion import Fused, min_max
+from search.ranking.candidates import Candidate, RerankScore
+from search.ranking.fusion import min_max
 
 FIRST_SHARE = 0.4
 """Part of the time that the first stage may take, so that the last one is never left without any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class RerankStages:
     """The cross-encoders of a collection; `first` is None where one decides alone, or `missing` says why it is."""
 
     last: Anytime
@@ -32,7 +34,7 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class StageScores:
     """Logits by passage: of the last stage, and of the first for all that it read; `missing`: why that is none.
 
     `wanted` is how many each of them, the last one first, would have scored without a deadline; 0: as many as it did.
@@ -47,31 +49,14 @@ class Scores:
         return len(self.last.keys() | self.first.keys())
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate after reranking.
-
-    `cross` is the logit of the last stage that scored it and `normalised` the same over that stage; both are None if
-    none did; `stage` says which it was. `below` is how far it stands under what the last stage scored.
-    """
-
-    fused: Fused
-    score: float
-    cross: float | None = None
-    normalised: float | None = None
-    weight: float = 0.0
-    below: float = 0.0
-    stage: str = "last"
-
-
-def read(
-    stages: Stages,
+def score_window(
+    stages: RerankStages,
     reranking: Reranking,
     query: str,
-    window: Sequence[Fused],
+    window: Sequence[Candidate],
     passages: Sequence[Passage],
     until: float | None,
-) -> Scores:
+) -> StageScores:
     """Score the window's `passages`, all of them or the best the first stage finds, until the moment `until`.
 
     The last stage reads the parts that the collection says, the first one each as a whole. A first stage that fails is
@@ -87,63 +72,71 @@ def read(
         except MedleyError as error:
             missing = error.message
         else:
-            best = combine(window, Scores(first=first, wanted=(0, len(window))), reranking)
-            chosen = [item.fused for item in best[: reranking.first.keep]]
-    parts = {item.passage: readings(known[item.passage], query, reranking.parts) for item in chosen}
-    return Scores(_scored(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window)))
+            best = combine(window, StageScores(first=first, wanted=(0, len(window))), reranking)
+            chosen = best[: reranking.first.keep]
+    parts = {item.passage: texts_to_read(known[item.passage], query, reranking.parts) for item in chosen}
+    return StageScores(_scored(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window)))
 
 
-def readings(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ...]:
+def texts_to_read(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ...]:
     """What the last stage reads of a passage, at least one text."""
     return nearest(passage, query, parts.words, parts.best) if parts else (passage.model_text,)
 
 
-def combine(fused: Sequence[Fused], scores: Scores, reranking: Reranking) -> list[Ranked]:
+def combine(candidates: Sequence[Candidate], scores: StageScores, reranking: Reranking) -> list[Candidate]:
     """The final order: score descending, then passage id. Without any score the fused order and scores stay.
 
-    A stage that a deadline cut short counts less: see `share`.
+    A stage that a deadline cut short has less weight: see `completed_share`.
     """
-    shares = share(len(scores.last), scores.wanted[0]), share(len(scores.first), scores.wanted[1])
+    shares = [
+        completed_share(len(found), wanted)
+        for found, wanted in zip((scores.last, scores.first), scores.wanted, strict=True)
+    ]
     last = dict(zip(scores.last, min_max(list(scores.last.values())), strict=True))
     first = dict(zip(scores.first, min_max(list(scores.first.values())), strict=True))
     floors = float(bool(last)), float(bool(last)) + float(bool(first))
 
-    def ranked(item: Fused) -> Ranked:
+    def place(item: Candidate) -> Candidate:
         if item.passage in last:
             return _blend(item, scores.last, last, reranking.weight * shares[0])
         if item.passage in first and reranking.first is not None:
-            weight = reranking.first.weight * shares[1]
-            return replace(_blend(item, scores.first, first, weight, floors[0]), stage="first")
-        return Ranked(item, item.score - floors[1], below=floors[1])
+            return _blend(item, scores.first, first, reranking.first.weight * shares[1], floors[0], "first")
+        return item.lowered(floors[1])
 
-    made = [ranked(item) for item in fused]
-    return sorted(made, key=lambda item: (-item.score, item.fused.passage)) if scores else made
+    placed = [place(item) for item in candidates]
+    return in_order(placed) if scores else placed
 
 
-def share(scored: int, wanted: int) -> float:
-    """Part of its weight that a cross-encoder keeps which scored fewer passages than it should have.
+def completed_share(scored: int, wanted: int) -> float:
+    """The share of its weight that a stage keeps when it scored `scored` of the `wanted` passages.
 
-    Scores are normalised by their range, and the range of a few is narrow: two would always be 0 and 1 apart, as much as
-    the best and the worst of fifty. So the weight goes with the range to be expected of so many (of normal scores; the
-    expected extremes after Blom 1958), and a single score has none.
+    Scores are normalised by their range, and the range of a few scores is narrow: two would always be 0 and 1 apart, as
+    far as the best and the worst of fifty. So the weight follows the expected range of that many normal scores (expected
+    extremes after Blom 1958); a single score has no weight.
     """
-    return _range(scored) / _range(wanted) if 0 < scored < wanted else 1.0
+    return _expected_range(scored) / _expected_range(wanted) if 0 < scored < wanted else 1.0
 
 
-def _range(count: int) -> float:
+def _expected_range(count: int) -> float:
     return 2 * NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
 def _blend(
-    item: Fused, logits: Mapping[str, float], normalised: Mapping[str, float], weight: float, floor: float = 0.0
-) -> Ranked:
+    item: Candidate,
+    logits: Mapping[str, float],
+    normalised: Mapping[str, float],
+    weight: float,
+    floor: float = 0.0,
+    stage: str = "last",
+) -> Candidate:
     value = normalised[item.passage]
     score = weight * value + (1 - weight) * item.score - floor
-    return Ranked(item, score, logits[item.passage], value, weight, floor)
+    reranking = RerankScore(item.score, logits[item.passage], value, weight, floor, stage)
+    return item._replace(score=score, reranking=reranking)
 
 
 def _scored(
-    stage: Anytime, query: str, window: Sequence[Fused], texts: Mapping[str, Sequence[str]], until: float | None
+    stage: Anytime, query: str, window: Sequence[Candidate], texts: Mapping[str, Sequence[str]], until: float | None
 ) -> dict[str, float]:
     """The best score of each passage's texts, for the first passages of which all were reached."""
     found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))

@@ -1,6 +1,6 @@
 """Pseudo-relevance feedback over vectors: the best passages of a first answer say what the query's words did not.
 
-Each query vector moves towards the mean of those passages' vectors and is asked again: q' ∝ (1 − share) q + share mean(p)
+Each query vector moves towards the mean of those passages' vectors, and the legs are asked again: q' ∝ (1 − share) q + share mean(p)
 (Rocchio 1971; over dense vectors Li et al. 2023, "Pseudo Relevance Feedback with Deep Language Models and Dense
 Retrievers"). It helps where a query has many answers, as a finding has in reports, and costs where it has one.
 """
@@ -16,43 +16,39 @@ import numpy as np
 
 from mappings.analysis.passages import windows
 from mappings.collection import Feedback
-from search.protocols import Encoder, LegsRequest, SearchEngine, TimedEncoder, Vectors
-from search.ranking.fusion import Fused
+from mappings.documents import Passage
+from search.protocols import Encoder, LegsRequest, TimedEncoder, Vectors
 
 SECONDS: Final = 2.0
-"""How long a model server may take for the passages: a search that waits longer is no answer."""
+"""Longest time for encoding the passages on a model server: a search that waits longer is useless."""
 SHARE: Final = 0.5
-"""Part of what is left of a deadline that it may take: reranking wants the rest."""
+"""Share of the remaining deadline that feedback may take: reranking needs the rest."""
 
 
-def again(
-    engine: SearchEngine,
+def move_query(
     request: LegsRequest,
-    order: Sequence[Fused],
+    passages: Sequence[Passage],
     feedback: Feedback,
     encoders: Mapping[str, Encoder],
     words: int,
     seconds: float = SECONDS,
-) -> tuple[LegsRequest, tuple[str, ...]]:
-    """The request with its vectors moved towards the best passages of `order`, and which these are.
+) -> LegsRequest:
+    """The request with its vectors moved towards `passages`; without any passage the request itself.
 
-    Of each passage the window of `words` words that is nearest to the query counts. Without a passage that is still there
-    the request stays. `encoders` has that of each of the request's vector fields; one that can be told waits at most
-    `seconds`. Raises what an engine and an encoder raise.
+    Of each passage the window of `words` words that is nearest to the query counts. `encoders` has one for each of the
+    request's vector fields; an encoder that supports time limits gets at most `seconds` in all. Raises what an encoder
+    raises.
     """
-    best = [item.passage for item in order[: feedback.passages]]
-    texts = engine.passages(request.index, best, request.access)
-    taken = tuple(name for name in best if name in texts)
-    if not taken:
-        return request, ()
-    read = [windows(texts[name], words) for name in taken]
+    if not passages:
+        return request
+    read = [windows(passage, words) for passage in passages]
     flat = list(chain.from_iterable(read))
     each = seconds / max(1, len(request.vectors))
     vectors = {
         name: towards(vector, _nearest(_encoded(encoders[name], flat, each), read, vector), feedback.share)
         for name, vector in request.vectors.items()
     }
-    return replace(request, vectors=vectors), taken
+    return replace(request, vectors=vectors)
 
 
 def _encoded(encoder: Encoder, texts: Sequence[str], seconds: float) -> Vectors:

@@ -5,66 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from typing import Final, NamedTuple
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
 from search.query import Ranking, in_order
+from search.ranking.candidates import Candidate, LegContributions
 
 RRF_K = 60
 """The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
-
-
-class Part(NamedTuple):
-    """What one leg gave one passage: `contribution` = `weight` × `normalised`."""
-
-    rank: int
-    score: float
-    normalised: float
-    weight: float
-
-    @property
-    def contribution(self) -> float:
-        """This leg's share of the fused score."""
-        return self.weight * self.normalised
-
-
-class Given:
-    """What each leg gave to its passages, worked out for those that somebody asks about: the few that are shown."""
-
-    __slots__ = ("_legs", "_ranks")
-
-    def __init__(self, legs: Mapping[str, tuple[Sequence[str], Sequence[float], Sequence[float], float]]) -> None:
-        self._legs = legs
-        self._ranks: dict[str, dict[str, int]] = {}
-
-    def to(self, passage: str) -> dict[str, Part]:
-        """The part of each leg that brought the passage."""
-        found = {}
-        for leg, (passages, scores, values, weight) in self._legs.items():
-            if leg not in self._ranks:
-                self._ranks[leg] = {name: rank for rank, name in enumerate(passages)}
-            rank = self._ranks[leg].get(passage)
-            if rank is not None:
-                found[leg] = Part(rank + 1, scores[rank], values[rank], weight)
-        return found
-
-
-NOTHING: Final = Given({})
-
-
-class Fused(NamedTuple):
-    """A passage in the fused order: `score` is the sum of its parts' contributions."""
-
-    passage: str
-    document: str
-    score: float
-    given: Given
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """What each leg gave it."""
-        return self.given.to(self.passage)
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -94,7 +42,7 @@ def reciprocal_rank(scores: Sequence[float]) -> list[float]:
 def from_floor(scores: Sequence[float]) -> list[float]:
     """Scores as shares of the best, counted from 0, the least that words can score; what is below 0 becomes 0.
 
-    The theoretical minimum in the place of the lowest fetched (Bruch, Gai and Ingber 2023, section 3): how far the list
+    The theoretical minimum instead of the lowest fetched score (Bruch, Gai and Ingber 2023, section 3): how far the list
     reaches down no longer decides what a difference at its top is worth.
     """
     best = max(scores, default=0.0)
@@ -108,7 +56,7 @@ NORMALISATIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
 }
 
 
-def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
+def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
     """All passages of all legs in the one order: fused score descending, then passage id.
 
     A leg without weight is left out; the weights of those present are scaled to sum to 1, so a fused
@@ -118,17 +66,19 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Fused]:
     normalise = reciprocal_rank if fusion.method == "rrf" else _normalisation(fusion.normalisation)
     totals: dict[str, float] = {}
     documents: dict[str, str] = {}
-    given = {}
+    contributions = {}
     for leg, weight in weights.items():
         if not legs[leg]:
             continue
         passages, own, scores = zip(*legs[leg].items, strict=True)
         values = normalise(scores)
-        given[leg] = (passages, scores, values, weight)
+        contributions[leg] = (passages, scores, values, weight)
         documents.update(zip(passages, own, strict=True))  # both in the order in which passages were first met
         for passage, value in zip(passages, values, strict=True):
             totals[passage] = totals.get(passage, 0.0) + weight * value
-    return in_order(map(Fused, totals, documents.values(), totals.values(), repeat(Given(given))))
+    return in_order(
+        map(Candidate, totals, documents.values(), totals.values(), repeat(LegContributions(contributions)))
+    )
 
 
 def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:

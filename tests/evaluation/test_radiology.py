@@ -288,7 +288,7 @@ def test_bm25_is_the_embedded_engines_ranking(tmp_path: Path) -> None:
     score = lexical.bm25([item.sections[0].text for item in documents])
     for text in ("heart", "statin trial dose", "asthma gout gout"):
         ours = dict(zip([item.id for item in documents], score(text), strict=True))
-        engine = stages.legs(bench, Question("q", text)).rankings["bm25"]
+        engine = stages.retrieve_question(bench, Question("q", text)).answer.rankings["bm25"]
         best = engine[0].score / ours[engine[0].document]
         assert [item.score for item in engine] == pytest.approx(
             [ours[item.document] * best for item in engine], rel=2e-3

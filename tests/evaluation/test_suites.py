@@ -28,7 +28,7 @@ from search.pipeline.search import search
 from search.protocols import Vectors
 from search.query import Query, Ranking, Scored
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 from workers.ingest import ingest
 
@@ -165,15 +165,15 @@ def task_of(path: Path) -> Task:
     return beir.task(folder(path))
 
 
-def bench_of(task: Task, settings: Settings, rerankers: Stages | None = None) -> stages.Bench:
-    return stages.Bench(opened(task.corpus, settings, fill), task, rerankers)
+def bench_of(task: Task, settings: Settings, rerankers: RerankStages | None = None) -> stages.Session:
+    return stages.Session(opened(task.corpus, settings, fill), task, rerankers)
 
 
 def test_the_stages_are_the_products_own_answers(tmp_path: Path, settings: Settings) -> None:
-    rerankers = Stages(Anytime(Overlap(), ScoreCache(), Pace()))
+    rerankers = RerankStages(Anytime(Overlap(), ScoreCache(), Pace()))
     bench = bench_of(task_of(tmp_path / "mine"), settings, rerankers)
-    runs = stages.runs(bench)
-    parts = replace(bench.medley.parts, reranker=lambda collection: rerankers)
+    runs = stages.run_task(bench)
+    parts = replace(bench.medley.services, reranker=lambda collection: rerankers)
     for question in bench.task.questions:
         for system, rerank in (("fused", False), ("reranked", True)):
             query = Query(bench.task.corpus.name, stages.ACCESS, question.text, size=100, rerank=rerank, deadline_ms=0)
@@ -191,7 +191,7 @@ def test_the_lexical_leg_agrees_with_an_independent_bm25(tmp_path: Path, setting
     other = BM25Okapi([terms(item.sections[0].text) for item in documents], k1=1.2, b=0.75)
     for word in WORDS:
         scores = dict(zip(names, other.get_scores(terms(word)), strict=True))
-        found = stages.legs(bench, Question("q", word)).rankings["bm25"]
+        found = stages.retrieve_question(bench, Question("q", word)).answer.rankings["bm25"]
         positive = [item.score for item in found]  # rounded to four places by the engine
         expected = [abs(scores[item.document]) for item in found]
         assert {item.document for item in found} == {name for name, score in scores.items() if score}
@@ -223,7 +223,7 @@ def test_the_protocol_ranks_its_candidates_only(tmp_path: Path, settings: Settin
     documents = [replace(item, fields={CANDIDATE_FIELD: item.id}) for item in plain.corpus.documents()]
     corpus = replace(plain.corpus, documents=lambda: documents)
     task = replace(plain, corpus=corpus, candidates=5, reference=True)
-    runs = stages.runs(bench_of(task, settings))
+    runs = stages.run_task(bench_of(task, settings))
     chosen = {query: frozenset(keys) for query, keys in runs["dense"].items()}
     assert {len(ids) for ids in chosen.values()} == {5}
     for run in (runs | reference.runs(task, chosen)).values():
@@ -279,8 +279,8 @@ def test_the_reranked_order_is_held_against_the_best_lexical_one(tmp_path: Path,
 def test_a_deeper_ranking_leaves_what_a_search_fuses_as_it_is(tmp_path: Path, settings: Settings) -> None:
     shallow = replace(settings, window=5)
     task = task_of(tmp_path / "mine")
-    plain = stages.runs(bench_of(task, shallow))
-    deep = stages.runs(bench_of(replace(task, depth=20), shallow))
+    plain = stages.run_task(bench_of(task, shallow))
+    deep = stages.run_task(bench_of(replace(task, depth=20), shallow))
     assert deep["fused"] == plain["fused"]
     for leg in ("bm25", "dense"):
         assert max(map(len, plain[leg].values())) == 5

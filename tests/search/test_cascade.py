@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 from mappings.collection import FirstStage, Parts, Reranking
 from mappings.documents import Passage
 from mappings.errors import Unavailable
-from search.pipeline.explain import explain
-from search.pipeline.paging import _decided
+from search.pipeline.explanation import explain
+from search.pipeline.paging import _last_stage
+from search.pipeline.results import Explanation, RerankContribution
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import FIRST_SHARE, Scores, Stages, combine, read, share
-from search.ranking.fusion import Fused, Given
+from search.ranking.candidates import Candidate, LegContribution, LegContributions
+from search.ranking.cascade import FIRST_SHARE, RerankStages, StageScores, combine, completed_share, score_window
+
+
+def floor(candidate):
+    return candidate.reranking.floor if candidate.reranking else 0.0
+
 
 ONE = Reranking("large", 50, 500, 0.6)
 TWO = replace(ONE, first=FirstStage("small", 3, 0.5))
@@ -25,8 +31,8 @@ TWO = replace(ONE, first=FirstStage("small", 3, 0.5))
 def in_words(scores):
     """The fused order of one leg alone, whose scores are normalised already."""
     names = [f"d{number:02}@1#0" for number in range(len(scores))]
-    given = Given({"bm25": (names, scores, scores, 1.0)})
-    return [Fused(name, name[:3], score, given) for name, score in zip(names, scores, strict=True)]
+    given = LegContributions({"bm25": (names, scores, scores, 1.0)})
+    return [Candidate(name, name[:3], score, given) for name, score in zip(names, scores, strict=True)]
 
 
 fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
@@ -37,33 +43,31 @@ fused_lists = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(
 @given(fused_lists, st.integers(0, 15), st.floats(0, 1), st.randoms(use_true_random=False))
 def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weight, random):
     scores = {item.passage: random.uniform(-9, 9) for item in fused[:count]}
-    ranked = combine(fused, Scores(scores), replace(ONE, weight=weight))
-    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
-    assert [(-item.score, item.fused.passage) for item in ranked] == sorted(
-        (-item.score, item.fused.passage) for item in ranked
-    )
-    places = {item.fused.passage: place for place, item in enumerate(ranked)}
+    ranked = combine(fused, StageScores(scores), replace(ONE, weight=weight))
+    assert sorted(item.passage for item in ranked) == sorted(item.passage for item in fused)
+    assert [(-item.score, item.passage) for item in ranked] == sorted((-item.score, item.passage) for item in ranked)
+    places = {item.passage: place for place, item in enumerate(ranked)}
     scored, rest = [places[name] for name in scores], [places[item.passage] for item in fused[count:]]
     # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
     assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
     for item in ranked:
         why = explain(item, [])
-        assert sum(why["final"].values()) == pytest.approx(why["score"])
-        assert sum(leg["contribution"] for leg in why["legs"].values()) == pytest.approx(why["fused"])
+        assert sum(why.final.values()) == pytest.approx(why.score)
+        assert sum(leg.contribution for leg in why.legs.values()) == pytest.approx(why.fused)
 
 
 def test_the_whole_explanation_of_a_reranked_hit():
-    given = Given({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
-    item = Fused("d@1#0", "d", 0.5, given)
-    (ranked,) = combine([item], Scores({"d@1#0": 2.0}), ONE)
-    assert explain(ranked, ["aspirin"]) == {
-        "legs": {"bm25": {"rank": 3, "score": 7.5, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
-        "fused": 0.5,
-        "reranker": {"logit": 2.0, "normalised": 1.0, "weight": 0.6, "contribution": 0.6, "stage": "last"},
-        "final": {"fused": 0.2, "reranker": 0.6},
-        "score": 0.8,
-        "matched_terms": ["aspirin"],
-    }
+    given = LegContributions({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
+    item = Candidate("d@1#0", "d", 0.5, given)
+    (ranked,) = combine([item], StageScores({"d@1#0": 2.0}), ONE)
+    assert explain(ranked, ["aspirin"]) == Explanation(
+        legs={"bm25": LegContribution(rank=3, score=7.5, normalised=0.5, weight=1.0)},
+        fused=0.5,
+        reranker=RerankContribution(logit=2.0, normalised=1.0, weight=0.6, contribution=0.6, stage="last"),
+        final={"fused": 0.2, "reranker": 0.6},
+        score=0.8,
+        matched_terms=("aspirin",),
+    )
 
 
 @dataclass
@@ -96,23 +100,27 @@ def passages(read: list[str]) -> list[Passage]:
 
 def test_the_last_stage_reads_the_best_of_the_first():
     window, small, large = in_words([0.5] * 8), Model(), Model(-1.0)
-    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
     assert sorted(small.read) == texts(8)
     assert large.read == ["7", "6", "5"]
     ranked = combine(window, scores, TWO)
-    assert [item.fused.document for item in ranked] == ["d05", "d06", "d07", "d04", "d03", "d02", "d01", "d00"]
-    assert [item.below for item in ranked] == [0.0] * 3 + [1.0] * 5
+    assert [item.document for item in ranked] == ["d05", "d06", "d07", "d04", "d03", "d02", "d01", "d00"]
+    assert [floor(item) for item in ranked] == [0.0] * 3 + [1.0] * 5
 
 
 def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
     window, large = in_words([1.0, 0.0, 0.0, 0.0, 0.0]), Model()
-    read(Stages(stage(large), stage(Model(-0.1))), TWO, "q", window, passages(["3", "0", "1", "2", "4"]), None)
+    score_window(
+        RerankStages(stage(large), stage(Model(-0.1))), TWO, "q", window, passages(["3", "0", "1", "2", "4"]), None
+    )
     assert "3" in large.read
 
 
 def test_few_candidates_need_no_first_stage():
     small, large = Model(), Model()
-    scores = read(Stages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), passages(["1", "2"]), None)
+    scores = score_window(
+        RerankStages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), passages(["1", "2"]), None
+    )
     assert (small.read, large.read, scores.first) == ([], ["1", "2"], {})
 
 
@@ -131,7 +139,7 @@ PARTED = Passage("d00", 1, 0, "", "", "Aspirin was given 1. Nobody asked why 9. 
 
 def test_a_passage_is_worth_its_best_part_and_only_what_is_asked_for_is_read():
     large = Counting()
-    scores = read(Stages(stage(large)), IN_PARTS, "did aspirin help", in_words([0.5]), [PARTED], None)
+    scores = score_window(RerankStages(stage(large)), IN_PARTS, "did aspirin help", in_words([0.5]), [PARTED], None)
     assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
     assert scores.last == {"d00@1#0": 5.0}
 
@@ -140,7 +148,9 @@ def test_the_first_stage_reads_whole_passages():
     small, large = Counting(), Counting()
     reranking = replace(IN_PARTS, first=FirstStage("small", 1, 0.5))
     window = in_words([0.6, 0.5])
-    read(Stages(stage(large), stage(small)), reranking, "aspirin", window, [PARTED, *passages(["x 0"])], None)
+    score_window(
+        RerankStages(stage(large), stage(small)), reranking, "aspirin", window, [PARTED, *passages(["x 0"])], None
+    )
     assert small.read == [PARTED.model_text, "x 0"]
     assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
 
@@ -151,7 +161,7 @@ def test_a_passage_of_which_a_part_was_not_reached_has_no_score():
     late = replace(PARTED, document="d01", text=PARTED.text.replace("Nobody", "Somebody"))
     anytime = stage(clock)
     anytime.pace.learn(1, 1.0 / len("aspirin Title Aspirin helped them 5."))
-    scores = read(Stages(anytime), IN_PARTS, "aspirin", window, [PARTED, late], 3.5)
+    scores = score_window(RerankStages(anytime), IN_PARTS, "aspirin", window, [PARTED, late], 3.5)
     assert len(clock.read) == 3
     assert set(scores.last) == {"d00@1#0"}
 
@@ -168,17 +178,17 @@ class Broken:
 def test_without_its_first_stage_the_last_one_reads_alone():
     large = Model()
     broken = Anytime(Broken(), ScoreCache(), Pace())
-    scores = read(Stages(stage(large), broken), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large), broken), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
     assert (sorted(large.read), scores.first, scores.missing) == (texts(8), {}, "no model server answers")
     with pytest.raises(Unavailable):
-        read(Stages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
+        score_window(RerankStages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
 
 
 def test_the_first_stage_leaves_time_to_the_last():
     clock = Model(seconds_each=1e-4)
     small, large = stage(clock), Anytime(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
     window = in_words([1 - number / 1e4 for number in range(2000)])
-    scores = read(Stages(large, small), TWO, "q", window, passages(texts(2000)), 0.1)
+    scores = score_window(RerankStages(large, small), TWO, "q", window, passages(texts(2000)), 0.1)
     assert 0 < len(scores.first) < 2000
     assert clock.now <= 0.1 * FIRST_SHARE + 0.01
     assert len(scores.last) == 3
@@ -189,66 +199,75 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
     first = {item.passage: random.uniform(-9, 9) for item in fused[:some]}
     last = {item.passage: random.uniform(-9, 9) for item in fused[: min(few, some)]}
     reranking = replace(ONE, weight=weight, first=FirstStage("small", 5, weight))
-    ranked = combine(fused, Scores(last, first), reranking)
-    assert sorted(item.fused.passage for item in ranked) == sorted(item.passage for item in fused)
+    ranked = combine(fused, StageScores(last, first), reranking)
+    assert sorted(item.passage for item in ranked) == sorted(item.passage for item in fused)
     scores = [item.score for item in ranked]
     assert scores == sorted(scores, reverse=True)
     for lower, higher in zip(ranked[1:], ranked, strict=False):
-        assert lower.below >= higher.below or lower.score == higher.score
+        assert floor(lower) >= floor(higher) or lower.score == higher.score
     for item in ranked:
         why = explain(item, [])
-        assert sum(why["final"].values()) == pytest.approx(why["score"])
+        assert sum(why.final.values()) == pytest.approx(why.score)
 
 
 def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_ones():
-    given = Given({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
-    (ranked,) = combine([Fused("a@1#0", "a", 1.0, given)], Scores(first={"a@1#0": 2.0}), TWO)
-    assert (ranked.stage, ranked.below, _decided(ranked)) == ("first", 0.0, None)
-    assert explain(ranked, [])["reranker"]["stage"] == "first"
+    given = LegContributions({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
+    (ranked,) = combine([Candidate("a@1#0", "a", 1.0, given)], StageScores(first={"a@1#0": 2.0}), TWO)
+    assert (ranked.reranking.stage, floor(ranked), _last_stage(ranked)) == ("first", 0.0, None)
+    assert explain(ranked, []).reranker.stage == "first"
 
 
 def test_a_stage_that_was_cut_short_counts_less():
-    assert share(50, 50) == share(3, 3) == share(1, 1) == share(0, 50) == share(3, 0) == 1
-    assert share(1, 50) == pytest.approx(0, abs=1e-9)
-    assert share(2, 50) == pytest.approx(0.26, abs=0.01)  # expected ranges of normal scores: 1.13 and 4.50
-    assert [share(count, 50) for count in range(1, 51)] == sorted(share(count, 50) for count in range(1, 51))
+    assert (
+        completed_share(50, 50)
+        == completed_share(3, 3)
+        == completed_share(1, 1)
+        == completed_share(0, 50)
+        == completed_share(3, 0)
+        == 1
+    )
+    assert completed_share(1, 50) == pytest.approx(0, abs=1e-9)
+    assert completed_share(2, 50) == pytest.approx(0.26, abs=0.01)  # expected ranges of normal scores: 1.13 and 4.50
+    assert [completed_share(count, 50) for count in range(1, 51)] == sorted(
+        completed_share(count, 50) for count in range(1, 51)
+    )
     window = in_words([1.0, 0.9, 0.8, 0.7])
     logits = {"d00@1#0": -1.0, "d01@1#0": 4.0}
-    whole = combine(window, Scores(logits, wanted=(2, 0)), ONE)
-    cut = combine(window, Scores(logits, wanted=(50, 0)), ONE)
-    assert [item.fused.document for item in whole] == ["d01", "d00", "d02", "d03"]
-    assert cut[0].weight == pytest.approx(0.6 * share(2, 50))
-    alone = combine(window, Scores({"d00@1#0": -9.0}, wanted=(50, 0)), ONE)
+    whole = combine(window, StageScores(logits, wanted=(2, 0)), ONE)
+    cut = combine(window, StageScores(logits, wanted=(50, 0)), ONE)
+    assert [item.document for item in whole] == ["d01", "d00", "d02", "d03"]
+    assert cut[0].reranking.weight == pytest.approx(0.6 * completed_share(2, 50))
+    alone = combine(window, StageScores({"d00@1#0": -9.0}, wanted=(50, 0)), ONE)
     assert [item.score for item in alone] == pytest.approx([1.0, -0.1, -0.2, -0.3])
 
 
 def test_a_score_from_before_lifts_nothing_past_what_was_not_reached():
     window, model = in_words([1.0, 0.9, 0.8, 0.7, 0.6]), Model(seconds_each=1.0)
-    stages = Stages(stage(model))
-    read(stages, ONE, "q", window[3:], passages(texts(5))[3:], None)  # another search, which is remembered
-    scores = read(stages, ONE, "q", window, passages(texts(5)), model.now)
+    stages = RerankStages(stage(model))
+    score_window(stages, ONE, "q", window[3:], passages(texts(5))[3:], None)  # another search, which is remembered
+    scores = score_window(stages, ONE, "q", window, passages(texts(5)), model.now)
     assert scores.last == {}
-    scores = read(stages, ONE, "q", window, passages(texts(5)), model.now + 2.5)
+    scores = score_window(stages, ONE, "q", window, passages(texts(5)), model.now + 2.5)
     assert list(scores.last) == [item.passage for item in window[: len(scores.last)]]
 
 
 def test_what_was_wanted_is_told_with_the_scores():
     window, small, large = in_words([0.5] * 8), Model(seconds_each=1.0), Model(-1.0, seconds_each=1.0)
-    scores = read(Stages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
     assert scores.wanted == (3, 8)
-    scores = read(Stages(stage(large)), ONE, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large)), ONE, "q", window, passages(texts(8)), None)
     assert scores.wanted == (8, 8)
 
 
 def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
-    given = Given({"bm25": (("a@1#0", "b@1#0"), (9.0, 8.0), (1.0, 0.5), 1.0)})
-    window = [Fused("a@1#0", "a", 1.0, given), Fused("b@1#0", "b", 0.5, given)]
-    _, ranked = combine(window, Scores({"a@1#0": 3.0}, {"a@1#0": 2.0, "b@1#0": 1.0}), TWO)
-    assert explain(ranked, []) == {
-        "legs": {"bm25": {"rank": 2, "score": 8.0, "normalised": 0.5, "weight": 1.0, "contribution": 0.5}},
-        "fused": 0.5,
-        "reranker": {"logit": 1.0, "normalised": 0.0, "weight": 0.5, "contribution": 0.0, "stage": "first"},
-        "final": {"fused": 0.25, "reranker": 0.0, "below": -1.0},
-        "score": -0.75,
-        "matched_terms": [],
-    }
+    given = LegContributions({"bm25": (("a@1#0", "b@1#0"), (9.0, 8.0), (1.0, 0.5), 1.0)})
+    window = [Candidate("a@1#0", "a", 1.0, given), Candidate("b@1#0", "b", 0.5, given)]
+    _, ranked = combine(window, StageScores({"a@1#0": 3.0}, {"a@1#0": 2.0, "b@1#0": 1.0}), TWO)
+    assert explain(ranked, []) == Explanation(
+        legs={"bm25": LegContribution(rank=2, score=8.0, normalised=0.5, weight=1.0)},
+        fused=0.5,
+        reranker=RerankContribution(logit=1.0, normalised=0.0, weight=0.5, contribution=0.0, stage="first"),
+        final={"fused": 0.25, "reranker": 0.0, "below": -1.0},
+        score=-0.75,
+        matched_terms=(),
+    )

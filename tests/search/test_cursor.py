@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mappings.documents import Access
 from mappings.errors import Forbidden, InvalidInput
-from search.pipeline.cursor import MAX_CHARACTERS, Cursor, Item, access_mark, group_mark, query_mark, sign, verify
+from search.pipeline.cursor import MAX_CHARACTERS, Cursor, FrozenHit, access_mark, group_mark, query_mark, sign, verify
 from search.query import Query
 
 KEY = b"k" * 32
@@ -15,7 +15,8 @@ QUERY = Query("notes", ALICE, "chest pain")
 
 
 def cursor(
-    query: Query = QUERY, items: tuple[Item, ...] = (Item("n1@1#0", 0.5, None), Item("n2@3#1", 0.25, 1.5))
+    query: Query = QUERY,
+    items: tuple[FrozenHit, ...] = (FrozenHit("n1@1#0", 0.5, None), FrozenHit("n2@3#1", 0.25, 1.5)),
 ) -> Cursor:
     return Cursor("notes-1", query_mark(query), access_mark(query.access), items, (group_mark("n9"),), 1_000_000)
 
@@ -75,7 +76,7 @@ def test_any_altered_byte_is_noticed(position, change):
 @given(st.lists(st.tuples(st.text(max_size=200), st.floats(-1, 1)), max_size=150))
 def test_a_cursor_is_never_too_long_and_keeps_the_first_items(drawn):
     items = tuple(
-        Item(f"{name}@1#0", score, None)
+        FrozenHit(f"{name}@1#0", score, None)
         for name, score in drawn
         if max(name, default="a") < "\ud800" or max(name) > "\udfff"
     )

@@ -40,7 +40,7 @@ def trials(tmp_path) -> Medley:
 
 def parts_with(medley: Medley, feedback: Feedback | None, **changes):
     collection = dataclasses.replace(medley.collection("abstracts"), feedback=feedback)
-    return dataclasses.replace(medley.parts, collection=lambda _: collection, **changes)
+    return dataclasses.replace(medley.services, collection=lambda _: collection, **changes)
 
 
 def asked(access: Access = PUBLIC, **more) -> Query:
@@ -49,27 +49,25 @@ def asked(access: Access = PUBLIC, **more) -> Query:
 
 def test_the_best_passage_brings_those_that_are_like_it(trials):
     once, twice = (search(asked(explain=True), parts_with(trials, wanted)) for wanted in (None, Feedback(1, 0.8)))
-    assert "feedback" not in once.understood
-    assert twice.understood["feedback"] == ["cited@1#0"]
+    assert once.feedback == ()
+    assert twice.feedback == ("cited@1#0",)
     assert [hit.document for hit in twice.hits] == ["cited", "like it", "other"]
-    before, after = (
-        {hit.document: hit.explain["legs"]["dense"]["score"] for hit in found.hits} for found in (once, twice)
-    )
+    before, after = ({hit.document: hit.explain.legs["dense"].score for hit in found.hits} for found in (once, twice))
     assert after["like it"] > before["like it"] + 0.3
     assert "feedback" in twice.timings_ms
     assert (twice.total, twice.degraded) == (once.total, ())
     for hit in twice.hits:
-        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+        assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 
 def test_what_the_caller_may_not_see_moves_nothing(trials, tmp_path):
     without = Medley.open(Settings(home=tmp_path / "without", encoder="hashing-256", reranker="none"))
     fill(without, "abstracts", list(DOCUMENTS[:3]))
     alone, beside = (search(asked(), parts_with(medley, Feedback(2, 0.5))) for medley in (without, trials))
-    assert beside.understood["feedback"] == alone.understood["feedback"]
+    assert beside.feedback == alone.feedback
     assert [(hit.document, hit.score) for hit in beside.hits] == [(hit.document, hit.score) for hit in alone.hits]
     seen = search(asked(EVERYTHING), parts_with(trials, Feedback(2, 0.5)))
-    assert "secret@1#0" in seen.understood["feedback"]
+    assert "secret@1#0" in seen.feedback
 
 
 def test_the_same_question_twice_and_with_other_settings(trials):
@@ -79,7 +77,7 @@ def test_the_same_question_twice_and_with_other_settings(trials):
     other = search(asked(), dataclasses.replace(parts, collection=parts_with(trials, Feedback(1, 0.2)).collection))
     assert [hit.score for hit in other.hits] != [hit.score for hit in first.hits]
     plain = search(asked(), dataclasses.replace(parts, collection=parts_with(trials, None).collection))
-    assert [hit.score for hit in plain.hits] == [hit.score for hit in search(asked(), trials.parts).hits]
+    assert [hit.score for hit in plain.hits] == [hit.score for hit in search(asked(), trials.services).hits]
 
 
 class Broken:
@@ -111,14 +109,14 @@ class Forgetful:
 
 
 def test_a_failure_leaves_the_first_answer_and_says_so(trials):
-    plain = [(hit.document, hit.score) for hit in search(asked(), trials.parts).hits]
-    broken = parts_with(trials, Feedback(1, 0.8), encoder=lambda name: Broken(trials.parts.encoder(name)))
+    plain = [(hit.document, hit.score) for hit in search(asked(), trials.services).hits]
+    broken = parts_with(trials, Feedback(1, 0.8), encoder=lambda name: Broken(trials.services.encoder(name)))
     forgetful = parts_with(trials, Feedback(1, 0.8), engine=Forgetful(trials.engine), answers=Cache(8))
     for parts, reason in ((broken, "weights.bin was altered"), (forgetful, "dense: a shard is gone")):
         found = search(asked(), parts)
         assert found.degraded == (f"feedback failed ({reason}); the query alone was searched",)
         assert [(hit.document, hit.score) for hit in found.hits] == plain
-        assert "feedback" not in found.understood
+        assert found.feedback == ()
 
 
 class Once:
@@ -149,20 +147,20 @@ class Slow(Broken):
 
 
 def test_an_encoder_that_is_gone_by_then_is_named(trials):
-    found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=Once(trials.parts.encoder)))
+    found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=Once(trials.services.encoder)))
     assert found.degraded == ("feedback failed (the encoder for 'dense' is gone); the query alone was searched",)
-    assert [hit.document for hit in found.hits] == [hit.document for hit in search(asked(), trials.parts).hits]
+    assert [hit.document for hit in found.hits] == [hit.document for hit in search(asked(), trials.services).hits]
 
 
 def test_feedback_keeps_to_the_deadline(trials):
     (fingerprint,) = trials.engine.resolve("abstracts").encoders.values()
-    slow = Slow(trials.parts.encoder(fingerprint))
+    slow = Slow(trials.services.encoder(fingerprint))
     parts = parts_with(trials, Feedback(1, 0.8), encoder=lambda _: slow, vectors=Cache(8))
     late = search(asked(deadline_ms=10), parts)
     assert late.degraded == ("feedback failed (the deadline had passed); the query alone was searched",)
     assert slow.told == []
-    assert search(asked(deadline_ms=1500), parts).understood["feedback"] == ["cited@1#0"]
-    assert search(asked(deadline_ms=0), parts).understood["feedback"] == ["cited@1#0"]
+    assert search(asked(deadline_ms=1500), parts).feedback == ("cited@1#0",)
+    assert search(asked(deadline_ms=0), parts).feedback == ("cited@1#0",)
     assert 0 < slow.told[0] < 1.5
     assert slow.told[1] == SECONDS
 
@@ -177,7 +175,7 @@ def test_every_page_is_fed_back_by_the_same_passages(many):
     while True:
         page = search(asked(EVERYTHING, size=7, cursor=cursor), parts)
         documents += [hit.document for hit in page.hits]
-        moved.add(tuple(page.understood["feedback"]))
+        moved.add(tuple(page.feedback))
         cursor = page.cursor
         if cursor is None:
             break
@@ -187,7 +185,7 @@ def test_every_page_is_fed_back_by_the_same_passages(many):
 
 def test_words_alone_are_searched_once(trials):
     found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=lambda _: None))
-    assert "feedback" not in found.understood
+    assert found.feedback == ()
     assert [hit.document for hit in found.hits] == ["cited"]
 
 
@@ -198,13 +196,13 @@ def test_evaluation_ranks_as_a_search_of_such_a_kind_does(tmp_path):
     fill(medley, "abstracts", list(DOCUMENTS))
     corpus = Corpus("abstracts", "abstracts", lambda: ())
     task = Task("own", corpus, (Question("1", "aspirin"),), {"1": {"cited": 1}}, ("RR",), depth=500)
-    bench = stages.Bench(medley, task, None)
-    legs = stages.legs(bench, task.questions[0])
-    order = stages.fused(legs, bench.collection.fusion)
+    bench = stages.Session(medley, task, None)
+    legs = stages.retrieve_question(bench, task.questions[0])
+    order = legs.candidates
     found = medley.search(asked(EVERYTHING))
-    assert found.understood["feedback"] == ["secret@1#0"]
+    assert found.feedback == ("secret@1#0",)
     assert [(item.document, item.score) for item in order] == [(hit.document, hit.score) for hit in found.hits]
-    plain = stages.fused(stages.legs(bench, task.questions[0], feedback=False), bench.collection.fusion)
+    plain = stages.retrieve_question(bench, task.questions[0], feedback=False).candidates
     assert [item.score for item in plain] != [item.score for item in order]
 
 

@@ -26,9 +26,9 @@ def test_a_weighted_sum_of_min_max_scores():
         ("a", 0.25),
         ("d", 0.0),
     ]
-    part = fused[0].parts["bm25"]
+    part = fused[0].contributions["bm25"]
     assert (part.rank, part.score, part.normalised, part.weight, part.contribution) == (2, 7.0, 0.5, 0.25, 0.125)
-    assert [set(item.parts) for item in fused] == [{"bm25", "dense"}, {"bm25", "dense"}, {"bm25"}, {"dense"}]
+    assert [set(item.contributions) for item in fused] == [{"bm25", "dense"}, {"bm25", "dense"}, {"bm25"}, {"dense"}]
 
 
 def test_counted_from_a_floor_a_score_is_its_share_of_the_best():
@@ -78,7 +78,7 @@ def test_every_passage_once_in_the_one_order_and_it_adds_up(bm25, dense, how, we
     assert len({item.passage for item in fused}) == len(fused)
     assert [(-item.score, item.passage) for item in fused] == sorted((-item.score, item.passage) for item in fused)
     for item in fused:
-        assert item.score == pytest.approx(sum(part.contribution for part in item.parts.values()))
+        assert item.score == pytest.approx(sum(part.contribution for part in item.contributions.values()))
         assert -1e-9 <= item.score <= 1 + 1e-9
 
 

@@ -4,14 +4,16 @@ import time
 import numpy as np
 import pytest
 
-from mappings.collection import FirstStage
+from encoders.hashing import HashingEncoder
+from mappings.collection import Feedback, FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
+from search.cache import Cache
 from search.pipeline.search import search
 from search.query import Query, Range, Terms
 from search.ranking.anytime import Anytime, Pace, ScoreCache
-from search.ranking.cascade import Stages
+from search.ranking.cascade import RerankStages
 from search.settings import Settings
 from workers.ingest import ingest
 
@@ -37,9 +39,9 @@ class Longest:
 
 
 def with_reranker(medley, reranker, **settings):
-    stages = Stages(Anytime(reranker, ScoreCache(), Pace()))
+    stages = RerankStages(Anytime(reranker, ScoreCache(), Pace()))
     changed = dataclasses.replace(medley.settings, **settings)
-    return dataclasses.replace(medley.parts, settings=changed, reranker=lambda _: stages)
+    return dataclasses.replace(medley.services, settings=changed, reranker=lambda _: stages)
 
 
 def test_the_whole_answer(medley):
@@ -54,22 +56,22 @@ def test_the_whole_answer(medley):
     ]
     assert [hit.title[mark.start : mark.end] for mark in hit.title_marks] == ["Aspirin"]
     assert hit.text[hit.evidence[0].start : hit.evidence[0].end] == hit.evidence[0].text
-    assert hit.explain["matched_terms"] == ["aspirin", "mortality"]
-    assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
-    assert hit.score == pytest.approx(sum(leg["contribution"] for leg in hit.explain["legs"].values()))
+    assert hit.explain.matched_terms == ("aspirin", "mortality")
+    assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
+    assert hit.score == pytest.approx(sum(leg.contribution for leg in hit.explain.legs.values()))
     assert (results.total.value, results.total.relation) == (2, "exact")
     assert [(item.value, item.count) for item in results.facets["year"]] == [("2015", 1), ("2018", 1)]
     assert results.degraded == ()
     assert (results.reranked.scored, results.reranked.candidates) == (0, 0)
     assert results.index == "abstracts-1"
-    assert results.understood["terms"] == ["asa", "aspirin", "mortal"]
+    assert [term for term, _ in results.understood.lexical.terms] == ["asa", "aspirin", "mortal"]
     assert {"understand", "encode", "legs", "fuse", "fetch", "evidence", "total"} <= set(results.timings_ms)
 
 
 def test_an_abbreviation_finds_its_long_form(medley):
     results = medley.search(query("MI"))
     assert results.hits[0].document == "a1"
-    assert {"short": "MI", "long": "myocardial infarction"} in results.understood["expansions"]
+    assert ("MI", "myocardial infarction") in results.understood.expansions
 
 
 def test_filters_hold_in_every_leg(medley):
@@ -90,10 +92,10 @@ def test_hits_that_only_vectors_found_are_labelled(medley):
     [
         (
             {"filters": (Terms("colour", ("red",)),)},
-            "has no field 'colour'; its fields are journal, pmid, published, source, year",
+            "has no field 'colour'; known are journal, pmid, published, source, year",
         ),
         ({"facets": ("colour",)}, "has no field 'colour'"),
-        ({"sort": "-colour"}, "has no field 'colour'"),
+        ({"sort": "-colour"}, "cannot be sorted by '-colour'; known are relevance, -"),
         ({"cursor": "forged"}, "not one of ours"),
     ],
 )
@@ -117,7 +119,7 @@ def test_reranking_decides_and_says_so(medley):
     results = search(query("aspirin", explain=True), with_reranker(medley, Longest()))
     assert results.reranked.scored == results.reranked.candidates == 5
     for hit in results.hits:
-        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+        assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 
 def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
@@ -134,12 +136,12 @@ def test_a_later_page_explains_itself_by_the_weight_that_was_left(many):
     asked = query("aspirin", access=EVERYTHING, deadline_ms=1500, explain=True, size=2)
     first = search(asked, parts)
     assert 2 < first.reranked.scored < 20
-    weight = first.hits[0].explain["reranker"]["weight"]
+    weight = first.hits[0].explain.reranker.weight
     assert 0 < weight < parts.collection("abstracts").reranking.weight
     (hit, _) = search(dataclasses.replace(asked, cursor=first.cursor), parts).hits
-    assert hit.explain["reranker"]["weight"] == pytest.approx(weight)
-    assert -1e-3 <= hit.explain["reranker"]["normalised"] <= 1 + 1e-3
-    assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+    assert hit.explain.reranker.weight == pytest.approx(weight)
+    assert -1e-3 <= hit.explain.reranker.normalised <= 1 + 1e-3
+    assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 
 def test_a_broken_reranker_leaves_the_fused_order(medley):
@@ -147,7 +149,7 @@ def test_a_broken_reranker_leaves_the_fused_order(medley):
         raise ModelError("weights.bin was altered", field="weights.bin")
 
     fused = [hit.document for hit in medley.search(query("aspirin")).hits]
-    results = search(query("aspirin"), dataclasses.replace(medley.parts, reranker=broken))
+    results = search(query("aspirin"), dataclasses.replace(medley.services, reranker=broken))
     assert [hit.document for hit in results.hits] == fused
     assert results.degraded == ("the reranker failed (weights.bin was altered); the fused order is shown",)
 
@@ -158,17 +160,17 @@ def test_two_stages_through_the_whole_path_and_without_the_first(medley):
     two = dataclasses.replace(collection, reranking=reranking)
     anytime = [Anytime(Longest(), ScoreCache(), Pace()) for _ in range(2)]
     for stages, degraded in (
-        (Stages(*anytime), ()),
-        (Stages(anytime[0], missing="weights.bin was altered"), ("the first stage of reranking is missing (weights.bin was altered); the last one read alone",)),
+        (RerankStages(*anytime), ()),
+        (RerankStages(anytime[0], missing="weights.bin was altered"), ("the first stage of reranking is missing (weights.bin was altered); the last one read alone",)),
     ):  # fmt: skip
-        parts = dataclasses.replace(medley.parts, reranker=lambda _, found=stages: found, collection=lambda _: two)
+        parts = dataclasses.replace(medley.services, reranker=lambda _, found=stages: found, collection=lambda _: two)
         results = search(query("aspirin", size=10, explain=True), parts)
         assert results.degraded == degraded
         assert results.reranked.scored == results.reranked.candidates == 5
-        named = [hit.explain["reranker"]["stage"] for hit in results.hits]
+        named = [hit.explain.reranker.stage for hit in results.hits]
         assert named == (["last"] * 5 if degraded else ["last"] * 2 + ["first"] * 3)
         for hit in results.hits:
-            assert sum(hit.explain["final"].values()) == pytest.approx(hit.score)
+            assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 
 def test_a_first_stage_that_can_t_be_loaded_is_named(tmp_path):
@@ -183,10 +185,10 @@ def test_a_first_stage_that_can_t_be_loaded_is_named(tmp_path):
 
 
 def test_without_the_index_s_encoder_the_words_are_searched(medley):
-    results = search(query("aspirin"), dataclasses.replace(medley.parts, encoder=lambda _: None))
+    results = search(query("aspirin"), dataclasses.replace(medley.services, encoder=lambda _: None))
     assert {hit.document for hit in results.hits} == {"a1", "a5"}
     assert len(results.degraded) == 1
-    assert "words alone were searched" in results.degraded[0]
+    assert "only words were searched" in results.degraded[0]
 
 
 def index_waiting(medley):
@@ -231,6 +233,55 @@ def test_a_cursor_outlives_new_documents_without_repeating(many):
     assert "zz" not in {hit.document for hit in second.hits}
 
 
+def test_a_later_page_reads_the_old_index_by_its_own_encoder(tmp_path, many):
+    medley = many(60)
+    asked = query("aspirin", access=EVERYTHING, size=7, explain=True)
+    first = medley.search(asked)
+    expected = medley.search(dataclasses.replace(asked, cursor=first.cursor))
+    # The collection moves to another encoder, and the old index still stands.
+    collection = medley.collection("abstracts")
+    encoders = {"dense": HashingEncoder(128)}
+    new = medley.engine.create("abstracts", {"dense": (encoders["dense"].fingerprint, 128)})
+    medley.engine.publish(new.index)
+    known = {encoder.fingerprint: encoder for encoder in (*encoders.values(), *medley.encoders(collection).values())}
+    services = dataclasses.replace(medley.services, encoder=known.get, vectors=Cache(8), answers=Cache(8))
+    second = search(dataclasses.replace(asked, cursor=first.cursor), services)
+    assert second.index == first.index != new.index
+    assert second.degraded == ()
+    assert [(hit.document, hit.score, hit.explain) for hit in second.hits] == [
+        (hit.document, hit.score, hit.explain) for hit in expected.hits
+    ]
+
+
+class Counting:
+    """An engine that counts which texts and fields it was asked for."""
+
+    def __init__(self, engine) -> None:
+        self.engine, self.texts, self.fetched_fields = engine, [], []
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def passages(self, index, ids, access):
+        self.texts += ids
+        return self.engine.passages(index, ids, access)
+
+    def fields(self, index, documents, access):
+        self.fetched_fields += documents
+        return self.engine.fields(index, documents, access)
+
+
+def test_every_text_and_field_is_fetched_once_a_search(medley):
+    engine = Counting(medley.engine)
+    collection = dataclasses.replace(medley.collection("abstracts"), feedback=Feedback(3, 0.5))
+    services = dataclasses.replace(with_reranker(medley, Longest()), engine=engine, collection=lambda _: collection)
+    results = search(query("aspirin", sort="-year", access=EVERYTHING), services)
+    assert results.feedback
+    assert len(results.hits) == 5
+    assert sorted(engine.texts) == sorted(set(engine.texts)) != []
+    assert sorted(engine.fetched_fields) == sorted(set(engine.fetched_fields)) != []
+
+
 def test_a_document_deleted_between_pages_is_not_shown(many):
     medley = many(40)
     asked = query("aspirin", access=EVERYTHING, size=5)
@@ -248,7 +299,7 @@ def test_an_explanation_on_a_later_page_adds_up_too(medley):
     first = search(query("aspirin", size=1), parts)
     second = search(query("aspirin", size=2, explain=True, cursor=first.cursor), parts)
     for hit in second.hits:
-        assert sum(hit.explain["final"].values()) == pytest.approx(hit.score, abs=1e-5)
+        assert sum(hit.explain.final.values()) == pytest.approx(hit.score, abs=1e-5)
 
 
 def test_an_empty_query_is_refused():

@@ -8,9 +8,8 @@ import pytest
 from portal_home import settings_of
 
 from mappings.collection import KINDS
-from search.pipeline.explain import explain
-from search.ranking.cascade import Ranked
-from search.ranking.fusion import Fused, Given
+from search.pipeline.explanation import explain
+from search.ranking.candidates import Candidate, LegContributions, RerankScore
 from search.settings import Settings
 from web import create_app, tokens
 from web.explained import Row, table
@@ -386,18 +385,19 @@ def test_a_login_leads_nowhere_else(client, app, address):
 
 
 def test_an_explanation_is_a_sum():
-    fused = Fused(
+    candidate = Candidate(
         "d@1#0",
         "d",
-        0.75,
-        Given(
+        0.84,
+        LegContributions(
             {
                 "bm25": (("a@1#0", "d@1#0"), (20.0, 10.0), (1.0, 0.5), 0.5),
                 "dense": (("d@1#0",), (0.9,), (1.0,), 0.5),
             }
         ),
+        RerankScore(0.75, logit=2.5, normalised=0.9, weight=0.6),
     )
-    shown = table(explain(Ranked(fused, 0.84, cross=2.5, normalised=0.9, weight=0.6), ["fever"]))
+    shown = table(explain(candidate, ["fever"]))
     assert list(shown.rows) == [
         Row("Words (BM25)", "2", "10.000", "0.500", "0.500", "0.250"),
         Row("Meaning (dense)", "1", "0.900", "1.000", "0.500", "0.500"),
@@ -409,8 +409,8 @@ def test_an_explanation_is_a_sum():
 
 
 def test_below_what_was_reranked_is_said():
-    fused = Fused("d@1#0", "d", 0.5, Given({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)}))
-    rows = table(explain(Ranked(fused, -0.5), [])).rows
+    legs = LegContributions({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)})
+    rows = table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [])).rows
     assert [(row.name, row.share) for row in rows[1:]] == [
         ("Fused", "0.500"),
         ("Below what was reranked", "\N{MINUS SIGN}1.000"),

@@ -12,8 +12,8 @@ from mappings.documents import EVERY_LABEL, Access
 from web.commands.common import json_option, open_medley, show
 
 if TYPE_CHECKING:
-    from search.query import Query, Results
-
+    from search.pipeline.results import Results
+from search.query import Query
 
 PATIENCE_MS = 10_000
 """A process that answers one search waits for the whole answer; a collection's deadline is meant for a running gateway."""

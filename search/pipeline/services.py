@@ -1,0 +1,61 @@
+"""What a search works with: the services that `bootstrap` binds, and the trace of one search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mappings.collection import Collection
+from search.cache import Cache
+from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
+from search.query import Query
+from search.ranking.cascade import RerankStages
+from search.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class SearchServices:
+    """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
+
+    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors.
+    """
+
+    engine: SearchEngine
+    settings: Settings
+    collection: Callable[[str], Collection]
+    encoder: Callable[[str], Encoder | None]
+    reranker: Callable[[Collection], RerankStages | None]
+    key: bytes
+    vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
+    answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
+
+
+@dataclass(slots=True)
+class Trace:
+    """The course of one search: milliseconds by step, and everything that was missing."""
+
+    started: float = field(default_factory=time.perf_counter)
+    timings: dict[str, float] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    last: float = 0.0
+
+    def step(self, name: str) -> None:
+        """Add the milliseconds since the last step to `name`."""
+        now = time.perf_counter()
+        self.timings[name] = self.timings.get(name, 0.0) + 1000 * (now - (self.last or self.started))
+        self.last = now
+
+    def finish(self) -> dict[str, float]:
+        """All timings with their total, rounded."""
+        total = 1000 * (time.perf_counter() - self.started)
+        return {name: round(value, 2) for name, value in (*self.timings.items(), ("total", total))}
+
+
+def rerank_deadline(
+    query: Query, services: SearchServices, collection: Collection, trace: Trace, share: float = 1.0
+) -> float | None:
+    """The moment at which `share` of the reranking deadline is over, counted from the start; None without a deadline."""
+    configured = services.settings.deadline_ms or collection.reranking.deadline_ms
+    milliseconds = configured if query.deadline_ms is None else query.deadline_ms
+    return trace.started + share * milliseconds / 1000 if milliseconds else None
