@@ -56,7 +56,7 @@ setup(
     package_data={
         "mappings": ["collections/*.toml", "lexicons/*"],
         "encoders": ["models/*/*", "training/recipes/*.toml"],
-        "web": ["templates/*", "static/*", "demo/*"],
+        "web": ["pages/templates/*", "pages/static/*", "demo/*"],
     },
     install_requires=SERVING,
     extras_require={
@@ -67,5 +67,5 @@ setup(
         "dev": [*DEV, *EVAL],
         "bench": ["sentence-transformers>=5.1,<7"],
     },
-    entry_points={"console_scripts": ["medley = web.cli:main"]},
+    entry_points={"console_scripts": ["medley = web.cli.main:main"]},
 )

@@ -5,7 +5,7 @@ from datetime import date
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
-from web.commands.filling import fill_quietly
+from web.cli.indexing import fill_quietly
 
 ABSTRACTS = [
     (

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("web", "evaluation", "workers", "search", "encoders", "mappings")
-MODULES = ("web.cli", "web.api", "web.pages", "search.bootstrap", "workers.ingest")
+MODULES = ("web.cli.main", "web.api.search", "web.pages.routes", "search.bootstrap", "workers.ingest")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -39,7 +39,7 @@ def test_the_query_path_never_loads_torch():
 
 def test_the_command_line_starts_light():
     heavy = "('flask', 'numpy', 'tantivy', 'onnxruntime', 'pydantic', 'rich')"
-    assert fresh(f"import sys, web.cli; print([name for name in {heavy} if name in sys.modules])") == "[]"
+    assert fresh(f"import sys, web.cli.main; print([name for name in {heavy} if name in sys.modules])") == "[]"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

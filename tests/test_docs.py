@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mappings.collection import Feedback, kinds, load
-from web.cli import COMMANDS
+from web.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]

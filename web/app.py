@@ -9,10 +9,14 @@ from flask.wrappers import Response
 
 from search.bootstrap import Medley
 from search.settings import Settings, read
-from web import api, auth, errors, feeding, operations, pages
-from web.access_log import FILE, AccessLog
+from web import errors
+from web.access import auth
+from web.access.log import FILE, AccessLog
+from web.api import feeding, operations
+from web.api import search as api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
+from web.pages import routes as pages
 from workers.queue import open_queue
 
 MAX_BODY_BYTES: Final = 2_000_000
@@ -43,7 +47,7 @@ HEADERS: Final = {
 def make_app(source: Medley | Settings | None = None) -> Flask:
     """The application over `source`; see `web.create_app`."""
     medley = source if isinstance(source, Medley) else Medley.open(source or read())
-    app = Flask("web")
+    app = Flask("web", template_folder="pages/templates", static_folder="pages/static", static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's own provider has it, its base class doesn't
     app.url_map.merge_slashes = False  # a document's id may hold two slashes in a row

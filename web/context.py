@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flask import current_app, g, request
 
-from web.access_log import AccessLog
+from web.access.log import AccessLog
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
-    from web.auth import Caller
+    from web.access.auth import Caller
     from web.backlog import Backlog
     from workers.queue import Queue
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from web import tokens
+from web.access import tokens
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

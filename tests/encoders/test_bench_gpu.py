@@ -46,7 +46,7 @@ def test_mixed_lengths_are_the_same_in_every_run() -> None:
 def test_without_a_gpu_one_message_says_what_is_needed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from web.cli import main
+    from web.cli.main import main
 
     monkeypatch.setattr(sys, "argv", ["medley", "bench", "gpu", "--json"])
     with pytest.raises(SystemExit) as ended:

@@ -11,7 +11,7 @@ from test_suites import folder
 
 from evaluation.run import Options
 from mappings.errors import InvalidInput
-from web.commands import evaluate
+from web.cli.commands import evaluate
 
 pytest.importorskip("ir_measures")
 

@@ -23,7 +23,7 @@ from evaluation.suites import radiology_judgements as radiology
 from evaluation.suites.radiology_judgements import Judged, Judgements
 from mappings.errors import InvalidInput, MedleyError
 from search.settings import Settings
-from web.cli import cli
+from web.cli.main import cli
 
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")

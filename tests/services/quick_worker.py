@@ -61,7 +61,7 @@ def _word(text: str, start: str) -> str:
 if __name__ == "__main__":
     hurry()
     break_models()
-    from web.cli import main
+    from web.cli.main import main
 
     sys.argv[0] = "medley"
     main()

@@ -13,7 +13,7 @@ import pytest
 from composed import ROOT, Process, composition
 
 from search.engines.opensearch.client import Cluster, Connection
-from web import tokens
+from web.access import tokens
 from workers.queue import Queue
 
 pytestmark = [

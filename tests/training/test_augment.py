@@ -16,7 +16,7 @@ from encoders.labels.augment import augmented, read_neighbours, variants
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
 from encoders.labels.vectors import Training, write_neighbours
 from mappings.errors import InvalidInput, NotFound
-from web.commands.labels import label
+from web.cli.commands.labels import label
 
 NEAR = {
     "statins": ["statin", "aspirin", "decrease"],

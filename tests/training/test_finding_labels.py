@@ -20,7 +20,7 @@ from mappings.analysis.finding_lexicon import family
 from mappings.analysis.findings import labels
 from mappings.analysis.negation import negated
 from mappings.errors import NotFound
-from web.cli import cli
+from web.cli.main import cli
 
 LICENCES = {"finding": "unstated (Open-i)", "polarity": "made by this project, Apache-2.0"}
 

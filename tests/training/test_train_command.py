@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from encoders.training.recipe import RECIPES, load_recipe
 from mappings.errors import InvalidInput, MedleyError, NotFound
-from web.commands.training import _progress, export, train
+from web.cli.commands.training import _progress, export, train
 
 
 def test_a_recipe_alone_is_printed_whole() -> None:

@@ -6,7 +6,8 @@ import shutil
 import pytest
 from portal_home import fill, settings_of
 
-from web import create_app, tokens
+from web import create_app
+from web.access import tokens
 
 
 @pytest.fixture(scope="session")

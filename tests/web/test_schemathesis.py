@@ -7,7 +7,8 @@ from portal_home import fill, settings_of
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 
-from web import create_app, openapi
+from web import create_app
+from web.api import openapi
 
 pytestmark = pytest.mark.slow
 

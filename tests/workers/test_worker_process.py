@@ -16,7 +16,7 @@ from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import Settings
 from search.storage import State
-from web.cli import cli
+from web.cli.main import cli
 from workers.app import PARSE, PARSE_TASK
 from workers.delivery import Delivery
 from workers.inspect import inspect

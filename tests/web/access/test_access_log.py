@@ -1,0 +1,72 @@
+"""The access log: a line each, whole or not at all."""
+
+import json
+import os
+import stat
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from mappings.errors import Unavailable
+from web.access.log import AccessLog
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_lines_are_appended_for_the_owner_only(tmp_path):
+    log = AccessLog(tmp_path / "logs" / "access.log")
+    log.write([{"user": "ada", "ids": ["a/1", "ü\n\u2028"]}])
+    log.write([{"user": "ben"}, {"user": "eve"}])
+    assert [line["user"] for line in read(log.path)] == ["ada", "ben", "eve"]
+    assert read(log.path)[0]["ids"] == ["a/1", "ü\n\u2028"]
+    assert read(log.path)[0]["time"].endswith("+00:00")
+    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+def test_a_text_that_no_file_can_hold_is_escaped(tmp_path):
+    log = AccessLog(tmp_path / "access.log")
+    log.write([{"query": "\ud800 \x00"}])
+    assert read(log.path)[0]["query"] == "\ud800 \x00"
+
+
+def _write_many(path, number):
+    log = AccessLog(path)
+    for turn in range(50):
+        log.write([{"writer": number, "turn": turn, "text": "x" * 5000}])
+
+
+@pytest.mark.slow
+def test_processes_do_not_mix_their_lines(tmp_path):
+    path = tmp_path / "access.log"
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        list(pool.map(_write_many, [path] * 4, range(4)))
+    assert len(read(path)) == 200
+
+
+def test_a_rotated_log_is_followed(tmp_path):
+    log = AccessLog(tmp_path / "access.log")
+    log.write([{"n": 1}])
+    log.path.rename(tmp_path / "access.log.1")
+    log.write([{"n": 2}])
+    assert [line["n"] for line in read(log.path)] == [2]
+
+
+def test_a_log_that_can_not_be_written_is_an_error(tmp_path):
+    (tmp_path / "access.log").mkdir()
+    with pytest.raises(Unavailable, match="the access log can't be written, so the request is refused"):
+        AccessLog(tmp_path / "access.log").write([{}])
+
+
+def test_half_a_line_is_taken_back(tmp_path, monkeypatch):
+    log = AccessLog(tmp_path / "access.log")
+    log.write([{"n": 1}])
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:10]))
+    with pytest.raises(Unavailable, match="only a part"):
+        log.write([{"n": 2}])
+    monkeypatch.undo()
+    log.write([{"n": 3}])
+    assert [line["n"] for line in read(log.path)] == [1, 3]

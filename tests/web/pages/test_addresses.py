@@ -1,0 +1,58 @@
+"""A search as an address."""
+
+from urllib.parse import parse_qsl
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from web.pages.addresses import State
+
+ASKED = State.of(
+    [
+        ("collection", "notes"),
+        ("text", "a & b"),
+        ("entity", ""),
+        ("filter.type", "x"),
+        ("filter.type", "y"),
+        ("cursor", "c"),
+    ]
+)
+
+
+def test_empty_parameters_are_dropped():
+    assert ASKED.address == "/search?collection=notes&text=a+%26+b&filter.type=x&filter.type=y&cursor=c"
+
+
+def test_a_change_starts_at_page_one():
+    assert ASKED.toggle("filter.type", "x").query == "collection=notes&text=a+%26+b&filter.type=y"
+    assert ASKED.toggle("filter.type", "z").values("filter.type") == ["x", "y", "z"]
+    assert ASKED.put("filter.type", "z").values("filter.type") == ["z"]
+    assert ASKED.drop().get("cursor") == ""
+    assert ASKED.at("d").values("cursor") == ["d"]
+
+
+def test_a_long_text_is_not_short_and_stays_out_of_the_rest():
+    long = State.of([("text", "a" * 5000), ("collection", "notes")])
+    assert (ASKED.short, long.short) == (True, False)
+    assert long.rest == "collection=notes"
+
+
+def test_too_many_parameters_mean_nothing():
+    assert State.parsed("&".join(["text=a"] * 201)) == State(())
+    assert len(State.parsed("&".join(["text=a"] * 200)).pairs) == 200
+
+
+names = st.sampled_from(["text", "filter.a", "sort"])
+
+
+@given(
+    st.lists(st.tuples(names, st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1))),
+    names,
+    st.text("ab ", min_size=1),
+)
+def test_toggling_twice_changes_nothing_and_an_address_reads_back(pairs, name, value):
+    state = State.of(pairs)
+    assert State.parsed(state.query) == state
+    assert parse_qsl(state.query) == list(state.pairs)
+    if value not in state.values(name):
+        assert state.toggle(name, value).toggle(name, value) == state

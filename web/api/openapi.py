@@ -1,0 +1,191 @@
+"""The API's description, OpenAPI 3.1, from the same models that validate what comes in and describe what goes out."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from web import forms, wire
+from web.api import openapi_feeding
+from web.errors import CODES
+
+REFERENCE: Final = "#/components/schemas/{model}"
+_ASKED: Final = (forms.SearchForm, forms.BatchForm)
+_ANSWERED: Final = (
+    wire.SearchAnswer,
+    wire.BatchAnswer,
+    wire.DocumentAnswer,
+    wire.CollectionsAnswer,
+    wire.ErrorAnswer,
+    *openapi_feeding.ANSWERED,
+)
+_MEANINGS: Final = {
+    400: "what was sent is wrong; `field` names where",
+    401: "no token, or one that is not valid",
+    403: "the caller is known and may not do this, as with another caller's cursor",
+    404: "there is no such thing that the caller may see",
+    409: "the state is not the one that is needed, as with a deletion older than the document",
+    413: "the body is too large",
+    415: "the body is of a type that this address does not read",
+    429: "so much waits to be indexed that no more is taken; `Retry-After` says when to come again",
+    500: "a fault of the server; its log has the details under the request's id",
+    503: "a part that the answer needs is down, or the access log can't be written",
+}
+_ALWAYS: Final = frozenset({400, 401, 403, 404, 500, 503})
+_FILTERS: Final = (
+    "Filters are parameters of their own, `filter.<field>`: a value, repeated for several, or for numbers and dates a "
+    "range such as `2015..2020`, `2015..` or `..2020`. Lists take commas or are repeated."
+)
+_CITATION_TYPES: Final = ("application/x-research-info-systems", "application/x-bibtex", "text/csv")
+
+
+@cache
+def description() -> dict[str, Any]:
+    """The whole description, as JSON."""
+    models: list[Any] = [
+        *((model, "validation") for model in _ASKED),
+        *((model, "serialization") for model in _ANSWERED),
+    ]
+    _, schemas = models_json_schema(models, by_alias=True, ref_template=REFERENCE)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Medley",
+            "version": "1",
+            "summary": "Hybrid medical search",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "security": [{"token": []}, {}],
+        "paths": _paths(),
+        "components": {
+            "schemas": schemas["$defs"],
+            "responses": {str(status): _error(status) for status in _MEANINGS},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "a token of `medley tokens add`"}
+            },
+        },
+    }
+
+
+def _paths() -> dict[str, Any]:
+    return {
+        "/v1/search": {
+            "get": _operation(
+                "search_by_address",
+                "Search, asked in the address",
+                wire.SearchAnswer,
+                parameters=_search_parameters(),
+                cited=True,
+            )
+            | {"description": _FILTERS},
+            "post": _operation("search", "Search", wire.SearchAnswer, body=forms.SearchForm),
+        },
+        "/v1/search/batch": {
+            "post": _operation("search_batch", "Several searches at once", wire.BatchAnswer, body=forms.BatchForm)
+        },
+        "/v1/documents": {"post": openapi_feeding.feed()},
+        "/v1/documents/{id}": {
+            "get": _operation(
+                "document",
+                "A document, or its citation",
+                wire.DocumentAnswer,
+                parameters=_document_parameters(),
+                cited=True,
+            ),
+            "delete": openapi_feeding.delete(),
+        },
+        "/v1/jobs/{identifier}": {"get": openapi_feeding.job()},
+        "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
+        "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
+        "/readyz": {"get": _status("readyz", "Whether indexes are open and models loaded", (200, 503))},
+    }
+
+
+def _operation(
+    name: str,
+    summary: str,
+    answer: type[BaseModel],
+    *,
+    body: type[BaseModel] | None = None,
+    parameters: list[dict[str, Any]] | None = None,
+    cited: bool = False,
+) -> dict[str, Any]:
+    statuses = [status for status in _MEANINGS if status in _ALWAYS or (body and status in (413, 415))]
+    content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}}
+    content |= {kind: {"schema": {"type": "string"}} for kind in _CITATION_TYPES if cited}
+    operation: dict[str, Any] = {
+        "operationId": name,
+        "summary": summary,
+        "responses": {
+            "200": {"description": summary, "content": content},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses},
+        },
+    }
+    if body:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(body)}}}
+    return operation | ({"parameters": parameters} if parameters else {})
+
+
+def _ref(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": REFERENCE.format(model=model.__name__)}
+
+
+def _error(status: int) -> dict[str, Any]:
+    example = {"error": {"code": CODES[status], "message": _MEANINGS[status], "field": None}}
+    return {
+        "description": _MEANINGS[status],
+        "content": {"application/json": {"schema": _ref(wire.ErrorAnswer), "example": example}},
+    }
+
+
+def _search_parameters() -> list[dict[str, Any]]:
+    """The fields of a search as parameters; `filter.<field>` has no fixed name and is described in words."""
+    properties = forms.SearchForm.model_json_schema(by_alias=True)["properties"]
+    required = forms.SearchForm.model_json_schema(by_alias=True).get("required", [])
+    named = [
+        {"name": name, "in": "query", "required": name in required, "schema": _flat(properties[name])}
+        for name in forms.PARAMETERS
+    ]
+    return [*named, _format_parameter()]
+
+
+def _flat(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of one parameter: an address can't say null."""
+    choices = [choice for choice in schema.get("anyOf", []) if choice.get("type") != "null"]
+    kept = {key: value for key, value in schema.items() if key not in ("anyOf", "default", "examples")}
+    return kept | (choices[0] if choices else {})
+
+
+def _document_parameters() -> list[dict[str, Any]]:
+    identifier = {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string"},
+        "description": "slashes stand as they are",
+    }
+    collection = {"name": "collection", "in": "query", "required": True, "schema": {"type": "string"}}
+    return [identifier, collection, _format_parameter()]
+
+
+def _format_parameter() -> dict[str, Any]:
+    return {
+        "name": "format",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "string", "enum": list(forms.FORMATS), "default": "json"},
+    }
+
+
+def _status(name: str, summary: str, statuses: tuple[int, ...]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
+    content = {"application/json": {"schema": schema}}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "security": [],
+        "responses": {str(status): {"description": summary, "content": content} for status in statuses},
+    }

@@ -1,0 +1,224 @@
+"""`medley evaluate`, `tune` and `bench`: every published figure is printed by one of these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mappings.errors import InvalidInput
+from search.bootstrap import Medley
+from search.settings import Settings, read
+from web.cli.common import json_option, progress, show
+from web.cli.indexing import fill, fill_quietly, findings, rebuild
+
+if TYPE_CHECKING:
+    from evaluation.run import Options
+    from mappings.collection import Collection
+
+folder_type = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("suite")
+@click.argument("folder", type=folder_type, required=False)
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; named in the output.")
+@click.option("--full", is_flag=True, help="Search all passages; no candidate protocol.")
+@click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
+@click.option("--split", default="test", show_default=True, help="For beir and claims: which judgements.")
+@click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
+@click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
+@click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option(
+    "--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, check-covid, claims)."
+)
+@click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
+@click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
+@click.option(
+    "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
+)
+@click.option("--again", is_flag=True, help="For all: run also what the report's folder holds already.")
+@click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
+@json_option
+def evaluate(
+    suite: str, report: Path | None, again: bool, as_json: bool, no_rerank: bool, no_variants: bool, **chosen: Any
+) -> None:
+    """Measure each stage on SUITE, or on all.
+
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
+    beir FOLDER.
+
+    With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
+    """
+    from evaluation.run import Options
+
+    quick = chosen.pop("quick")
+    if suite != "all" and (quick or again):
+        raise InvalidInput("--quick and --again are for `medley evaluate all`", field="quick" if quick else "again")
+    options = Options(rerank=not no_rerank, variants=not no_variants, **chosen)
+    steps = _all(options, quick) if suite == "all" else [(suite, options)]
+    reports = []
+    for name, form in steps:
+        reports.append(_evaluated(name, form, report, resume=suite == "all" and not again))
+        if not as_json:
+            _print(reports[-1])
+    if as_json:
+        show(reports[0] if suite != "all" else reports, True)
+
+
+def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
+    """The steps of `all`; the models of radiology, one of the last, are opened now and not hours later."""
+    from evaluation.plan import plan
+    from evaluation.suites import radiology
+
+    steps = list(plan(options, quick))
+    radiology.require(read(), options.folds, options.baseline)
+    return steps
+
+
+def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
+    """The report of one suite: the one that `folder` holds where it may be used, or a new one, kept there."""
+    from evaluation.plan import identity, kept
+    from evaluation.reports import file_of
+    from evaluation.run import run_suite
+
+    settings, made_of = read(), ""
+    if folder:
+        command, made_of = identity(name, options, settings)
+        found = kept(file_of(folder, command), made_of) if resume else None
+        if found:
+            return found
+    with progress(name) as advance:
+        report = run_suite(name, options, settings, fill_quietly, lambda done, total: advance(1))
+    if folder:
+        report["identity"] = made_of
+        _keep(report, folder)
+    return report
+
+
+def _print(report: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from evaluation.reports import show as print_report
+
+    print_report(report, Console())
+
+
+def _keep(report: dict[str, Any], folder: Path) -> None:
+    from evaluation.reports import file_of, write_page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
+    file_of(folder, report["command"]).write_text(text, encoding="utf-8")
+    write_page(folder, folder.with_suffix(".md"))
+
+
+@click.command()
+@click.argument("kind")
+@click.option("--folder", type=folder_type, default=None, help="Judgements of your own, in BEIR's form.")
+@click.option("--split", default="train", show_default=True, help="Which judgements of the folder.")
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries.")
+@click.option("--no-rerank", is_flag=True, help="Tune the fusion only.")
+@click.option("--collection", "-c", default=None, help="Write the weights into this collection's folder.")
+@json_option
+def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
+    """Tune fusion and reranking weights of a collection KIND on training judgements."""
+    from evaluation import tuning
+
+    settings = read()
+    options = tuning.Options(rerank=not no_rerank, **chosen)
+    if collection:
+        _require_kind(Medley.open(settings).collection(collection), kind)  # told now, not after the tuning
+    with progress("tuning") as advance:
+        report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
+    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
+    if collection:
+        Medley.open(settings).tune(collection, tuning.toml(report))
+
+
+def _require_kind(collection: Collection, kind: str) -> None:
+    if collection.kind not in {kind, *LIKE.get(kind, ())}:
+        raise InvalidInput(
+            f"the collection {collection.name!r} is of the kind {collection.kind}; weights tuned for {kind} are not for it",
+            field="collection",
+        )
+
+
+def _tuned(report: dict[str, Any]) -> str:
+    measure = report["measure"]
+
+    def row(name: str, value: dict[str, float]) -> str:
+        return f"{name:44} {value['value']:.4f} ({value['low']:.4f}–{value['high']:.4f})"
+
+    fused = [
+        row(f"{item['method']} {item['normalisation']} {item['weights']}", item[measure]) for item in report["grid"]
+    ]
+    shares = [row(f"rerank weight {item['weight']}", item[measure]) for item in report["rerank"]]
+    return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
+
+
+BENCHES = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "intake")
+LIKE = {"notes": ("reports",)}
+"""Kinds that weights tuned for another are for, too: there are no judgements of reports of their own."""
+ON_GPU = ("gpu",)
+NOT_SHIPPED = ("poly",)
+"""Benches of a model that is made, not shipped."""
+ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
+
+
+def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
+    from evaluation.bench import cluster as bench_cluster
+    from evaluation.bench import search as bench_search
+    from evaluation.bench import swap as bench_swap
+    from evaluation.bench.anytime import bench_anytime
+    from evaluation.bench.cascade import bench_cascade
+    from evaluation.bench.gpu import bench_gpu
+    from evaluation.bench.inference import bench_inference
+    from evaluation.bench.ingest import bench_ingest, bench_words
+    from evaluation.bench.intake import bench_intake
+    from evaluation.bench.models import bench_encode, bench_rerank
+    from evaluation.bench.poly import bench_poly
+
+    return {
+        "search": lambda settings: bench_search.search(settings, fill_quietly),
+        "deadline": lambda settings: bench_search.deadline(settings, fill_quietly),
+        "agreement": lambda settings: bench_cluster.agreement(settings, fill_quietly),
+        "fusion": lambda settings: bench_cluster.fusion(settings, fill_quietly),
+        "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
+        "swap": lambda settings: bench_swap.swap(settings, bench_swap.Work(fill, rebuild, findings)),
+        "rerank": bench_rerank,
+        "cascade": lambda settings: bench_cascade(settings, fill_quietly),
+        "anytime": lambda settings: bench_anytime(settings, fill_quietly),
+        "encode": bench_encode,
+        "poly": bench_poly,
+        "inference": bench_inference,
+        "words": bench_words,
+        "intake": bench_intake,
+        "ingest": bench_ingest,
+        "gpu": bench_gpu,
+    }
+
+
+@click.command()
+@click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, "all"]))
+@json_option
+def bench(name: str, as_json: bool) -> None:
+    """Measure speed and memory, or all of it but gpu, which needs one, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
+    benches, settings = _benches(), read()
+    for chosen in _chosen(name, settings):
+        report = benches[chosen](settings)
+        show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
+
+
+def _chosen(name: str, settings: Settings) -> Sequence[str]:
+    if name != "all":
+        return [name]
+    return [*BENCHES, *(ON_CLUSTER if settings.opensearch else ())]
+
+
+def _figures(report: dict[str, Any]) -> str:
+    lines = [f"bench {report['bench']} on {json.dumps(report['machine'], ensure_ascii=False)}"]
+    return "\n".join([*lines, *(f"  {name:32} {value:.4g}" for name, value in report["figures"].items())])

@@ -1,0 +1,138 @@
+"""`medley index`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from search.bootstrap import Medley
+from web.cli.common import json_option, open_line, open_medley, progress, queue_option, show, table
+
+
+@click.group()
+def index() -> None:
+    """Create, rebuild, verify, drop and list indexes."""
+
+
+@index.command()
+@click.argument("collection")
+@click.option("--kind", default=None, help="Kind of the collection; its own name when left out.")
+@json_option
+def create(collection: str, kind: str | None, as_json: bool) -> None:
+    """Make a COLLECTION, and its first index of what its store holds."""
+    from web.cli.indexing import fill_quietly
+
+    medley = open_medley(patient=True)
+    medley.create(collection, kind)
+    fill_quietly(medley, collection)
+    _show_list(medley, collection, as_json)
+
+
+@index.command()
+@click.argument("collection")
+@click.option("--encoder", default=None, help="The bi-encoder of the new index; the collection's own when left out.")
+@queue_option
+@json_option
+def rebuild(collection: str, encoder: str | None, queue: bool, as_json: bool) -> None:
+    """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step.
+
+    With --queue the workers fill it, as many as there are; `medley status` shows how far they are. Said again it goes on
+    with what is there.
+    """
+    from web.cli.indexing import begin_rebuild
+
+    medley, line = open_medley(patient=True), open_line(queue)
+    if line is not None:
+        name = begin_rebuild(medley, collection, encoder, line)
+        report = {"collection": collection, "building": name}
+        show(report, as_json, lambda: f"the workers fill {name}; it is published when it is whole: `medley status`")
+        return
+    _rebuild_here(medley, collection, encoder, as_json)
+
+
+def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json: bool) -> None:
+    from web.cli.indexing import rebuild as build
+
+    failed = []
+    with progress("rebuilding") as advance:
+        for outcome in build(medley, collection, encoder):
+            advance(1)
+            failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
+    meta = medley.engine.resolve(collection)
+    report = {
+        "collection": collection,
+        "index": meta.index,
+        "documents": meta.documents,
+        "passages": meta.passages,
+        "failed": failed,
+    }
+    show(
+        report,
+        as_json,
+        lambda: f"{meta.index}: {meta.documents} documents, {meta.passages} passages, {len(failed)} failed",
+    )
+
+
+@index.command()
+@click.argument("collection")
+@json_option
+def verify(collection: str, as_json: bool) -> None:
+    """Compare the published index of COLLECTION with its store, its models and its settings, and say what to do."""
+    from workers.inspect import inspect
+
+    medley = open_medley()
+    made = medley.collection(collection)
+    found = inspect(medley.store(collection), medley.engine, medley.encoders(made), made)
+    index = medley.engine.resolve(collection).index
+    problems = [
+        {"problem": item.problem, "action": item.action, "count": item.count, "examples": list(item.examples)}
+        for item in found
+    ]
+    show({"index": index, "problems": problems}, as_json, lambda: "\n".join(map(str, found)) or f"{index} is whole")
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+@index.command()
+@click.argument("name", metavar="INDEX")
+@json_option
+def drop(name: str, as_json: bool) -> None:
+    """Remove an INDEX that is not the published one."""
+    from web.cli.indexing import forget
+
+    medley = open_medley()
+    medley.engine.drop(name)
+    forget(medley, name)
+    show({"dropped": name}, as_json, lambda: f"dropped {name}")
+
+
+@index.command("list")
+@click.argument("collection", required=False)
+@json_option
+def list_(collection: str | None, as_json: bool) -> None:
+    """List every index, or those of COLLECTION."""
+    medley = open_medley()
+    if collection:
+        medley.collection(collection)
+    _show_list(medley, collection, as_json)
+
+
+def _show_list(medley: Any, collection: str | None, as_json: bool) -> None:
+    found = [_described(meta, published) for meta, published in medley.engine.list(collection)]
+    head = ["index", "published", "documents", "passages", "commit"]
+    rows = [[str(item[name]) for name in head] for item in found]
+    show({"indexes": found}, as_json, lambda: table(head, rows))
+
+
+def _described(meta: Any, published: bool) -> dict[str, Any]:
+    return {
+        "index": meta.index,
+        "collection": meta.collection,
+        "published": published,
+        "documents": meta.documents,
+        "passages": meta.passages,
+        "commit": meta.commit,
+        "encoders": dict(meta.encoders),
+        "analysis": meta.analysis,
+    }

@@ -1,0 +1,152 @@
+"""`medley label`: documents label themselves; each subcommand makes training pairs in a way of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from mappings.collection import Collection
+from mappings.documents import Document, Rejection
+from mappings.errors import InvalidInput
+from search.settings import Settings, read
+from web.cli.common import json_option, open_medley, show
+
+folder = click.Path(path_type=Path, file_okay=False)
+BATCH: Final = 500
+EVERYTHING: Final = 2**62
+NO_INDEX: Final = "label"
+"""No index has this name, so to the store every document is still to come."""
+
+
+@click.group()
+def label() -> None:
+    """Make training pairs from documents and judgements."""
+
+
+@label.command()
+@click.argument("out", type=folder)
+@json_option
+def pairs(out: Path, as_json: bool) -> None:
+    """Make training pairs and their corpora from the data sets of MEDLEY_DATA, into OUT."""
+    from encoders.labels.run import label as make
+
+    show(make(_data(read()), out), as_json)
+
+
+@label.command("entity-aspect")
+@click.argument("out", type=folder)
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.option("--collection", "-c", default=None, help="Label the documents of this collection.")
+@click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format of PATH.")
+@click.option("--kind", default="notes", show_default=True, help="Of which collection kind the documents in PATH are.")
+@click.option(
+    "--lexicon",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Further entities: name, TAB, names.",
+)
+@click.option("--per-passage", type=click.IntRange(1), default=1, show_default=True, help="Pairs a passage.")
+@click.option("--seed", type=int, default=13, show_default=True, help="Draws entities and aspects.")
+@json_option
+def entity_aspect(
+    out: Path, path: Path | None, collection: str | None, format_: str, kind: str, as_json: bool, **chosen: Any
+) -> None:
+    """Make pairs of an entity and an aspect from PATH, a collection, or the data sets of MEDLEY_DATA, into OUT."""
+    from encoders.labels.entity_aspect import Labelling
+    from encoders.labels.self_label import label_data, label_documents
+    from mappings.analysis.entities import read_lexicon
+
+    if path and collection:
+        raise InvalidInput("give files or --collection, not both", field="collection")
+    settings, lexicon = read(), chosen.pop("lexicon")
+    labelling = Labelling(lexicon=read_lexicon(lexicon) if lexicon else None, **chosen)
+    if path:
+        documents, cut = _of_files(path, format_, kind, settings)
+    elif collection:
+        documents, cut = _of_collection(collection)
+    else:
+        show(label_data(_data(settings), out, labelling), as_json)
+        return
+    show(label_documents(documents, cut, out, labelling, settings.data), as_json)
+
+
+@label.command()
+@click.argument("labels", type=folder)
+@json_option
+def vectors(labels: Path, as_json: bool) -> None:
+    """Train fastText vectors on the corpora in LABELS; each word's neighbours go to LABELS/neighbours.jsonl."""
+    from encoders.labels.vectors import write_neighbours
+
+    show(write_neighbours(labels), as_json)
+
+
+@label.command()
+@click.argument("pairs_file", metavar="PAIRS", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--neighbours", type=click.Path(path_type=Path, dir_okay=False), required=True, help="By `label vectors`."
+)
+@click.option("--m", type=click.IntRange(1, 100), default=10, show_default=True, help="Variants a training pair.")
+@click.option("--seed", type=int, default=13, show_default=True)
+@json_option
+def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as_json: bool) -> None:
+    """Add variants of the queries in PAIRS, half by insertions, half by substitutions of similar words; into OUT."""
+    from encoders.labels.augment import augmented, read_neighbours
+    from encoders.labels.pairs import read_pairs, task_of, write_lines
+
+    found = [replace(pair, task=task_of(out)) for pair in read_pairs(pairs_file)]
+    written = write_lines(out, augmented(found, read_neighbours(neighbours), m, seed))
+    show({"pairs": len(found), "variants": written - len(found)}, as_json)
+
+
+def _of_files(path: Path, format_: str, kind: str, settings: Settings) -> tuple[Iterator[Document], Collection]:
+    """The documents of files in any reader's format; a bad record is told on the error stream, the rest go on."""
+    from mappings.collection import load
+    from mappings.formats.registry import read as read_files
+
+    cut = load(kind, None, settings.collections)
+
+    def documents() -> Iterator[Document]:
+        for item in read_files(path, format_, cut):
+            if isinstance(item, Document):
+                yield item
+            elif isinstance(item, Rejection):
+                click.echo(f"left out {item.source}, {item.position}: {item.reason}", err=True)
+
+    return documents(), cut
+
+
+def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
+    """The documents that a collection's store holds, whether indexed or not."""
+    medley = open_medley(patient=True)
+    store = medley.store(name)
+
+    def documents() -> Iterator[Document]:
+        ids = iter([identifier for identifier, _ in store.pending(NO_INDEX, EVERYTHING)])
+        while batch := list(islice(ids, BATCH)):
+            for stored in store.latest(batch).values():
+                if stored.document is not None:
+                    yield stored.document
+
+    return documents(), medley.collection(name)
+
+
+@label.command()
+@click.argument("out", type=folder)
+@json_option
+def findings(out: Path, as_json: bool) -> None:
+    """Label the sentences of chest X-ray reports in MEDLEY_DATA with their findings, there or ruled out, into OUT."""
+    from encoders.labels.findings import label as make
+
+    show(make(_data(read()), out), as_json)
+
+
+def _data(settings: Settings) -> Path:
+    if settings.data is None:
+        raise InvalidInput("MEDLEY_DATA is not set: name the folder of the data sets", field="MEDLEY_DATA")
+    return settings.data

@@ -1,0 +1,54 @@
+"""`medley models`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mappings.errors import MedleyError
+from web.cli.common import json_option, open_medley, show, table
+
+
+@click.command()
+@click.argument("name", required=False)
+@json_option
+def models(name: str | None, as_json: bool) -> None:
+    """List the models, checked file by file, and say what they are; with NAME, print that model's card."""
+    medley = open_medley()
+    if name:
+        _card(name, medley.model_folders(), as_json)
+        return
+    found = [_described(name, medley.model_folders()) for name in medley.model_names()]
+    rows = [
+        [item["name"], item["kind"], str(item["dimension"] or ""), item["fingerprint"][:12], item["state"]]
+        for item in found
+    ]
+    show({"models": found}, as_json, lambda: table(["name", "kind", "d", "fingerprint", "state"], rows))
+    if any(item["state"] != "ok" for item in found):
+        raise click.exceptions.Exit(1)
+
+
+def _card(name: str, folders: Any, as_json: bool) -> None:
+    from encoders.artifact import Artifact, find
+    from encoders.cards import markdown
+
+    manifest = Artifact.open(find(name, folders)).manifest
+    show(dict(manifest), as_json, lambda: markdown(manifest).rstrip())
+
+
+def _described(name: str, folders: Any) -> dict[str, Any]:
+    from encoders.artifact import Artifact, find
+
+    try:
+        artifact = Artifact.open(find(name, folders))
+    except MedleyError as error:
+        return {"name": name, "kind": "", "dimension": None, "fingerprint": "", "state": error.message}
+    return {
+        "name": name,
+        "kind": artifact.kind,
+        "dimension": artifact.dimension,
+        "fingerprint": artifact.fingerprint,
+        "state": "ok",
+        "manifest": artifact.manifest,
+    }

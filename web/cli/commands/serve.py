@@ -1,0 +1,72 @@
+"""`medley serve`: the gateway under gunicorn, several workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from search.settings import read
+from web.access.auth import check_bind
+
+
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token."
+)
+@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests a process works on at once."
+)
+def serve(host: str, port: int, workers: int | None, threads: int) -> None:
+    """Serve the search page and the HTTP API."""
+    settings = read()
+    check_bind(settings.home, host)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    processes = workers or min(2, os.cpu_count() or 1)
+    click.echo(f"Medley at http://{address}/", err=True)
+    under_gunicorn(
+        {
+            "bind": address,
+            "workers": processes,
+            "threads": threads,
+            "timeout": 120,
+            "graceful_timeout": 20,
+            "limit_request_line": 8190,  # a cursor of 6,000 characters fits into an address
+            "loglevel": "warning",
+        },
+        _portal,
+    )
+
+
+def _portal() -> Any:
+    from search.bootstrap import Medley
+    from search.process import settle
+    from web import create_app
+
+    medley = Medley.open(read())
+    medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
+    settle()
+    return create_app(medley)
+
+
+def under_gunicorn(options: dict[str, Any], make: Callable[[], Any]) -> None:
+    """Serve what `make` gives until a signal ends it; each worker calls it for itself, after the fork."""
+    from gunicorn.app.base import BaseApplication
+
+    class Gateway(BaseApplication):  # type: ignore[misc]
+        """An application as gunicorn runs it."""
+
+        def load_config(self) -> None:
+            for name, value in options.items():
+                self.cfg.set(name, value)
+
+        def load(self) -> Any:
+            return make()
+
+    Gateway().run()

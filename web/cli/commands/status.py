@@ -1,0 +1,130 @@
+"""`medley status`: where documents stand, on a terminal as long as some of them wait."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from mappings.errors import NotFound
+from search.bootstrap import Medley
+from search.storage import State, StoreCounts
+from web.cli.common import json_option, open_medley, show, table
+
+LOOK_SECONDS: Final = 1.0
+RATE_SECONDS: Final = 30.0
+"""The rate is that of so many last seconds: ingestion comes in batches."""
+
+HEAD: Final = ("collection", "kind", "documents", "indexed", "waiting", "failed", "passages", "index")
+Seen = list[tuple[float, Mapping[str, int]]]
+
+
+@click.command()
+@click.option("--collection", "-c", default=None, help="One collection; all when left out.")
+@click.option("--failed", is_flag=True, help="List the documents that failed, with their causes.")
+@click.option("--once", is_flag=True, help="Print once, also on a terminal while documents wait.")
+@json_option
+def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> None:
+    """Show what is stored, indexed, waiting and failed; on a terminal until nothing waits any more."""
+    medley = open_medley()
+    names = [medley.collection(collection).name] if collection else medley.names()
+    if sys.stdout.isatty() and not (once or as_json):
+        _watch(medley, names)
+    states = [stands(medley, name, failed) for name in names]
+    show({"collections": states}, as_json, lambda: _text(states))
+
+
+def stands(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
+    """Where the documents of a collection stand, and how far the indexes are that the queue builds."""
+    store, kind = medley.store(name), medley.collection(name).kind
+    try:
+        meta = medley.engine.resolve(name)
+        index, passages = meta.index, meta.passages
+    except NotFound:
+        index, passages = "", 0
+    counts = store.counts(index)
+    state = {
+        "collection": name,
+        "kind": kind,
+        "documents": counts.documents,
+        "deleted": counts.deleted,
+        **_by_state(counts),
+        "passages": passages,
+        "index": index,
+        "building": [{"index": other} | _by_state(store.counts(other)) for other in _building(medley, name)],
+    }
+    if failed:
+        records = store.states(index, State.FAILED) if index else []
+        state["failures"] = [{"id": item.id, "version": item.version, "cause": item.cause} for item in records]
+    return state
+
+
+def _by_state(counts: StoreCounts) -> dict[str, int]:
+    return {
+        "indexed": counts.states.get(State.INDEXED, 0),
+        "waiting": counts.waiting,
+        "failed": counts.states.get(State.FAILED, 0),
+    }
+
+
+def _building(medley: Medley, name: str) -> list[str]:
+    from workers.rebuilds import building
+
+    return building(medley.store(name), medley.engine, name)
+
+
+def _text(states: Sequence[Mapping[str, Any]]) -> str:
+    if not states:
+        return "no collection yet: `medley demo` makes two, `medley ingest` makes your own"
+    rows = [[str(state[name]) for name in HEAD] for state in states]
+    lines = [table(list(HEAD), rows)]
+    lines += [
+        f"{state['collection']}: building {item['index']}, {item['indexed']} indexed, {item['waiting']} to go, "
+        f"{item['failed']} failed"
+        for state in states
+        for item in state["building"]
+    ]
+    lines += [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
+    return "\n".join(lines)
+
+
+def _watch(medley: Medley, names: Sequence[str]) -> None:
+    """Show the table anew every second, with rate and time left, while something waits or is being built."""
+    from rich.console import Console
+    from rich.live import Live
+
+    seen: Seen = []
+    with Live(console=Console(), refresh_per_second=4, transient=True) as live:
+        while True:
+            states = [stands(medley, name) for name in names]
+            waiting = {state["collection"]: _to_go(state) for state in states}
+            if not any(waiting.values()) and not any(state["building"] for state in states):
+                return
+            seen.append((time.monotonic(), waiting))
+            del seen[: next(n for n, (moment, _) in enumerate(seen) if seen[-1][0] - moment <= RATE_SECONDS)]
+            live.update("\n".join([_text(states), *_forecasts(seen)]))
+            time.sleep(LOOK_SECONDS)
+
+
+def _to_go(state: Mapping[str, Any]) -> int:
+    return int(state["waiting"]) + sum(int(item["waiting"]) for item in state["building"])
+
+
+def _forecasts(seen: Seen) -> list[str]:
+    """For each collection with something waiting: how many a second were done of late, and how long the rest takes so."""
+    (then, before), (now, left) = seen[0], seen[-1]
+    lines = []
+    for name, count in left.items():
+        rate = (before.get(name, count) - count) / (now - then) if now > then else 0.0
+        ahead = f"{rate:.1f} a second, {_span(count / rate)} left" if rate > 0 else "not moving so far"
+        lines += [f"{name}: {count:,} to go, {ahead}"] if count else []
+    return lines
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

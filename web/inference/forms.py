@@ -1,0 +1,117 @@
+"""What a request to the model server may say; whatever is wrong ends here, with a message that says what would be right."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import request
+
+from search.models.headers import DEADLINE, MODEL
+from web.inference.errors import Refused, TooMany
+
+PROMPTS = ("passage", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedForm:
+    """A request to `/embed`."""
+
+    texts: tuple[str, ...]
+    as_queries: bool
+    normalise: bool
+    truncate: bool
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class RerankForm:
+    """A request to `/rerank`."""
+
+    query: str
+    texts: tuple[str, ...]
+    raw: bool
+    with_text: bool
+    truncate: bool
+    model: str
+
+
+def embed_form(most: int) -> EmbedForm:
+    """The request as one for vectors of at most `most` texts. Raises `Refused`."""
+    body = _body()
+    inputs = body.get("inputs")
+    prompt = body.get("prompt_name")
+    if prompt not in (None, *PROMPTS):
+        raise Refused(f"`prompt_name` must be 'query' or 'passage', not {str(prompt)[:40]!r}")
+    return EmbedForm(
+        texts=_texts([inputs] if isinstance(inputs, str) else inputs, "inputs", most),
+        as_queries=prompt == "query",
+        normalise=_flag(body, "normalize", True),
+        truncate=_flag(body, "truncate", True),
+        model=_model(body),
+    )
+
+
+def rerank_form(most: int) -> RerankForm:
+    """The request as one for the scores of at most `most` texts. Raises `Refused`."""
+    body = _body()
+    query = body.get("query")
+    if not isinstance(query, str):
+        raise Refused("`query` must be a text")
+    return RerankForm(
+        query=query,
+        texts=_texts(body.get("texts"), "texts", most),
+        raw=_flag(body, "raw_scores", False),
+        with_text=_flag(body, "return_text", False),
+        truncate=_flag(body, "truncate", True),
+        model=_model(body),
+    )
+
+
+def deadline() -> float | None:
+    """The moment of `time.monotonic` after which nobody waits for the answer. Raises `Refused`."""
+    left = request.headers.get(DEADLINE)
+    if left is None:
+        return None
+    if not (left.isascii() and left.isdecimal() and len(left) < 12):
+        raise Refused(f"{DEADLINE} must be a whole number of milliseconds, not {left[:40]!r}")
+    return time.monotonic() + int(left) / 1000
+
+
+def _body() -> Mapping[str, Any]:
+    try:
+        body = json.loads(request.get_data(cache=False))
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"the body is no JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise Refused("the body must be a JSON object")
+    return body
+
+
+def _texts(value: Any, name: str, most: int) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise Refused(f"`{name}` must be {'a text or ' if name == 'inputs' else ''}a list of texts")
+    if not value:
+        raise Refused(f"`{name}` is empty; it must hold at least one text")
+    if len(value) > most:
+        raise TooMany(f"`{name}` holds {len(value)} texts; one request may hold {most}: split it")
+    return tuple(value)
+
+
+def _flag(body: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = body.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise Refused(f"`{name}` must be true or false")
+    return value
+
+
+def _model(body: Mapping[str, Any]) -> str:
+    value = request.headers.get(MODEL) or body.get("model") or ""
+    if not isinstance(value, str):
+        raise Refused("`model` must be the name or the fingerprint of a model")
+    return value

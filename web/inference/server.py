@@ -1,0 +1,154 @@
+"""The model server: vectors and scores over HTTP, in the request form of Hugging Face's text-embeddings-inference."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from flask import Flask, current_app, jsonify, request
+from flask.wrappers import Response
+
+from encoders.artifact import Kind
+from encoders.batching import Patience, Places
+from mappings.documents import clean
+from search.models.headers import FINGERPRINT
+from web.access import auth
+from web.inference import errors as inference_errors
+from web.inference.errors import Refused
+from web.inference.forms import deadline, embed_form, rerank_form
+from web.inference.meter import ModelMeter
+from web.inference.models import Served, sigmoid
+
+MAX_BODY_BYTES: Final = 10_000_000
+MOST_TEXTS: Final = 128
+"""Texts in one request; a client splits what is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Requests worked on at once, and inputs that may wait for one model."""
+
+    requests: int
+    waiting: int
+
+    @property
+    def texts(self) -> int:
+        """Texts in one request: it must find place in an empty queue."""
+        return min(MOST_TEXTS, self.waiting)
+
+
+class Inference:
+    """What the addresses answer, over models that are loaded."""
+
+    def __init__(self, models: Sequence[Served], home: Path, limits: Limits) -> None:
+        self.models, self.home, self.limits = models, home, limits
+        # Threads beyond this many stay free to refuse: a request in the server's own line would wait to be told.
+        self.gate = Places(limits.requests, "requests")
+
+    def embed(self) -> Response:
+        """Texts to vectors: [[float, ...], ...] in input order."""
+        with self._admitted() as patience:
+            form = embed_form(self.limits.texts)
+            model = self._chosen("bi-encoder", form.model)
+            if not form.truncate:
+                model.check_lengths(form.texts, model.query_length if form.as_queries else model.length)
+            vectors = model.embed(form.texts, form.as_queries, form.normalise, patience)
+        return _by(model, orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY))
+
+    def rerank(self) -> Response:
+        """Texts scored against a query: [{"index", "score"}, ...], the best first, ties by index."""
+        with self._admitted() as patience:
+            form = rerank_form(self.limits.texts)
+            model = self._chosen("cross-encoder", form.model)
+            if not form.truncate:
+                model.check_pairs(form.query, form.texts)
+            logits = model.score(form.query, form.texts, patience)
+        scores = [float(score) for score in (logits if form.raw else sigmoid(logits))]
+        order = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
+        text = {number: {"text": clean(form.texts[number])} for number in order} if form.with_text else {}
+        return _by(model, orjson.dumps([{"index": n, "score": scores[n]} | text.get(n, {}) for n in order]))
+
+    def info(self) -> Response:
+        """What is served, under which limits; the first model under the keys of text-embeddings-inference."""
+        auth.require_program(self.home)
+        first = self.models[0]
+        kinds = {"bi-encoder": {"embedding": {"pooling": first.pooling}}, "cross-encoder": {"reranker": {}}}
+        return jsonify(
+            {
+                "model_id": first.name,
+                "model_sha": first.fingerprint,
+                "model_dtype": first.form,
+                "model_type": kinds[first.kind],
+                "max_concurrent_requests": self.limits.requests,
+                "max_input_length": first.length,
+                "max_batch_tokens": self.limits.waiting * first.length,
+                "max_client_batch_size": self.limits.texts,
+                "version": version("medley"),
+                "models": [model.as_json() for model in self.models],
+            }
+        )
+
+    @contextmanager
+    def _admitted(self) -> Iterator[Patience]:
+        """A place among the requests that are worked on; refused before the body is read."""
+        auth.require_program(self.home)
+        patience = Patience(deadline(), _gone(request.environ.get("gunicorn.socket")))
+        with self.gate.hold(1):
+            yield patience
+
+    def _chosen(self, kind: Kind, name: str) -> Served:
+        of_kind = [model for model in self.models if model.kind == kind]
+        found = [model for model in of_kind if not name or name in (model.name, model.fingerprint)]
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(model.name for model in of_kind) or "none"
+        if not name and found:
+            raise Refused(f"there are several models of this kind: name one of {known} in `model`")
+        raise Refused(f"there is no {kind}{f' {name[:80]!r}' if name else ''} here; there are: {known}")
+
+
+def make_inference_app(models: Sequence[Served], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
+    """The application over loaded `models`; tokens are looked for in `home`."""
+    app = Flask("web.inference", static_folder=None)
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
+    server = Inference(models, home, limits)
+    meter.watch(models)
+    inference_errors.register(app)
+    app.before_request(meter.start)
+    app.after_request(meter.finish)
+    app.add_url_rule("/embed", "embed", server.embed, methods=["POST"])
+    app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
+    app.add_url_rule("/info", "info", server.info)
+    app.add_url_rule("/metrics", "metrics", lambda: meter.page_for(home))
+    for name in ("health", "healthz", "readyz"):  # there is no app before its models have run
+        app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))
+    return app
+
+
+def _by(model: Served, content: bytes) -> Response:
+    response = current_app.response_class(content, mimetype="application/json")
+    response.headers[FINGERPRINT] = model.fingerprint
+    return response
+
+
+def _gone(connection: Any) -> Callable[[], bool] | None:
+    """Whether the client closed the connection; None where that can't be seen without reading."""
+    if not isinstance(connection, socket.socket) or isinstance(connection, ssl.SSLSocket):
+        return None
+
+    def gone() -> bool:
+        try:
+            return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    return gone

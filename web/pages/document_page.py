@@ -1,0 +1,90 @@
+"""The page of one document, with the evidence that led to it marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from mappings.analysis.passages import passages
+from mappings.collection import Collection
+from mappings.documents import Section
+from search.pipeline.results import Span
+from search.storage import StoredDocument
+from web.pages.addresses import State
+from web.pages.formatting import Segments, details, segments
+
+CONTENTS_FROM: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the address of a document says of the evidence in it: a passage, and offsets such as `12-80` in its text."""
+
+    passage: str
+    marks: Sequence[str]
+
+    def texts(self, stored: StoredDocument, collection: Collection) -> list[str]:
+        """The sentences; none when the document has changed since."""
+        if stored.document is None or not self.passage:
+            return []
+        found = next(
+            (item for item in passages(stored.document, stored.version, collection) if item.id == self.passage), None
+        )
+        bounds = [match for mark in self.marks[:10] if (match := re.fullmatch(r"(\d{1,9})-(\d{1,9})", mark))]
+        return [text for bound in bounds if found and (text := found.text[int(bound[1]) : int(bound[2])].strip())]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A section as it is shown."""
+
+    heading: str
+    pieces: Segments
+    anchor: str
+
+
+class DocumentPage:
+    """A document with its evidence marked."""
+
+    def __init__(self, stored: StoredDocument, collection: Collection, marked: Marked, back: State) -> None:
+        assert stored.document  # noqa: S101 - a tombstone is never opened
+        self.stored = stored
+        self.collection = collection
+        self.back = back if back.pairs else None
+        self.title = stored.document.title or stored.id
+        self.details = details(stored.document.fields, collection)
+        sentences = marked.texts(stored, collection)
+        self.sections = [
+            section_view(item, number, sentences) for number, item in enumerate(stored.document.sections, 1)
+        ]
+        self.contents = [item for item in self.sections if item.heading] if len(self.sections) > CONTENTS_FROM else []
+        self.marked = any(piece[1] for item in self.sections for piece in item.pieces)
+
+    @property
+    def caption(self) -> str:
+        """Whose document it is and its title, for the line that stays in sight; the title may be cut there."""
+        owner = self.stored.document.fields.get(self.collection.group_by) if self.stored.document else None
+        return f"{owner} · {self.title}" if owner else self.title
+
+    def citation(self, name: str) -> str:
+        """The address of the document's citation."""
+        return "/cite?" + urlencode({"collection": self.collection.name, "id": self.stored.id, "format": name})
+
+
+def section_view(section: Section, number: int, sentences: Sequence[str]) -> SectionView:
+    """A section with those of the sentences marked that stand in it."""
+    # A passage made of whole sections writes each heading into its text: the evidence may begin with it.
+    tried = (find(sentence, section.text) or find(sentence.partition(":")[2], section.text) for sentence in sentences)
+    spans = [span for span in tried if span]
+    return SectionView(section.heading, segments(section.text, spans), f"section-{number}")
+
+
+def find(sentence: str, text: str) -> Span | None:
+    """Where `sentence` stands in `text`; line breaks and runs of spaces count as one space."""
+    if not sentence.strip():
+        return None
+    match = re.search(r"\s+".join(re.escape(word) for word in sentence.split()), text)
+    return Span(match.start(), match.end()) if match else None
