@@ -13,7 +13,7 @@ from web import api, auth, errors, feeding, operations, pages
 from web.access_log import FILE, AccessLog
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
-from workers.queue import open_queue
+from workers.queueing.queue import open_queue
 
 MAX_BODY_BYTES: Final = 2_000_000
 """Enough for a batch of 50 searches of the longest text in any script."""

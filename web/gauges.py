@@ -18,7 +18,7 @@ from web.backlog import published
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
-    from workers.queue import Queue
+    from workers.queueing.queue import Queue
 
 CAUSES: Final = 10
 CAUSE_CHARACTERS: Final = 80

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mappings.documents import Document
 from search.storage import Accepted, Change, DocumentStore, Job
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 
 class Delivery:

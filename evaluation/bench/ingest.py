@@ -34,9 +34,9 @@ from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexEntry
 from search.settings import Settings
 from search.storage import State, StateRecord, StoredDocument
-from workers.batches import BATCH as COMMITTED
-from workers.batches import Work
-from workers.ingest import Options, ingest
+from workers.indexing.batches import BATCH as COMMITTED
+from workers.indexing.batches import Work
+from workers.indexing.ingest import Options, ingest
 
 Report = dict[str, Any]
 NAME: Final = "abstracts"

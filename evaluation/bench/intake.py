@@ -28,7 +28,7 @@ from search import settings as settings_of
 from search.bootstrap import Medley
 from search.settings import Settings
 from workers.delivery import Delivery
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 Report = dict[str, Any]
 NAME: Final = "abstracts"

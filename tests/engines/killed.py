@@ -15,9 +15,9 @@ from mappings.documents import Document, Section
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.storage import StoredDocument
-from workers import batches
-from workers import ingest as ingestion
-from workers.ingest import Outcome, ingest, rebuild
+from workers.indexing import batches
+from workers.indexing import ingest as ingestion
+from workers.indexing.ingest import Outcome, ingest, rebuild
 
 COLLECTION = replace(load("notes"), max_words=8)
 ENCODERS = {"dense": HashingEncoder(32)}

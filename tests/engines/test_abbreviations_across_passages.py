@@ -3,7 +3,7 @@ from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley
 from search.protocols import LegsRequest, LexicalQuery
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 
 def test_a_passage_is_found_by_a_long_form_it_does_not_say(tmp_path):

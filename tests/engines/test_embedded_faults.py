@@ -27,7 +27,7 @@ from search.engines.embedded.store import EmbeddedStore
 from search.engines.names import split_index
 from search.protocols import IndexEntry, LegsRequest, LexicalQuery
 from search.storage import Accepted, StoredDocument
-from workers.ingest import ingest, verify
+from workers.indexing.ingest import ingest, verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))
 ENCODERS = {"dense": HashingEncoder(64)}

@@ -19,7 +19,7 @@ from mappings.documents import Access
 from mappings.errors import NotFound
 from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
-from workers.ingest import ingest, verify
+from workers.indexing.ingest import ingest, verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))
 KILLS = 50

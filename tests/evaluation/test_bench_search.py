@@ -15,7 +15,7 @@ from evaluation.bench import search as bench_search
 from mappings.errors import InvalidInput, Unavailable
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 
 def fill(medley: Medley, name: str) -> None:

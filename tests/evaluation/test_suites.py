@@ -30,7 +30,7 @@ from search.query import Query, Ranking, Scored
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import Stages
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")

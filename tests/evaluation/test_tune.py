@@ -15,7 +15,7 @@ from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.settings import Settings
 from web.cli import cli
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 pytest.importorskip("ir_measures")
 

@@ -15,7 +15,7 @@ from mappings.documents import Deletion, Document
 from mappings.errors import Unavailable
 from search.storage import Accepted, Change, DocumentStore
 from workers.delivery import Delivery
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 PUT, DELETE = "put", "delete"
 KINDS = ("analysis", "encoding", "date", "patient")

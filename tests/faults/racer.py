@@ -9,7 +9,7 @@ import sys
 from mappings.documents import Document, Section
 from search import settings
 from search.bootstrap import Medley
-from workers.ingest import Options, ingest
+from workers.indexing.ingest import Options, ingest
 
 SECTIONS = 3
 ID = "same"

@@ -26,8 +26,8 @@ from search.bootstrap import Medley
 from search.protocols import LegsRequest, LexicalQuery
 from search.settings import Settings
 from search.storage import State
-from workers.inspect import inspect
-from workers.queue import Queue
+from workers.indexing.inspection import inspect
+from workers.queueing.queue import Queue
 
 pytestmark = pytest.mark.slow
 long = pytest.mark.skipif(not os.environ.get("MEDLEY_TEST_LONG"), reason="run with MEDLEY_TEST_LONG=1 alone")

@@ -14,8 +14,8 @@ from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.store import OpenSearchStore
 from search.storage import State
-from workers.ingest import Options, ingest
-from workers.inspect import inspect
+from workers.indexing.ingest import Options, ingest
+from workers.indexing.inspection import inspect
 
 pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
 

@@ -18,7 +18,7 @@ from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.protocols import LegsRequest, LexicalQuery
 from search.settings import Settings
-from workers.inspect import inspect
+from workers.indexing.inspection import inspect
 
 pytestmark = pytest.mark.slow
 

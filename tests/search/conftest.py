@@ -8,7 +8,7 @@ import pytest
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 ABSTRACTS = (
     (

@@ -13,7 +13,7 @@ from search.query import Query, Range, Terms
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import Stages
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.ingest import ingest
 
 PUBLIC = Access("reader", frozenset({"public"}))
 EVERYTHING = Access("root", frozenset({"*"}))

@@ -10,10 +10,10 @@ import signal
 import sys
 import time
 
-import workers.batches
-import workers.duty
-import workers.process
-import workers.queue
+import workers.indexing.batches
+import workers.queueing.process
+import workers.queueing.queue
+import workers.queueing.worker
 from encoders.hashing import HashingEncoder
 from search.engines.opensearch import admin
 
@@ -24,16 +24,16 @@ SLOW_SECONDS, TEXT_SECONDS = 1.5, 0.002
 
 def hurry() -> None:
     """What is noticed after half a minute is noticed after seconds."""
-    workers.process.SWEEP_SECONDS = SWEEP_SECONDS
-    workers.queue.TAKEN_SECONDS = TAKEN_SECONDS
-    workers.queue.SLACK_SECONDS = SLACK_SECONDS
-    workers.duty._RENEW_SECONDS = TAKEN_SECONDS / 4
+    workers.queueing.process.SWEEP_SECONDS = SWEEP_SECONDS
+    workers.queueing.queue.TAKEN_SECONDS = TAKEN_SECONDS
+    workers.queueing.queue.SLACK_SECONDS = SLACK_SECONDS
+    workers.queueing.worker._RENEW_SECONDS = TAKEN_SECONDS / 4
     admin.LEASE_SECONDS = LEASE_SECONDS
 
 
 def break_models() -> None:
     """Encoding kills the process, raises or takes its time, and analysis raises, where a document says so."""
-    encode, analyse = HashingEncoder.encode_passages, workers.batches.passages
+    encode, analyse = HashingEncoder.encode_passages, workers.indexing.batches.passages
 
     def encode_passages(self, texts):
         for text in texts:
@@ -50,7 +50,7 @@ def break_models() -> None:
         return analyse(document, version, collection)
 
     HashingEncoder.encode_passages = encode_passages
-    workers.batches.passages = passages
+    workers.indexing.batches.passages = passages
 
 
 def _word(text: str, start: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from mappings.errors import Unavailable
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 
 def test_it_comes_back_empty_on_the_same_address(redis):

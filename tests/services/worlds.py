@@ -17,7 +17,7 @@ from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.store import OpenSearchStore
 from search.protocols import LegsRequest, LexicalQuery
-from workers.ingest import Outcome, delete, ingest, rebuild
+from workers.indexing.ingest import Outcome, delete, ingest, rebuild
 
 NOTES = load("notes")
 EVERYBODY = Access("tester", frozenset({"*"}))

@@ -8,8 +8,8 @@ import pytest
 from portal_home import settings_of
 
 from web import create_app, upload
-from workers.duty import Duty
-from workers.queue import Queue
+from workers.queueing.queue import Queue
+from workers.queueing.worker import Duty
 
 NDJSON = "application/x-ndjson"
 

@@ -9,7 +9,7 @@ from mappings.errors import Unavailable
 from search.storage import State, StateRecord
 from web import create_app, gauges
 from web.commands.filling import fill_quietly
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 
 def shown(client, prefix):

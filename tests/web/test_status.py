@@ -9,7 +9,7 @@ from search.bootstrap import HASHING, Medley
 from search.settings import Settings
 from web.commands.filling import fill_quietly
 from web.commands.status import _forecasts, _span, stands
-from workers.rebuilds import begin
+from workers.indexing.rebuild import begin
 
 
 def document(name: str) -> Document:

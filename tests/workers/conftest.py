@@ -6,8 +6,8 @@ from worlds import embedded_world, opensearch_world
 
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.duty import Duty
-from workers.queue import Queue
+from workers.queueing.queue import Queue
+from workers.queueing.worker import Duty
 
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])

@@ -14,9 +14,9 @@ from mappings.documents import Document, Section
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
-from workers import batches
-from workers import ingest as module
-from workers.ingest import Options, Outcome, ingest, rebuild, verify
+from workers.indexing import batches
+from workers.indexing import ingest as module
+from workers.indexing.ingest import Options, Outcome, ingest, rebuild, verify
 
 
 def test_documents_are_indexed_and_found(world):

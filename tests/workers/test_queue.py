@@ -10,9 +10,9 @@ from redis_server import sent
 
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
-from workers import queue as module
-from workers.app import ENCODE, PARSE, PARSE_TASK
-from workers.queue import SLACK_SECONDS, SLICE, TAKEN_SECONDS, Depth, Queue, open_queue, require_queue, slices
+from workers.queueing import queue as module
+from workers.queueing.app import ENCODE, PARSE, PARSE_TASK
+from workers.queueing.queue import SLACK_SECONDS, SLICE, TAKEN_SECONDS, Depth, Queue, open_queue, require_queue, slices
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from search.bootstrap import Medley
 from search.settings import Settings
 from search.storage import State
 from web.cli import cli
-from workers.app import PARSE, PARSE_TASK
 from workers.delivery import Delivery
-from workers.inspect import inspect
-from workers.queue import Queue
+from workers.indexing.inspection import inspect
+from workers.queueing.app import PARSE, PARSE_TASK
+from workers.queueing.queue import Queue
 
 pytestmark = pytest.mark.slow
 

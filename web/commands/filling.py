@@ -10,13 +10,13 @@ from search.engines.names import split_index
 
 if TYPE_CHECKING:
     from search.protocols import Encoder
-    from workers.ingest import Outcome
-    from workers.queue import Queue
+    from workers.indexing.ingest import Outcome
+    from workers.queueing.queue import Queue
 
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
     """Index all that waits in a collection; its first index is made when there is none."""
-    from workers.ingest import Options, ingest
+    from workers.indexing.ingest import Options, ingest
 
     collection = medley.collection(name)
     encoders = medley.encoders(collection)
@@ -35,7 +35,7 @@ def fill_quietly(medley: Medley, name: str) -> None:
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
     """Index the whole collection anew, aside, and publish it in one step."""
-    from workers.ingest import rebuild as build
+    from workers.indexing.ingest import rebuild as build
 
     collection = medley.collection(name)
     return build(medley.store(name), medley.engine, chosen_encoders(medley, name, encoder), collection)
@@ -43,8 +43,8 @@ def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[O
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
     """The index that the workers fill from now on."""
-    from workers.duty import Duty
-    from workers.rebuilds import begin
+    from workers.indexing.rebuild import begin
+    from workers.queueing.worker import Duty
 
     encoders, collection = chosen_encoders(medley, name, encoder), medley.collection(name)
     index = begin(medley.store(name), medley.engine, encoders, collection)
@@ -54,7 +54,7 @@ def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) 
 
 def forget(medley: Medley, index: str) -> None:
     """Leave no trace in the store of an index that was dropped: neither its records nor that workers fill it."""
-    from workers.rebuilds import given_up
+    from workers.indexing.rebuild import given_up
 
     collection, _ = split_index(index)
     if collection in medley.names():
@@ -71,7 +71,7 @@ def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str,
 
 def findings(medley: Medley, name: str) -> list[str]:
     """What `medley index verify` says of a collection; nothing of one that is whole."""
-    from workers.inspect import inspect
+    from workers.indexing.inspection import inspect
 
     collection = medley.collection(name)
     return [str(item) for item in inspect(medley.store(name), medley.engine, medley.encoders(collection), collection)]

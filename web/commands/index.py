@@ -79,7 +79,7 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
 @json_option
 def verify(collection: str, as_json: bool) -> None:
     """Compare the published index of COLLECTION with its store, its models and its settings, and say what to do."""
-    from workers.inspect import inspect
+    from workers.indexing.inspection import inspect
 
     medley = open_medley()
     made = medley.collection(collection)

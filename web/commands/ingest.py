@@ -18,7 +18,7 @@ from search.storage import State
 from web.commands.common import json_option, open_line, open_medley, progress, queue_option, show
 from web.commands.filling import fill
 from workers.delivery import Delivery
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 BATCH = 500
 EVERYTHING = 2**62

@@ -71,7 +71,7 @@ def _by_state(counts: StoreCounts) -> dict[str, int]:
 
 
 def _building(medley: Medley, name: str) -> list[str]:
-    from workers.rebuilds import building
+    from workers.indexing.rebuild import building
 
     return building(medley.store(name), medley.engine, name)
 

@@ -16,8 +16,8 @@ from kombu.exceptions import OperationalError
 
 from mappings.errors import InvalidInput
 from search.settings import Settings
-from workers.app import PARSE, QUEUES, SWEEP_SECONDS, SWEEP_TASK, app_of
-from workers.queue import address
+from workers.queueing.app import PARSE, QUEUES, SWEEP_SECONDS, SWEEP_TASK, app_of
+from workers.queueing.queue import address
 
 REQUEST: Final[ContextVar[str]] = ContextVar("request", default="-")
 """The id of the request that a task's documents came with."""

@@ -20,8 +20,8 @@ from mappings.errors import Conflict, MedleyError, ModelError, NotFound
 from search.engines.names import split_index
 from search.protocols import Encoder, Engine, IndexMeta
 from search.storage import DocumentStore, Job
-from workers.batches import Outcome, Target, Work, drain
-from workers.ingest import (
+from workers.indexing.batches import Outcome, Target, Work, drain
+from workers.indexing.ingest import (
     Options,
     building_job,
     check_failures,

@@ -7,8 +7,8 @@ from worlds import NOTES, Counting, note
 
 from mappings.errors import ModelError, NotFound
 from search.storage import State
-from workers import rebuilds
-from workers.ingest import Options, building_job, ingest, rebuild, verify
+from workers.indexing import rebuild as rebuilds
+from workers.indexing.ingest import Options, building_job, ingest, rebuild, verify
 
 OTHER = Counting(dimension=32)
 

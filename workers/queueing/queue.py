@@ -21,7 +21,7 @@ import redis
 from mappings.errors import InvalidInput, Unavailable
 from search.engines.opened import secret
 from search.settings import Settings
-from workers.app import ENCODE, INDEX_TASK, PREFIX, make_app
+from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, make_app
 
 SLICE: Final = 512
 """Ids in one message: a few batches of an encoder, and few enough to be done again when a worker dies."""

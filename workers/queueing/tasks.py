@@ -1,4 +1,4 @@
-"""Celery's tasks: each a few lines around `workers.duty`, which does the work without Celery, too."""
+"""Celery's tasks: each a few lines around `workers.queueing.worker`, which does the work without Celery, too."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from celery import Task, shared_task
 
-from workers import duty
-from workers.app import INDEX_TASK, PARSE_TASK, SWEEP_TASK
-from workers.process import REQUEST
+from workers.queueing import worker as duty
+from workers.queueing.app import INDEX_TASK, PARSE_TASK, SWEEP_TASK
+from workers.queueing.process import REQUEST
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from mappings.documents import Passage
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.protocols import Encoder, Engine, IndexMeta, Vectors
 from search.storage import DocumentStore, State
-from workers.batches import Known, Outcome, Progress, Target, Work, drain
+from workers.indexing.batches import Known, Outcome, Progress, Target, Work, drain
 
 __all__ = ["Engine", "Options", "Outcome", "Progress", "check_index", "delete", "ingest", "rebuild", "verify"]
 

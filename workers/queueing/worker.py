@@ -20,11 +20,11 @@ from search import settings
 from search.bootstrap import Medley
 from search.engines.names import split_index
 from search.storage import State, StateRecord
-from workers import rebuilds
-from workers.batches import Outcome, Work
 from workers.delivery import Delivery
-from workers.ingest import Options, ingest
-from workers.queue import SLICE, TAKEN_SECONDS, Queue, require_queue, slices
+from workers.indexing import rebuild as rebuilds
+from workers.indexing.batches import Outcome, Work
+from workers.indexing.ingest import Options, ingest
+from workers.queueing.queue import SLICE, TAKEN_SECONDS, Queue, require_queue, slices
 
 PARTS: Final = 8
 """In how many parts the ids of a task go on after their worker died over them: three deaths lead to one document of 512."""

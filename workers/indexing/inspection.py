@@ -11,7 +11,7 @@ from mappings.collection import Collection
 from mappings.errors import MedleyError
 from search.protocols import Encoder, Engine
 from search.storage import DocumentStore, State
-from workers.ingest import check_index
+from workers.indexing.ingest import check_index
 
 _ALL: Final = 2**62
 _NAMED: Final = 3

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.ahead import ahead
+from workers.indexing.prefetch import ahead
 
 
 def running() -> int:

@@ -10,8 +10,8 @@ from mappings.collection import Field
 from mappings.errors import NotFound
 from search.protocols import IndexEntry
 from search.storage import State, StateRecord
-from workers.batches import Target, _analysed, _encoded
-from workers.inspect import inspect
+from workers.indexing.batches import Target, _analysed, _encoded
+from workers.indexing.inspection import inspect
 
 REBUILD = "run `medley index rebuild notes`"
 

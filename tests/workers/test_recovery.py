@@ -8,8 +8,8 @@ from worlds import note
 
 from mappings.documents import Document
 from mappings.errors import Unavailable
-from workers import duty as module
 from workers.delivery import Delivery
+from workers.queueing import worker as module
 
 
 def deliver(duty, *changes, queue=None) -> None:

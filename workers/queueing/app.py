@@ -57,7 +57,7 @@ def make_app(url: str) -> Celery:
 def app_of(url: str) -> Celery:
     """The application of a worker: with its tasks."""
     app = make_app(url)
-    app.conf.include = ["workers.tasks"]
+    app.conf.include = ["workers.queueing.tasks"]
     app.set_current()
     app.set_default()
     return app

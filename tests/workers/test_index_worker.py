@@ -13,10 +13,10 @@ from worlds import note
 from encoders.hashing import HashingEncoder
 from mappings.errors import InvalidInput, Unavailable
 from search.storage import State
-from workers import duty as module
-from workers import queue as queue_module
-from workers.duty import DEATHS, PARTS
-from workers.inspect import inspect
+from workers.indexing.inspection import inspect
+from workers.queueing import queue as queue_module
+from workers.queueing import worker as module
+from workers.queueing.worker import DEATHS, PARTS
 
 
 def put(duty, *documents) -> None:

@@ -16,7 +16,7 @@ from mappings.documents import Document, Passage
 from mappings.errors import InvalidInput, MedleyError, ModelError, Unavailable
 from search.protocols import Encoder, IndexEntry, IndexWriter, Vectors
 from search.storage import DocumentStore, State, StateRecord, StoredDocument
-from workers.ahead import ahead
+from workers.indexing.prefetch import ahead
 
 BATCH: Final = 256
 """Documents that are written in one commit."""
