@@ -63,7 +63,7 @@ LIBRARIES = {
     "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "evaluation/score_cache.py"),
     # The benches compare our bulk writer with the library's own.
     "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/cluster.py", "evaluation/bench/ingest.py"),
-    "celery": ("workers/queueing/app.py", "workers/queueing/process.py", "workers/queueing/tasks.py"),
+    "celery": ("workers/queueing/",),
     "redis": ("workers/queueing/queue.py",),
 }
 

@@ -172,7 +172,7 @@ class Feeder:
         while not self._stop.is_set():
             try:
                 delivery = Delivery(self._store, "notes", self._queue)
-                taken = delivery.take([record.change for record in batch])
+                taken = delivery.accept([record.change for record in batch])
                 break
             except Unavailable:
                 self.refusals += 1

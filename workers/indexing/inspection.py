@@ -1,4 +1,4 @@
-"""`medley index verify`: an index compared with its store, its models and its settings, document by document."""
+"""An index compared with its store, its models and its settings: by counts, or document by document."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mappings.collection import Collection
 from mappings.errors import MedleyError
-from search.protocols import Encoder, Engine
+from search.protocols import Engine
 from search.storage import DocumentStore, State
-from workers.indexing.ingest import check_index
+from workers.indexing.indexer import Indexer
 
 _ALL: Final = 2**62
-_NAMED: Final = 3
+_EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is not as it should be, with up to three examples, and the command that mends it."""
+class Discrepancy:
+    """Something that is not as it should be, with up to three examples, and the command that repairs it."""
 
     problem: str
     action: str
@@ -31,69 +30,76 @@ class Finding:
         return f"{self.problem}{first}: {self.action}"
 
 
-def inspect(
-    store: DocumentStore, engine: Engine, encoders: Mapping[str, Encoder], collection: Collection
-) -> list[Finding]:
-    """Everything that is wrong with the published index of a collection; nothing when it is whole.
+def verify(indexer: Indexer, index: str) -> list[str]:
+    """What is wrong with an index that nobody writes to, in plain words: its counts against the store's records."""
+    meta, (documents, passages) = indexer.engine.meta(index), indexer.store.recorded(index)
+    problems = []
+    if meta.documents != documents:
+        problems.append(f"it holds {meta.documents:,} documents, the store recorded {documents:,}")
+    if meta.passages != passages:
+        problems.append(f"it holds {meta.passages:,} passages, the store recorded {passages:,}")
+    return problems
 
-    A document that was accepted while this runs may be told as waiting. Raises `NotFound` before anything was published.
+
+def inspect(indexer: Indexer) -> list[Discrepancy]:
+    """Everything that is wrong with the published index of a collection; empty when it is consistent.
+
+    A document that is accepted meanwhile can be reported as pending. Raises `NotFound` before anything was published.
     """
-    index = engine.resolve(collection.name).index
-    rebuild = f"run `medley index rebuild {collection.name}`"
-    found = [Finding(f"index {index}: {text}", rebuild) for text in engine.drift(index)]
+    store, engine, name = indexer.store, indexer.engine, indexer.name
+    index = engine.resolve(name).index
+    rebuild = f"run `medley index rebuild {name}`"
+    found = [Discrepancy(f"index {index}: {text}", rebuild) for text in engine.drift(index)]
     try:
-        check_index(engine.meta(index), encoders)
+        indexer.check_index(engine.meta(index))
     except MedleyError as error:
-        found.append(Finding(error.message, rebuild))
+        found.append(Discrepancy(error.message, rebuild))
     found += [
-        Finding(f"{len(names):,} documents {problem}", rebuild, len(names), tuple(names[:_NAMED]))
-        for problem, names in _compared(store, engine, index).items()
+        Discrepancy(f"{len(names):,} documents {problem}", rebuild, len(names), tuple(names[:_EXAMPLES]))
+        for problem, names in _compare_documents(store, engine, index).items()
     ]
-    waiting = [name for name, _ in store.pending(index, _ALL)]
+    pending = len(store.pending(index, _ALL))
+    if pending:
+        action = "run `medley ingest` or `medley retry`"
+        found.append(Discrepancy(f"{pending:,} documents wait to be indexed", action, pending))
     failed = [record.id for record in store.states(index, State.FAILED, _ALL)]
-    if waiting:
-        found.append(
-            Finding(
-                f"{len(waiting):,} documents wait to be indexed", "run `medley ingest` or `medley retry`", len(waiting)
-            )
-        )
     if failed:
-        action = f"see `medley status -c {collection.name} --failed`, then run `medley retry -c {collection.name}`"
-        found.append(Finding(f"{len(failed):,} documents failed", action, len(failed), tuple(failed[:_NAMED])))
+        action = f"see `medley status -c {name} --failed`, then run `medley retry -c {name}`"
+        found.append(Discrepancy(f"{len(failed):,} documents failed", action, len(failed), tuple(failed[:_EXAMPLES])))
     return found
 
 
-def _compared(store: DocumentStore, engine: Engine, index: str) -> dict[str, list[str]]:
+def _compare_documents(store: DocumentStore, engine: Engine, index: str) -> dict[str, list[str]]:
     """Problem -> documents that have it."""
     recorded = {record.id: (record.version, record.passages) for record in store.states(index, State.INDEXED, _ALL)}
-    waiting = dict(store.pending(index, _ALL))
+    pending = dict(store.pending(index, _ALL))
     problems: dict[str, list[str]] = defaultdict(list)
     seen: set[str] = set()
     for document, version, passages in engine.contents(index):
-        problem = _problem(document, version, passages, recorded, waiting)
+        problem = _find_problem(document, version, passages, recorded, pending)
         if document in seen and not problem:
-            problem = "stand in it in two versions"
+            problem = "are in the index in two versions"
         seen.add(document)
         if problem:
             problems[problem].append(document)
     missing = [name for name, (_, passages) in recorded.items() if passages and name not in seen]
     if missing:
-        problems["are recorded as indexed and are not there"] = missing
-    return {problem: _sorted(names) for problem, names in sorted(problems.items())}
+        problems["are recorded as indexed but missing"] = missing
+    return {problem: _sort_unique(names) for problem, names in sorted(problems.items())}
 
 
-def _problem(
-    document: str, version: int, passages: int, recorded: Mapping[str, tuple[int, int]], waiting: Mapping[str, int]
+def _find_problem(
+    document: str, version: int, passages: int, recorded: Mapping[str, tuple[int, int]], pending: Mapping[str, int]
 ) -> str:
-    if document in waiting:
-        return ""  # what is newest is still on its way; until then an older version may stand
+    if document in pending:
+        return ""  # the newest version is still on its way; until it is indexed an older one is right
     newest, count = recorded.get(document, (0, 0))
     if not count:
-        return "stand in it and should not: they were deleted, failed, or are not in the store"
+        return "are in the index but should not be: they were deleted, failed, or are not in the store"
     if version != newest:
-        return "stand in it in a superseded version"
+        return "are in the index in a superseded version"
     return "" if passages == count else "lack passages, or have too many"
 
 
-def _sorted(names: Iterable[str]) -> list[str]:
+def _sort_unique(names: Iterable[str]) -> list[str]:
     return sorted(set(names))

@@ -1,4 +1,4 @@
-"""A step of a pipeline that works while the next one does: a generator that runs ahead of whoever reads it."""
+"""Pipeline parallelism for generators: one step produces its next items while the following step uses the last ones."""
 
 from __future__ import annotations
 
@@ -11,72 +11,72 @@ from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-_LOOK: Final = 0.1
-"""Seconds between two looks of a step that waits for room at whether it is still wanted."""
+_POLL_SECONDS: Final = 0.1
+"""How often a producer that waits for room checks whether its items are still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Nothing more comes; `error` is why, where it was not the end of the items."""
+    """Marks the end of the items; `error` is what ended them early, if anything did."""
 
     error: BaseException | None = None
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
-    """The items in order, made in a thread of their own, up to `depth` of them before they are asked for.
+def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+    """The items in order, produced in a thread of their own, up to `depth` of them before they are requested.
 
-    What making one raises is raised here, after the items before it. When the reader gives up, the thread ends after
-    the item it is at, and `items`, where it is a generator, is closed.
+    An exception in `items` is raised here, after the items before it. When the reader stops early, the thread ends after
+    its current item and closes `items` if that is a generator.
     """
-    step = _Step(items, depth)
-    step.start()
+    producer = _Producer(items, depth)
+    producer.start()
     try:
-        yield from step.read()
+        yield from producer.read()
     finally:
-        step.end()
+        producer.stop()
 
 
-class _Step(Generic[T]):
+class _Producer(Generic[T]):
     def __init__(self, items: Iterable[T], depth: int) -> None:
         self._items = items
-        self._made: Queue[T | _End] = Queue(depth)
-        self._unwanted = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="ahead", daemon=True)
+        self._produced: Queue[T | _End] = Queue(depth)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._produce, name="prefetch", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def read(self) -> Generator[T, None, None]:
-        while not isinstance(item := self._made.get(), _End):
+        while not isinstance(item := self._produced.get(), _End):
             yield item
         if item.error is not None:
             raise item.error
 
-    def end(self) -> None:
-        self._unwanted.set()
+    def stop(self) -> None:
+        self._stopped.set()
         with suppress(Empty):
             while True:
-                self._made.get_nowait()
+                self._produced.get_nowait()
         self._thread.join()
 
-    def _work(self) -> None:
+    def _produce(self) -> None:
         iterator = iter(self._items)
         try:
             for item in iterator:
-                if not self._hand_over(item):
+                if not self._put(item):
                     return
             end = _End()
-        except BaseException as error:  # whatever it is, it belongs to the reader's thread
+        except BaseException as error:  # of whatever kind, it belongs to the reader's thread
             end = _End(error)
         finally:
             if isinstance(iterator, Generator):
                 iterator.close()
-        self._hand_over(end)
+        self._put(end)
 
-    def _hand_over(self, item: T | _End) -> bool:
-        """Whether the reader still wanted it."""
-        while not self._unwanted.is_set():
+    def _put(self, item: T | _End) -> bool:
+        """Whether the reader still wanted the item."""
+        while not self._stopped.is_set():
             with suppress(Full):
-                self._made.put(item, timeout=_LOOK)
+                self._produced.put(item, timeout=_POLL_SECONDS)
                 return True
         return False

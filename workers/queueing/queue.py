@@ -1,15 +1,15 @@
-"""The queue of documents to be indexed: their ids on their way through Redis, and who is at work on which.
+"""The queue of documents to be indexed: their ids on their way through Redis, and which worker has claimed which.
 
-The truth is in the store, never here: Redis may be emptied at any moment. Beside Celery's own lists stand, for each
+The truth is in the store, never here: Redis can be emptied at any moment. Beside Celery's own lists there are, for each
 target (a collection, or an index that is being built): `queued`, the ids that a message is under way for, and `taken`,
-those that a worker is at, renewed while it lives. What is pending in the store and in neither is lost: the sweeper
-announces it again.
+those that a worker has claimed, renewed while it lives. What is pending in the store and in neither is orphaned: the
+sweeper announces it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -21,23 +21,21 @@ import redis
 from mappings.errors import InvalidInput, Unavailable
 from search.engines.opened import secret
 from search.settings import Settings
+from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
 from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, make_app
 
-SLICE: Final = 512
-"""Ids in one message: a few batches of an encoder, and few enough to be done again when a worker dies."""
-
-TAKEN_SECONDS: Final = 30.0
-"""How long a worker that is silent counts as being at work."""
+CLAIM_SECONDS: Final = 30.0
+"""How long a worker's claim holds when it is not renewed."""
 
 SLACK_SECONDS: Final = 60.0
-"""How long a message may take from the note that it is under way to the queue's list."""
+"""How long a message can take from the note that it is under way to the queue's list."""
 
 _AT_ONCE: Final = 5_000
 _SECONDS: Final = 5.0
 T = TypeVar("T")
 
-# KEYS: queued, taken. ARGV: now, ids. Gives those that no message was under way for.
-_NOTE: Final = """
+# KEYS: queued. ARGV: now, ids. Returns the ids that no message was under way for.
+_NOTE_QUEUED: Final = """
 local fresh = {}
 for i = 2, #ARGV do
   if redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[i]) == 1 then fresh[#fresh + 1] = ARGV[i] end
@@ -47,16 +45,16 @@ return fresh
 
 
 @dataclass(frozen=True, slots=True)
-class Depth:
-    """How many ids wait in the queue for a target, how many are being worked on, and since when the oldest waits."""
+class QueueDepth:
+    """How many ids of a target are queued, how many are claimed, and since when the oldest is queued."""
 
     queued: int
-    taken: int
+    claimed: int
     since: float | None
 
 
 class Queue:
-    """The sender's and the worker's side of the queue; threads may share it. Raises `Unavailable` when Redis is down."""
+    """The sender's and the worker's side of the queue; threads can share it. Raises `Unavailable` when Redis is down."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -64,87 +62,86 @@ class Queue:
             url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, decode_responses=True
         )
         self._app = make_app(url)
-        self._note = self._redis.register_script(_NOTE)
+        self._note_queued = self._redis.register_script(_NOTE_QUEUED)
 
-    def announce(self, target: str, ids: Sequence[str], request: str = "", size: int = SLICE) -> bool:
-        """Ask for these documents to be indexed, as far as they are not asked for yet; false when Redis is not there.
+    def announce(self, target: QueueTarget, ids: Sequence[str], request: str = "", size: int = MESSAGE_IDS) -> bool:
+        """Queue these documents, except those that are queued already; false when Redis is unavailable.
 
-        Nothing is lost then: they wait in the store, and the sweeper finds them. `request` names who asked, in the log;
-        `size` is how many ids go into one message.
+        Nothing is lost then: they are pending in the store, and the sweeper finds them. `request` is the id of the
+        request they came with, for the log; `size` is how many ids go into one message.
         """
         with suppress(Unavailable):
-            for part in slices(dict.fromkeys(ids), size):
+            for part in split_ids(dict.fromkeys(ids), size):
                 self._announce(target, part, request)
             return True
         return False
 
-    def _announce(self, target: str, ids: Sequence[str], request: str) -> None:
-        fresh = self._call(lambda: self._note(keys=[_queued(target)], args=[time.time(), *ids]))
+    def _announce(self, target: QueueTarget, ids: Sequence[str], request: str) -> None:
+        fresh = self._call(lambda: self._note_queued(keys=[_queued(target)], args=[time.time(), *ids]))
         if fresh:
             self._send(target, fresh, request)
 
-    def send(self, target: str, ids: Sequence[str], request: str = "") -> None:
-        """A message for these ids, also where one is under way for some of them."""
+    def send(self, target: QueueTarget, ids: Sequence[str], request: str = "") -> None:
+        """Send a message for these ids, even where one is under way for some of them."""
         self._call(lambda: self._redis.zadd(_queued(target), dict.fromkeys(ids, time.time())))
         self._send(target, ids, request)
 
-    def _send(self, target: str, ids: Sequence[str], request: str) -> None:
+    def _send(self, target: QueueTarget, ids: Sequence[str], request: str) -> None:
         headers = {"sent": time.time(), "asked": request}
-        self._call(lambda: self._app.send_task(INDEX_TASK, (target, list(ids)), queue=ENCODE, headers=headers))
+        arguments = (target.encode(), list(ids))
+        self._call(lambda: self._app.send_task(INDEX_TASK, arguments, queue=ENCODE, headers=headers))
 
-    def order(self, task: str, *arguments: Any, queue: str) -> None:
-        """A message for another task."""
+    def send_task(self, task: str, *arguments: Any, queue: str) -> None:
+        """Send a message for another task."""
         self._call(lambda: self._app.send_task(task, arguments, queue=queue))
 
-    def take(self, target: str, ids: Sequence[str]) -> None:
-        """A worker begins with these ids: from now on a change of one of them is announced anew."""
+    def claim(self, target: QueueTarget, ids: Sequence[str]) -> None:
+        """A worker begins with these ids: from now on a change of one of them is announced again."""
         with self._pipeline() as pipe:
             pipe.zrem(_queued(target), *ids)
-            pipe.zadd(_taken(target), dict.fromkeys(ids, time.time()))
+            pipe.zadd(_claimed(target), dict.fromkeys(ids, time.time()))
             self._call(pipe.execute)
 
-    def renew(self, target: str, ids: Sequence[str]) -> None:
-        """The worker is still there."""
-        self._call(lambda: self._redis.zadd(_taken(target), dict.fromkeys(ids, time.time()), xx=True))
+    def renew(self, target: QueueTarget, ids: Sequence[str]) -> None:
+        """Renew the claim: the worker is still alive."""
+        self._call(lambda: self._redis.zadd(_claimed(target), dict.fromkeys(ids, time.time()), xx=True))
 
-    def let_go(self, target: str, ids: Sequence[str]) -> None:
-        """The worker is done with them, one way or the other."""
+    def release(self, target: QueueTarget, ids: Sequence[str]) -> None:
+        """End the claim: the worker is done with them, one way or the other."""
         with self._pipeline() as pipe:
-            pipe.zrem(_taken(target), *ids)
+            pipe.zrem(_claimed(target), *ids)
             pipe.hdel(_deaths(target), *ids)
             self._call(pipe.execute)
 
-    def deaths(self, target: str, ids: Sequence[str]) -> list[int]:
-        """How many workers fell silent over each of these ids since one was last done with it."""
+    def deaths(self, target: QueueTarget, ids: Sequence[str]) -> list[int]:
+        """How many workers died while they had claimed each of these ids, since one last released it."""
         found = self._call(lambda: self._redis.hmget(_deaths(target), ids)) if ids else []
         return [int(count or 0) for count in found]
 
-    def lost(self, target: str, ids: Collection[str]) -> list[str]:
-        """Those that neither a message is under way for nor a living worker is at."""
+    def find_orphaned(self, target: QueueTarget, ids: Collection[str]) -> list[str]:
+        """Those that are neither queued nor claimed by a living worker."""
         self._forget_dead(target)
-        names = list(ids)
-        found: list[str] = []
-        for start in range(0, len(names), _AT_ONCE):
-            part = names[start : start + _AT_ONCE]
+        orphaned: list[str] = []
+        for part in split_ids(ids, _AT_ONCE):
             with self._pipeline() as pipe:
                 pipe.zmscore(_queued(target), part)
-                pipe.zmscore(_taken(target), part)
-                queued, taken = self._call(pipe.execute)
-            found += [
-                name for name, one, other in zip(part, queued, taken, strict=True) if one is None and other is None
+                pipe.zmscore(_claimed(target), part)
+                queued, claimed = self._call(pipe.execute)
+            orphaned += [
+                name for name, one, other in zip(part, queued, claimed, strict=True) if one is None and other is None
             ]
-        return found
+        return orphaned
 
-    def depth(self, target: str) -> Depth:
-        """How much stands in the queue."""
+    def depth(self, target: QueueTarget) -> QueueDepth:
+        """How much is in the queue."""
         with self._pipeline() as pipe:
             pipe.zcard(_queued(target))
-            pipe.zcount(_taken(target), time.time() - TAKEN_SECONDS, "+inf")
+            pipe.zcount(_claimed(target), time.time() - CLAIM_SECONDS, "+inf")
             pipe.zrange(_queued(target), 0, 0, withscores=True)
-            queued, taken, first = self._call(pipe.execute)
-        return Depth(queued, taken, first[0][1] if first else None)
+            queued, claimed, first = self._call(pipe.execute)
+        return QueueDepth(queued, claimed, first[0][1] if first else None)
 
-    def starts(self, task: str) -> int:
+    def count_start(self, task: str) -> int:
         """Count that a task begins; more than 1: it began before and did not end, as its worker died."""
         key = f"{PREFIX}starts:{task}"
         with self._pipeline() as pipe:
@@ -152,7 +149,7 @@ class Queue:
             pipe.expire(key, 86_400)
             return int(self._call(pipe.execute)[0])
 
-    def ended(self, task: str) -> None:
+    def forget_starts(self, task: str) -> None:
         """The task ended by itself."""
         self._call(lambda: self._redis.delete(f"{PREFIX}starts:{task}"))
 
@@ -167,24 +164,24 @@ class Queue:
         return {key.rpartition(":")[2]: orjson.loads(value) for key, value in zip(keys, values, strict=True) if value}
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._redis.close()
         self._app.close()
 
-    def _forget_dead(self, target: str) -> None:
-        """Drop the notes of workers that are silent, and of messages that are nowhere.
+    def _forget_dead(self, target: QueueTarget) -> None:
+        """Drop the claims of dead workers, and the notes of messages that no longer exist.
 
-        Messages leave their list in the order in which they came, so a note that is older than the oldest message
-        left belongs to one that is gone: taken by a worker, which removes the note, or lost.
+        Messages leave their list in the order in which they came, so a note that is older than the oldest message left
+        belongs to one that is gone: received by a worker, which removes the note, or lost.
         """
         now = time.time()
-        dead = self._call(lambda: self._redis.zrangebyscore(_taken(target), "-inf", now - TAKEN_SECONDS))
+        dead = self._call(lambda: self._redis.zrangebyscore(_claimed(target), "-inf", now - CLAIM_SECONDS))
         oldest = self._call(lambda: self._redis.lindex(ENCODE, -1))
         before = min(now, _sent(oldest) if oldest else now) - SLACK_SECONDS
         with self._pipeline() as pipe:
             for name in dead:
                 pipe.hincrby(_deaths(target), name, 1)
-                pipe.zrem(_taken(target), name)
+                pipe.zrem(_claimed(target), name)
             pipe.zremrangebyscore(_queued(target), "-inf", before)
             self._call(pipe.execute)
 
@@ -202,16 +199,16 @@ class Queue:
             raise
 
 
-def _queued(target: str) -> str:
-    return f"{PREFIX}queued:{target}"
+def _queued(target: QueueTarget) -> str:
+    return f"{PREFIX}queued:{target.encode()}"
 
 
-def _taken(target: str) -> str:
-    return f"{PREFIX}taken:{target}"
+def _claimed(target: QueueTarget) -> str:
+    return f"{PREFIX}taken:{target.encode()}"  # not "claimed": claims must survive an upgrade
 
 
-def _deaths(target: str) -> str:
-    return f"{PREFIX}deaths:{target}"
+def _deaths(target: QueueTarget) -> str:
+    return f"{PREFIX}deaths:{target.encode()}"
 
 
 def _sent(message: str) -> float:
@@ -227,34 +224,29 @@ def _place(url: str) -> str:
 
 
 def open_queue(settings: Settings) -> Queue | None:
-    """The queue of the settings; None where there is none. Raises `InvalidInput` for an address that is none of Redis."""
-    return Queue(address(settings)) if settings.redis else None
+    """The queue of the settings; None where there is none. Raises `InvalidInput` for an address that is not Redis'."""
+    return Queue(redis_url(settings)) if settings.redis else None
 
 
 def require_queue(settings: Settings) -> Queue:
     """The queue of the settings. Raises `InvalidInput` where there is none."""
-    return Queue(address(settings))
+    return Queue(redis_url(settings))
 
 
-def address(settings: Settings) -> str:
-    """Where Redis is, with its password. Raises `InvalidInput`."""
+def redis_url(settings: Settings) -> str:
+    """The address of Redis, with its password. Raises `InvalidInput`."""
     url = settings.redis
     if not url:
         raise InvalidInput(
-            "there is no queue: name a Redis in MEDLEY_REDIS, as redis://127.0.0.1:6379/0", field="MEDLEY_REDIS"
+            "there is no queue: set MEDLEY_REDIS to the address of a Redis, such as redis://127.0.0.1:6379/0",
+            field="MEDLEY_REDIS",
         )
     if not url.startswith(("redis://", "rediss://")):
         raise InvalidInput(
-            f"MEDLEY_REDIS takes an address as redis://127.0.0.1:6379/0, not {_place(url)!r}", field="MEDLEY_REDIS"
+            f"MEDLEY_REDIS takes an address such as redis://127.0.0.1:6379/0, not {_place(url)!r}", field="MEDLEY_REDIS"
         )
     password = secret(settings.redis_password_file, "MEDLEY_REDIS_PASSWORD_FILE")
     if not password:
         return url
     scheme, _, rest = url.partition("://")
     return f"{scheme}://:{quote(password, safe='')}@{rest.rpartition('@')[2]}"
-
-
-def slices(ids: Iterable[str], size: int) -> list[list[str]]:
-    """Ids in lists of at most `size`."""
-    names = list(ids)
-    return [names[start : start + size] for start in range(0, len(names), size)]
