@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("web", "evaluation", "workers", "search", "encoders", "mappings")
-MODULES = ("web.cli.main", "web.api.search", "web.pages.routes", "search.bootstrap", "workers.ingest")
+MODULES = ("web.cli.main", "web.api.search", "web.pages.routes", "search.bootstrap", "workers.indexing.ingest")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -63,8 +63,8 @@ LIBRARIES = {
     "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "evaluation/score_cache.py"),
     # The benches compare our bulk writer with the library's own.
     "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/cluster.py", "evaluation/bench/ingest.py"),
-    "celery": ("workers/app.py", "workers/process.py", "workers/tasks.py"),
-    "redis": ("workers/queue.py",),
+    "celery": ("workers/queueing/",),
+    "redis": ("workers/queueing/queue.py",),
 }
 
 

@@ -17,7 +17,7 @@ from web.api import search as api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
-from workers.queue import open_queue
+from workers.queueing.queue import open_queue
 
 MAX_BODY_BYTES: Final = 2_000_000
 """Enough for a batch of 50 searches of the longest text in any script."""

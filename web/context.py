@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from search.bootstrap import Medley
     from web.access.auth import Caller
     from web.backlog import Backlog
-    from workers.queue import Queue
+    from workers.queueing.queue import Queue
 
 EXTENSION = "medley"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")

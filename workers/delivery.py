@@ -1,4 +1,4 @@
-"""Changes on their way into the store: counted, written down as a job, and announced to the queue once they are safe."""
+"""Changes on their way into the store: counted, recorded as a job, and announced to the queue once they are safe."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from dataclasses import replace
 
 from mappings.documents import Document
 from search.storage import Accepted, Change, DocumentStore, Job
-from workers.queue import Queue
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
 
 
 class Delivery:
-    """One delivery to one collection. What `take` returned is safe, whatever happens afterwards."""
+    """One delivery to one collection. What `accept` returned is safe, whatever happens afterwards."""
 
     def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None, request: str = "") -> None:
-        self._store, self._collection, self._queue, self._request = store, collection, queue, request
+        self._store, self._target, self._queue, self._request = store, QueueTarget(collection), queue, request
         self._announced = queue is not None
-        # The collection stands in a job's name, as whoever asks for the job knows nothing else of it.
+        # The collection is part of a job's name, as whoever requests the job knows nothing else of it.
         self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
         store.keep_job(self.job)
 
-    def take(self, changes: Sequence[Change]) -> Sequence[Accepted]:
-        """Accept changes, in order; one answer for each. Raises what `DocumentStore.put` raises."""
+    def accept(self, changes: Sequence[Change]) -> Sequence[Accepted]:
+        """Accept changes, in order; one result for each. Raises what `DocumentStore.put` raises."""
         done = self._store.put(changes, self.job.id)
         documents = [isinstance(change, Document) for change in changes]
         kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
@@ -37,22 +38,22 @@ class Delivery:
         )
         if self._queue is not None and self._announced:
             changed = [item.id for item in done if item.changed]
-            self._announced = self._queue.announce(self._collection, changed, self._request)
+            self._announced = self._queue.announce(self._target, changed, self._request)
         return done
 
     def reject(self, count: int) -> None:
-        """Count records that were not taken."""
+        """Count records that were not accepted."""
         self._count({"rejected": count})
 
     def finish(self, broken: bool = False) -> Job:
-        """Write down that nothing more comes; `broken`: though more should have come."""
+        """Record that nothing more comes; `broken`: although more should have come."""
         self.job = replace(self.job, finished=time.time(), broken=broken)
         self._store.keep_job(self.job)
         return self.job
 
     @property
     def queued(self) -> bool:
-        """Whether all that was taken is in the queue. After one failure the rest is left to the sweeper: no batch waits."""
+        """Whether all that was accepted is in the queue. After one failure the rest is left to the sweeper: no batch waits."""
         return self._announced
 
     @property

@@ -34,9 +34,9 @@ from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexEntry
 from search.settings import Settings
 from search.storage import State, StateRecord, StoredDocument
-from workers.batches import BATCH as COMMITTED
-from workers.batches import Work
-from workers.ingest import Options, ingest
+from workers.indexing.batches import BATCH_DOCUMENTS
+from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
+from workers.indexing.ingest import ingest
 
 Report = dict[str, Any]
 NAME: Final = "abstracts"
@@ -57,10 +57,10 @@ def bench_ingest(settings: Settings) -> Report:
     artifact = artifact_of(settings, settings.encoder or ENCODER, "bi-encoder")
     seconds: dict[str, list[float]] = {"ours": [], "theirs": []}
     busy: list[float] = []
-    work = Work()
+    work = IndexingStatistics()
     with reference(artifact) as model:
         for step in range(ROUNDS + 1):
-            work = Work()
+            work = IndexingStatistics()
             ours, share = _ours(settings, documents, work)
             theirs = _theirs(settings, documents, model, artifact)
             if step:  # the first round warms up
@@ -75,7 +75,7 @@ def bench_ingest(settings: Settings) -> Report:
         "documents_per_second": len(documents) / medians["ours"],
         "loop_documents_per_second": len(documents) / medians["theirs"],
         "texts_per_document": work.texts / len(documents),
-        "tokens_per_second": work.tokens / work.encoding if work.encoding else 0.0,
+        "tokens_per_second": work.tokens / work.encoding_seconds if work.encoding_seconds else 0.0,
     }
     return _report("ingest", figures, {"model": artifact.name})
 
@@ -84,24 +84,23 @@ def _ratio(theirs: float, ours: float) -> float:
     return theirs / ours
 
 
-def _ours(settings: Settings, documents: Sequence[Document], work: Work) -> tuple[float, float]:
+def _ours(settings: Settings, documents: Sequence[Document], work: IndexingStatistics) -> tuple[float, float]:
     """Seconds from the first document accepted to the last one to be found, and the encoder's share of ingestion."""
     with tempfile.TemporaryDirectory() as home:  # no vectors of an earlier round are at hand there
         prefix = f"{settings.opensearch_prefix}-ingest-{secrets.token_hex(3)}"
         medley = Medley.open(replace(settings, home=Path(home), opensearch_prefix=prefix), patient=True)
         collection = medley.create(NAME)
-        encoders = medley.encoders(collection)
-        for encoder in encoders.values():
+        for encoder in medley.encoders(collection).values():
             encoder.encode_queries(["warm"])
         started = time.perf_counter()
         medley.store(NAME).put(documents)
         accepted = time.perf_counter()
-        outcomes = list(ingest(medley.store(NAME), medley.engine, encoders, collection, options=Options(work=work)))
+        outcomes = list(ingest(Indexer.of(medley, NAME, IndexingOptions(statistics=work))))
         ended = time.perf_counter()
         if isinstance(medley.engine, OpenSearchEngine):
             medley.engine.cluster.write("DELETE", f"/{prefix}.*")
     _check(outcomes, documents)
-    return ended - started, work.encoding / (ended - accepted)
+    return ended - started, work.encoding_seconds / (ended - accepted)
 
 
 def _check(outcomes: Sequence[Any], documents: Sequence[Document]) -> None:
@@ -151,7 +150,7 @@ def bench_words(settings: Settings) -> Report:
     with _embedded() as (store, engine, collection):
         store.put(documents)
         started = time.perf_counter()
-        _check(list(ingest(store, engine, {}, collection)), documents)
+        _check(list(ingest(Indexer(store, engine, {}, collection))), documents)
         seconds = time.perf_counter() - started
     steps = _steps(documents)
     figures = {
@@ -187,8 +186,8 @@ def _steps(documents: Sequence[Document]) -> Mapping[str, float]:
         index = engine.create(NAME, {}).index
         timed("accept", lambda: store.put(documents))
         with engine.writer(index) as writer:
-            for start in range(0, len(documents), COMMITTED):
-                names = [item.id for item in documents[start : start + COMMITTED]]
+            for start in range(0, len(documents), BATCH_DOCUMENTS):
+                names = [item.id for item in documents[start : start + BATCH_DOCUMENTS]]
                 stored = timed("read", partial(store.latest, names)).values()
                 entries = timed("analyse", partial(_entries, list(stored), collection))
                 timed("write", partial(writer.write, entries))

@@ -28,7 +28,8 @@ from search import settings as settings_of
 from search.bootstrap import Medley
 from search.settings import Settings
 from workers.delivery import Delivery
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 Report = dict[str, Any]
 NAME: Final = "abstracts"
@@ -78,7 +79,7 @@ def main(file: Path, indexed: int) -> None:
     records, passed, quarter = read(file, "jsonl", collection), 0, 1
     started = time.perf_counter()
     while batch := [item for item in islice(records, _READ) if isinstance(item, Document | Deletion)]:
-        delivery.take(batch)
+        delivery.accept(batch)
         passed += sum(_length(item) for item in batch)
         while quarter <= _PARTS and passed >= size * quarter * _SHARE / _PARTS:
             figures[f"read_{quarter}_of_{_PARTS}_mb"] = _highest()
@@ -91,7 +92,7 @@ def main(file: Path, indexed: int) -> None:
         "read_per_second": delivery.job.accepted / seconds,
     }
     names = [name for name, _ in medley.store(NAME).pending("", indexed)]
-    for _ in ingest(medley.store(NAME), medley.engine, medley.encoders(collection), collection, names):
+    for _ in ingest(Indexer.of(medley, NAME), names):
         pass
     json.dump(figures | {"indexed": float(len(names)), "indexed_mb": _highest()}, sys.stdout)
 

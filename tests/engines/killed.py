@@ -15,15 +15,16 @@ from mappings.documents import Document, Section
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.storage import StoredDocument
-from workers import batches
-from workers import ingest as ingestion
-from workers.ingest import Outcome, ingest, rebuild
+from workers.indexing import batches
+from workers.indexing.batches import Outcome
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
+from workers.indexing.rebuild import rebuild
 
 COLLECTION = replace(load("notes"), max_words=8)
 ENCODERS = {"dense": HashingEncoder(32)}
 DOCUMENTS = 60
-batches.BATCH = 8  # many commits, so that many kills fall between and into them
-ingestion._GRACE_SECONDS = 0.05
+batches.BATCH_DOCUMENTS = 8  # many commits, so that many kills fall between and into them
 
 
 def open_world(home: Path) -> tuple[EmbeddedStore, EmbeddedEngine]:
@@ -43,7 +44,8 @@ def work(home: Path, mode: str, seed: int) -> None:
     (home / "ready").touch()
     while True:
         _change(home, store, rng, mode)
-        steps: Iterator[Outcome] = (rebuild if mode == "rebuild" else ingest)(store, engine, ENCODERS, COLLECTION)
+        indexer = Indexer(store, engine, ENCODERS, COLLECTION)
+        steps: Iterator[Outcome] = rebuild(indexer, grace=0.05) if mode == "rebuild" else ingest(indexer)
         for _ in steps:
             if mode == "rebuild" and rng.random() < 0.05:
                 _change(home, store, rng, mode)

@@ -27,7 +27,9 @@ from search.engines.embedded.store import EmbeddedStore
 from search.engines.names import split_index
 from search.protocols import IndexEntry, LegsRequest, LexicalQuery
 from search.storage import Accepted, StoredDocument
-from workers.ingest import ingest, verify
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
+from workers.indexing.inspection import verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))
 ENCODERS = {"dense": HashingEncoder(64)}
@@ -111,9 +113,9 @@ def test_many_processes_put_at_once_and_nothing_is_lost(tmp_path):
     for child in children:
         child.start()
     while any(child.is_alive() for child in children):
-        list(ingest(store, engine, ENCODERS, NOTES))
+        list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     assert [child.exitcode for child in children] == [0] * 4
-    list(ingest(store, engine, ENCODERS, NOTES))
+    list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     assert engine.resolve("notes").documents == 100
     assert {item.version for item in store.latest([f"n{n}" for n in range(100)]).values()} == {1}
 
@@ -227,7 +229,7 @@ def fill_the_disk(home: Path, where: str, report: Path) -> None:
             for number in range(0, 5_000, 10):
                 accepted += len(store.put(notes(number, number + 10, words=200)))
         else:
-            list(ingest(store, engine, ENCODERS, NOTES))
+            list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     except Unavailable as error:
         said = error.message
     report.write_bytes(orjson.dumps({"said": said, "accepted": accepted}))
@@ -249,7 +251,7 @@ def small_disk(tmp_path):
 
 def fill_up(store: EmbeddedStore, engine: EmbeddedEngine, where: str) -> None:
     if where == "index":
-        list(ingest(store, engine, ENCODERS, NOTES))
+        list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     for number in range(300, 5_000, 10):
         store.put(notes(number, number + 10, words=100))
 
@@ -266,9 +268,9 @@ def test_a_disk_that_fills_up_loses_nothing_accepted(small_disk, where):
     total = store.counts("notes-1").documents
     assert total >= 300
     (small_disk / "ballast").unlink()
-    list(ingest(store, engine, ENCODERS, NOTES))
+    list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     assert engine.resolve("notes").documents == total
-    assert verify(store, engine, "notes-1") == []
+    assert verify(Indexer(store, engine, ENCODERS, NOTES), "notes-1") == []
 
 
 @pytest.mark.slow
@@ -285,9 +287,9 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing_accepted(tmp_path, whe
     store, engine = open_world(tmp_path)
     count = report["accepted"] if where == "store" else 300
     assert len(store.latest([f"n{n}" for n in range(5_000)])) == count > 0
-    list(ingest(store, engine, ENCODERS, NOTES))
+    list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     assert engine.resolve("notes").documents == count
-    assert verify(store, engine, "notes-1") == []
+    assert verify(Indexer(store, engine, ENCODERS, NOTES), "notes-1") == []
 
 
 def test_a_broken_store_is_unavailable_and_named(tmp_path):

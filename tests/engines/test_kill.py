@@ -19,7 +19,9 @@ from mappings.documents import Access
 from mappings.errors import NotFound
 from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
-from workers.ingest import ingest, verify
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
+from workers.indexing.inspection import verify
 
 EVERYBODY = Access("tester", frozenset({"*"}))
 KILLS = 50
@@ -84,7 +86,7 @@ def check_whole(engine, store, index: str) -> None:
     heart = encoder.encode_queries(["heart"])[0]
     wanted = encoder.encode_passages([every[item.passage].model_text for item in leg]) @ heart
     np.testing.assert_allclose([item.score for item in leg], wanted, atol=2e-3)
-    assert verify(store, engine, index) == []
+    assert verify(Indexer(store, engine, killed.ENCODERS, killed.COLLECTION), index) == []
 
 
 @pytest.fixture
@@ -111,7 +113,7 @@ def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path, nursery):
         assert lost == {}, f"accepted and lost in kill {number}"
         before = newest
         interrupted += check_left(engine, store, number)
-        list(ingest(store, engine, killed.ENCODERS, killed.COLLECTION))
+        list(ingest(Indexer(store, engine, killed.ENCODERS, killed.COLLECTION)))
         index = engine.resolve("notes").index
         assert store.states(index, State.FAILED) == []
         check_whole(engine, store, index)

@@ -15,16 +15,12 @@ from evaluation.bench import search as bench_search
 from mappings.errors import InvalidInput, Unavailable
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 
 def fill(medley: Medley, name: str) -> None:
-    collection = medley.collection(name)
-    assert not [
-        item
-        for item in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection)
-        if item.cause
-    ]
+    assert not [item for item in ingest(Indexer.of(medley, name)) if item.cause]
 
 
 def write(data: Path, name: str, records: Iterable[dict[str, Any]]) -> None:

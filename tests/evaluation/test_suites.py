@@ -30,7 +30,8 @@ from search.query import Query, Ranking, Scored
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")
@@ -67,8 +68,7 @@ class Overlap:
 
 
 def fill(medley: Medley, name: str) -> None:
-    collection = medley.collection(name)
-    for outcome in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection):
+    for outcome in ingest(Indexer.of(medley, name)):
         assert not outcome.cause
 
 

@@ -15,18 +15,14 @@ from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.settings import Settings
 from web.cli.main import cli
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 pytest.importorskip("ir_measures")
 
 
 def fill(medley: Medley, name: str) -> None:
-    collection = medley.collection(name)
-    assert not [
-        item
-        for item in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection)
-        if item.cause
-    ]
+    assert not [item for item in ingest(Indexer.of(medley, name)) if item.cause]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from mappings.documents import Deletion, Document
 from mappings.errors import Unavailable
 from search.storage import Accepted, Change, DocumentStore
 from workers.delivery import Delivery
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 PUT, DELETE = "put", "delete"
 KINDS = ("analysis", "encoding", "date", "patient")
@@ -172,7 +172,7 @@ class Feeder:
         while not self._stop.is_set():
             try:
                 delivery = Delivery(self._store, "notes", self._queue)
-                taken = delivery.take([record.change for record in batch])
+                taken = delivery.accept([record.change for record in batch])
                 break
             except Unavailable:
                 self.refusals += 1

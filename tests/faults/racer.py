@@ -9,7 +9,8 @@ import sys
 from mappings.documents import Document, Section
 from search import settings
 from search.bootstrap import Medley
-from workers.ingest import Options, ingest
+from workers.indexing.indexer import Indexer, IndexingOptions
+from workers.indexing.ingest import ingest
 
 SECTIONS = 3
 ID = "same"
@@ -30,14 +31,13 @@ def say(what: object) -> None:
 def main() -> None:
     who, times = sys.argv[1], int(sys.argv[2])
     medley = Medley.open(settings.read(), patient=True)
-    collection, store = medley.collection("notes"), medley.store("notes")
-    encoders = medley.encoders(collection)
+    indexer = Indexer.of(medley, "notes", IndexingOptions(wait=60.0))
     say("ready")
     sys.stdin.readline()
     for number in range(times):
-        (accepted,) = store.put([version(who, number)])
+        (accepted,) = indexer.store.put([version(who, number)])
         say(accepted.version)
-        for _ in ingest(store, medley.engine, encoders, collection, [ID], Options(wait=60.0)):
+        for _ in ingest(indexer, [ID]):
             pass
 
 

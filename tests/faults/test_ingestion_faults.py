@@ -26,8 +26,10 @@ from search.bootstrap import Medley
 from search.protocols import LegsRequest, LexicalQuery
 from search.settings import Settings
 from search.storage import State
-from workers.inspect import inspect
-from workers.queue import Queue
+from workers.indexing.indexer import Indexer
+from workers.indexing.inspection import inspect
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
 
 pytestmark = pytest.mark.slow
 long = pytest.mark.skipif(not os.environ.get("MEDLEY_TEST_LONG"), reason="run with MEDLEY_TEST_LONG=1 alone")
@@ -84,7 +86,7 @@ class House:
         """Return in the middle of a worker's work, if there is any within a second."""
         until = time.monotonic() + 1.0
         with suppress(Unavailable):
-            while not self.queue.depth("notes").taken and time.monotonic() < until:
+            while not self.queue.depth(QueueTarget("notes")).claimed and time.monotonic() < until:
                 time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.03))
 
@@ -99,7 +101,7 @@ class House:
     def told(self) -> str:
         """What may explain why nothing goes on."""
         logs = "\n".join(worker.log[-3_000:] for worker in self.workers)
-        return f"{self.waiting()} wait; {self.queue.depth('notes')}\n{logs}"
+        return f"{self.waiting()} wait; {self.queue.depth(QueueTarget('notes'))}\n{logs}"
 
     def found(self, word: str) -> list[str]:
         """The documents that hold a word."""
@@ -150,9 +152,8 @@ def problems(house: House, feeder: Feeder, rng: random.Random) -> list[str]:
         if (latest[name].version, latest[name].document) != (version, content):
             found.append(f"the store has another version of {name}")
     found += wrong_failures(house, index, accounts.failed())
-    collection = house.medley.collection("notes")
-    whole = inspect(house.store, house.medley.engine, house.medley.encoders(collection), collection)
-    found += [str(item) for item in whole if not item.problem.endswith("documents failed")]
+    discrepancies = inspect(Indexer.of(house.medley, "notes"))
+    found += [str(item) for item in discrepancies if not item.problem.endswith("documents failed")]
     every = [(record.word, [name]) for name, record, _ in accounts.alive()]
     old = [(word, []) for word in accounts.superseded]
     old += [(record.word, []) for record, _ in accounts.last.values() if record.cause]

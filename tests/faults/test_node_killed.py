@@ -7,15 +7,15 @@ import traceback
 
 import pytest
 from opensearch_node import Node
-from worlds import NOTES, World, note
+from worlds import World, note
 
 from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.store import OpenSearchStore
 from search.storage import State
-from workers.ingest import Options, ingest
-from workers.inspect import inspect
+from workers.indexing.ingest import ingest
+from workers.indexing.inspection import inspect
 
 pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
 
@@ -47,7 +47,7 @@ def feed(world: World, accepted: dict[str, str | None], stop: threading.Event) -
 def fill(world: World, stop: threading.Event, errors: list[Exception]) -> None:
     while not stop.is_set():
         try:
-            for _ in ingest(world.store, world.engine, world.encoders, NOTES, options=Options(wait=60.0)):
+            for _ in ingest(world.indexer(wait=60.0)):
                 pass
         except Unavailable:
             time.sleep(0.5)  # it says so, and is started again, as whoever runs it would
@@ -77,7 +77,7 @@ def test_a_killed_node_loses_nothing_doubles_nothing_and_leaves_nothing_supersed
     filled.set()
     threads[1].join()
     assert errors == []
-    for _ in ingest(world.store, world.engine, world.encoders, NOTES, options=Options(wait=60.0)):
+    for _ in ingest(world.indexer(wait=60.0)):
         pass
     index = world.engine.resolve("notes").index
     alive = {name for name, text in accepted.items() if text is not None}
@@ -89,4 +89,4 @@ def test_a_killed_node_loses_nothing_doubles_nothing_and_leaves_nothing_supersed
     documents = {name: latest[name].document if name in latest else None for name in accepted}
     texts = {name: document.sections[0].text if document else None for name, document in documents.items()}
     assert texts == accepted
-    assert [str(item) for item in inspect(world.store, world.engine, world.encoders, NOTES)] == []
+    assert [str(item) for item in inspect(world.indexer())] == []

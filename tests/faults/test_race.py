@@ -18,7 +18,8 @@ from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.protocols import LegsRequest, LexicalQuery
 from search.settings import Settings
-from workers.inspect import inspect
+from workers.indexing.indexer import Indexer
+from workers.indexing.inspection import inspect
 
 pytestmark = pytest.mark.slow
 
@@ -110,8 +111,5 @@ def test_one_whole_version_is_always_found_and_the_last_accepted_one_stays(setti
     index = medley.engine.resolve("notes").index
     assert list(medley.engine.contents(index)) == [(ID, 2 * TIMES, SECTIONS)]
     assert {passage.partition("#")[0] for passage in seen(medley)} == {f"{ID}@{2 * TIMES}"}
-    collection = medley.collection("notes")
-    assert [
-        str(item) for item in inspect(medley.store("notes"), medley.engine, medley.encoders(collection), collection)
-    ] == []
+    assert [str(item) for item in inspect(Indexer.of(medley, "notes"))] == []
     assert list(medley.engine.names("notes")) == [index]

@@ -8,7 +8,8 @@ import pytest
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 ABSTRACTS = (
     (
@@ -41,9 +42,9 @@ def abstract(identifier: str, title: str, text: str, year: float, label: str = "
 
 
 def fill(medley: Medley, name: str, documents: list[Document]) -> None:
-    collection = medley.create(name)
+    medley.create(name)
     medley.store(name).put(documents)
-    outcomes = list(ingest(medley.store(name), medley.engine, medley.encoders(collection), collection))
+    outcomes = list(ingest(Indexer.of(medley, name)))
     assert [item.cause for item in outcomes] == [""] * len(outcomes)
 
 

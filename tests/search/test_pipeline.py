@@ -15,7 +15,8 @@ from search.query import Query, Range, Terms
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 PUBLIC = Access("reader", frozenset({"public"}))
 EVERYTHING = Access("root", frozenset({"*"}))
@@ -192,8 +193,7 @@ def test_without_the_index_s_encoder_the_words_are_searched(medley):
 
 
 def index_waiting(medley):
-    collection = medley.collection("abstracts")
-    list(ingest(medley.store("abstracts"), medley.engine, medley.encoders(collection), collection))
+    list(ingest(Indexer.of(medley, "abstracts")))
 
 
 def pages(medley, asked):

@@ -10,30 +10,30 @@ import signal
 import sys
 import time
 
-import workers.batches
-import workers.duty
-import workers.process
-import workers.queue
+import workers.indexing.analysis
+import workers.queueing.queue
+import workers.queueing.sweeper
+import workers.queueing.worker
 from encoders.hashing import HashingEncoder
 from search.engines.opensearch import admin
 
 KILLS, RAISES, CONFUSES, SLOW = "KILLWORKER", "OUTOFRANGE", "UNREADABLE", "SLOWLY"
-SWEEP_SECONDS, TAKEN_SECONDS, SLACK_SECONDS, LEASE_SECONDS = 1.0, 3.0, 4.0, 5.0
+SWEEP_SECONDS, CLAIM_SECONDS, SLACK_SECONDS, LEASE_SECONDS = 1.0, 3.0, 4.0, 5.0
 SLOW_SECONDS, TEXT_SECONDS = 1.5, 0.002
 
 
 def hurry() -> None:
     """What is noticed after half a minute is noticed after seconds."""
-    workers.process.SWEEP_SECONDS = SWEEP_SECONDS
-    workers.queue.TAKEN_SECONDS = TAKEN_SECONDS
-    workers.queue.SLACK_SECONDS = SLACK_SECONDS
-    workers.duty._RENEW_SECONDS = TAKEN_SECONDS / 4
+    workers.queueing.sweeper.SWEEP_SECONDS = SWEEP_SECONDS
+    workers.queueing.queue.CLAIM_SECONDS = CLAIM_SECONDS
+    workers.queueing.queue.SLACK_SECONDS = SLACK_SECONDS
+    workers.queueing.worker._RENEW_SECONDS = CLAIM_SECONDS / 4
     admin.LEASE_SECONDS = LEASE_SECONDS
 
 
 def break_models() -> None:
     """Encoding kills the process, raises or takes its time, and analysis raises, where a document says so."""
-    encode, analyse = HashingEncoder.encode_passages, workers.batches.passages
+    encode, analyse = HashingEncoder.encode_passages, workers.indexing.analysis.passages
 
     def encode_passages(self, texts):
         for text in texts:
@@ -50,7 +50,7 @@ def break_models() -> None:
         return analyse(document, version, collection)
 
     HashingEncoder.encode_passages = encode_passages
-    workers.batches.passages = passages
+    workers.indexing.analysis.passages = passages
 
 
 def _word(text: str, start: str) -> str:

@@ -14,7 +14,7 @@ from composed import ROOT, Process, composition
 
 from search.engines.opensearch.client import Cluster, Connection
 from web.access import tokens
-from workers.queue import Queue
+from workers.queueing.queue import Queue
 
 pytestmark = [
     pytest.mark.slow,

@@ -3,24 +3,27 @@
 import pytest
 
 from mappings.errors import Unavailable
-from workers.queue import Queue
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
+
+NOTES = QueueTarget("notes")
 
 
 def test_it_comes_back_empty_on_the_same_address(redis):
     queue = Queue(redis.url)
-    assert queue.announce("notes", ["a", "b"])
-    assert queue.depth("notes").queued == 2
+    assert queue.announce(NOTES, ["a", "b"])
+    assert queue.depth(NOTES).queued == 2
     redis.kill()
     with pytest.raises(Unavailable, match="does not answer"):
-        queue.depth("notes")
-    assert not queue.announce("notes", ["c"])
+        queue.depth(NOTES)
+    assert not queue.announce(NOTES, ["c"])
     redis.start()
-    assert queue.depth("notes").queued == 0
+    assert queue.depth(NOTES).queued == 0
     queue.close()
 
 
 def test_each_test_finds_it_empty(redis):
     queue = Queue(redis.url)
-    assert queue.depth("notes").queued == 0
+    assert queue.depth(NOTES).queued == 0
     assert queue.reports() == {}
     queue.close()

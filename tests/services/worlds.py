@@ -17,7 +17,10 @@ from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.engines.opensearch.store import OpenSearchStore
 from search.protocols import LegsRequest, LexicalQuery
-from workers.ingest import Outcome, delete, ingest, rebuild
+from workers.indexing.batches import Outcome
+from workers.indexing.indexer import Indexer, IndexingOptions
+from workers.indexing.ingest import delete, ingest
+from workers.indexing.rebuild import rebuild
 
 NOTES = load("notes")
 EVERYBODY = Access("tester", frozenset({"*"}))
@@ -61,14 +64,17 @@ class World:
     def put(self, *documents: Document):
         return self.store.put(documents)
 
-    def ingest(self, **rest) -> list[Outcome]:
-        return list(ingest(self.store, self.engine, self.encoders, NOTES, **rest))
+    def indexer(self, collection=NOTES, **options) -> Indexer:
+        return Indexer(self.store, self.engine, self.encoders, collection, IndexingOptions(**options))
 
-    def rebuild(self, **rest) -> list[Outcome]:
-        return list(rebuild(self.store, self.engine, self.encoders, NOTES, grace=0.0, **rest))
+    def ingest(self, ids=None, **options) -> list[Outcome]:
+        return list(ingest(self.indexer(**options), ids))
+
+    def rebuild(self, **options) -> list[Outcome]:
+        return list(rebuild(self.indexer(**options), grace=0.0))
 
     def delete(self, *ids: str) -> list[Outcome]:
-        return list(delete(self.store, self.engine, self.encoders, NOTES, ids))
+        return list(delete(self.indexer(), ids))
 
     def found(self, term: str, index: str | None = None) -> list[str]:
         index = index or self.engine.resolve("notes").index

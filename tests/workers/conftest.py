@@ -6,8 +6,8 @@ from worlds import embedded_world, opensearch_world
 
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.duty import Duty
-from workers.queue import Queue
+from workers.queueing.queue import Queue
+from workers.queueing.worker import IndexWorker
 
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
@@ -21,7 +21,7 @@ def world(request, tmp_path):
 
 @pytest.fixture
 def client(redis):
-    """What looks into Redis from beside."""
+    """Reads Redis directly."""
     with library.Redis.from_url(redis.url, decode_responses=True) as made:
         yield made
 
@@ -34,8 +34,8 @@ def queue(redis):
 
 
 @pytest.fixture
-def duty(tmp_path, queue):
-    """A worker's work, without a worker, over a new home with the collection `notes`."""
+def worker(tmp_path, queue):
+    """A worker's work, without a process of its own, over a new home with the collection `notes`."""
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
     medley.create("notes")
-    return Duty(medley, queue)
+    return IndexWorker(medley, queue)

@@ -14,9 +14,13 @@ from mappings.documents import Document, Section
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
-from workers import batches
-from workers import ingest as module
-from workers.ingest import Options, Outcome, ingest, rebuild, verify
+from workers.indexing import batches, indexer
+from workers.indexing import ingest as module
+from workers.indexing import rebuild as rebuild_module
+from workers.indexing.batches import Outcome
+from workers.indexing.ingest import ingest
+from workers.indexing.inspection import verify
+from workers.indexing.rebuild import rebuild
 
 
 def test_documents_are_indexed_and_found(world):
@@ -24,7 +28,7 @@ def test_documents_are_indexed_and_found(world):
     assert world.ingest() == [Outcome("a", 1, State.INDEXED, 2), Outcome("b", 1, State.INDEXED, 2)]
     assert (world.found("heart"), world.found("edema")) == (["a"], ["b"])
     assert world.counts() == {State.INDEXED: 2}
-    assert verify(world.store, world.engine, "notes-1") == []
+    assert verify(world.indexer(), "notes-1") == []
 
 
 def test_nothing_is_done_twice(world):
@@ -119,7 +123,7 @@ def test_an_encoder_that_reads_nothing_any_more_is_no_documents_fault(world, mon
     with monkeypatch.context() as patch:
         patch.setattr(world.encoder, "encode_passages", broken)
         patch.setattr(world.encoder, "encode_queries", broken)
-        with pytest.raises(Unavailable, match=r"reads no text at all: .*CUDA is gone"):
+        with pytest.raises(Unavailable, match=r"cannot read any text: .*CUDA is gone"):
             world.ingest()
     assert world.counts() == {State.RECEIVED: 2}
     assert len(world.ingest()) == 2
@@ -166,33 +170,33 @@ def test_of_two_that_race_the_older_version_never_stands_in_the_place_of_the_new
         if not other:
             other.append(True)
             world.put(note("a", "kidney"))
-            other.extend(ingest(world.store, world.engine, world.encoders, NOTES, ["a"]))
+            other.extend(ingest(world.indexer(), ["a"]))
         return made
 
     monkeypatch.setattr(world.encoder, "encode_passages", overtaken)
     assert world.ingest() == [Outcome("b", 1, State.INDEXED, 2)]
     assert other[1:] == [Outcome("a", 2, State.INDEXED, 2)]
     assert (world.found("heart"), world.found("kidney")) == (["b"], ["a"])
-    assert verify(world.store, world.engine, "notes-1") == []
+    assert verify(world.indexer(), "notes-1") == []
 
 
 def test_progress_is_told(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(5)))
     told: list[tuple[int, int]] = []
-    world.ingest(options=Options(progress=lambda done, total: told.append((done, total))))
+    world.ingest(on_progress=lambda done, total: told.append((done, total)))
     assert told == [(2, 5), (4, 5), (5, 5)]
 
 
 def test_giving_up_in_the_middle_keeps_what_was_done(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(6)))
-    with closing(ingest(world.store, world.engine, world.encoders, NOTES)) as outcomes:
+    with closing(ingest(world.indexer())) as outcomes:
         for _ in range(3):
             next(outcomes)
     assert world.counts() == {State.INDEXED: 4, State.RECEIVED: 2}
     assert len(world.ingest()) == 2
-    assert verify(world.store, world.engine, "notes-1") == []
+    assert verify(world.indexer(), "notes-1") == []
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_an_index_of_another_encoder_is_refused(world):
 def test_an_index_of_another_analysis_is_refused(world, monkeypatch):
     world.put(note("a"))
     world.ingest()
-    monkeypatch.setattr(module, "ANALYSIS_VERSION", "words-99")
+    monkeypatch.setattr(indexer, "ANALYSIS_VERSION", "words-99")
     with pytest.raises(ModelError, match="words-99"):
         world.ingest()
 
@@ -289,17 +293,17 @@ def test_a_long_passage_gets_a_row_for_each_window_and_a_rebuild_takes_them_over
     world.engine = world.reopen(windowed)
     text = "The heart is large. The lungs are clear today. Kidneys look normal again. No fever."
     world.put(Document("a", "", (Section("FINDINGS", text),), frozenset({"ward"})))
-    list(ingest(world.store, world.engine, world.encoders, windowed))
+    list(ingest(world.indexer(windowed)))
     assert world.encoder.texts == 3
     assert world.engine.resolve("notes").windows == 6
     (passage,) = world.engine.passages("notes-1", ["a@1#0"], EVERYBODY).values()
-    list(rebuild(world.store, world.engine, world.encoders, windowed, grace=0.0))
+    list(rebuild(world.indexer(windowed), grace=0.0))
     assert world.encoder.texts == 3
     rows = world.engine.vectors("notes-2", [passage])[passage.id]["dense"]
     assert np.allclose(rows, world.encoder.encode_queries(windows(passage, 6)), atol=1e-3)
     other = replace(NOTES, window_words=0)
     world.engine = world.reopen(other)
-    list(rebuild(world.store, world.engine, world.encoders, other, grace=0.0))
+    list(rebuild(world.indexer(other), grace=0.0))
     assert world.encoder.texts == 4
     assert (world.engine.resolve("notes").windows, world.engine.dead("notes-3")) == (0, 0)
 
@@ -307,7 +311,7 @@ def test_a_long_passage_gets_a_row_for_each_window_and_a_rebuild_takes_them_over
 def test_an_index_that_is_mostly_dead_is_compacted_after_ingestion(tmp_path, monkeypatch):
     world = embedded_world(tmp_path)
     monkeypatch.setattr(module, "_COMPACT_ABOVE", 10)
-    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(rebuild_module, "GRACE_SECONDS", 0.0)
     for number in range(3):
         world.put(*(note(f"n{name}", f"heart {number}") for name in range(3)))
         world.ingest()
@@ -322,10 +326,10 @@ def test_a_rebuild_of_nothing_makes_an_empty_index(world):
 
 
 def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH", 4)
+    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 4)
     world.put(*(note(f"n{number:02}") for number in range(12)))
     world.ingest()
-    steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)
+    steps = rebuild(world.indexer(), grace=0.0)
     next(steps)
     world.put(note("n01", "kidney"), note("new"))
     world.delete("n02")
@@ -335,17 +339,17 @@ def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
     assert world.engine.resolve("notes").index == "notes-2"
     expected = [f"n{number:02}" for number in range(12) if number not in (1, 2)] + ["new"]
     assert (world.found("heart"), world.found("kidney")) == (sorted(expected), ["n01"])
-    assert verify(world.store, world.engine, "notes-2") == []
+    assert verify(world.indexer(), "notes-2") == []
     with pytest.raises(NotFound):
         world.engine.meta("notes-1")
 
 
 def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(4)))
     world.ingest()
     world.put(*(note(f"m{number}") for number in range(4)))
-    steps = ingest(world.store, world.engine, world.encoders, NOTES)
+    steps = ingest(world.indexer())
     next(steps)
     meta = world.engine.create("notes", {"dense": (world.encoder.fingerprint, world.encoder.dimension)})
     world.engine.publish(meta.index)
@@ -355,11 +359,11 @@ def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
 
 @pytest.mark.parametrize("moment", ["encoding", "given up"])
 def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(30)))  # more than is encoded ahead
     world.ingest()
     world.encoder = Counting(dimension=32)
-    steps = rebuild(world.store, world.engine, world.encoders, NOTES, grace=0.0)
+    steps = rebuild(world.indexer(), grace=0.0)
     next(steps)
     if moment == "given up":
         steps.close()
@@ -403,7 +407,7 @@ def test_verify_says_what_is_missing(world):
     with world.engine.writer("notes-1") as writer:
         writer.remove(["a"])
         writer.commit()
-    assert verify(world.store, world.engine, "notes-1") == [
+    assert verify(world.indexer(), "notes-1") == [
         "it holds 1 documents, the store recorded 2",
         "it holds 2 passages, the store recorded 4",
     ]
@@ -436,6 +440,6 @@ def test_vectors_kept_on_disk_do_not_hide_a_broken_encoder(world, tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(inner, "encode_passages", broken)
         patch.setattr(inner, "encode_queries", broken)
-        with pytest.raises(Unavailable, match="reads no text at all"):
+        with pytest.raises(Unavailable, match="cannot read any text"):
             world.ingest()
     assert world.counts() == {State.INDEXED: 1, State.RECEIVED: 1}

@@ -17,12 +17,16 @@ from search.bootstrap import Medley
 from search.settings import Settings
 from search.storage import State
 from web.cli.main import cli
-from workers.app import PARSE, PARSE_TASK
 from workers.delivery import Delivery
-from workers.inspect import inspect
-from workers.queue import Queue
+from workers.indexing.indexer import Indexer
+from workers.indexing.inspection import inspect
+from workers.messages import QueueTarget
+from workers.queueing.app import PARSE, PARSE_TASK
+from workers.queueing.queue import Queue
 
 pytestmark = pytest.mark.slow
+
+NOTES = QueueTarget("notes")
 
 
 class House:
@@ -36,7 +40,7 @@ class House:
         self.queue = Queue(url)
 
     def deliver(self, *changes, request: str = "") -> None:
-        Delivery(self.medley.store("notes"), "notes", self.queue, request).take(changes)
+        Delivery(self.medley.store("notes"), "notes", self.queue, request).accept(changes)
 
     def states(self, state: State) -> dict[str, str]:
         """Id -> cause of the documents in a state."""
@@ -51,9 +55,7 @@ class House:
         )
 
     def findings(self) -> list[str]:
-        medley, collection = self.medley, self.medley.collection("notes")
-        found = inspect(medley.store("notes"), medley.engine, medley.encoders(collection), collection)
-        return [item.problem for item in found]
+        return [item.problem for item in inspect(Indexer.of(self.medley, "notes"))]
 
     def worker(self, *arguments: str):
         return working(self.folder / "worker", self.settings, *arguments)
@@ -87,9 +89,9 @@ def test_a_file_is_read_by_the_worker_that_serves_files(house):
     file = house.folder / "some.jsonl"
     lines = [{"id": f"n{number}", "text": "Heart failure."} for number in range(3)]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    house.queue.order(PARSE_TASK, "notes", str(file), "jsonl", queue=PARSE)
+    house.queue.send_task(PARSE_TASK, "notes", str(file), "jsonl", queue=PARSE)
     with house.worker("--queues", "parse", "--no-sweep") as worker:
-        eventually(lambda: house.queue.depth("notes").queued == 3, "the file is read", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).queued == 3, "the file is read", told=lambda: worker.log)
         assert worker.stop() == 0
     assert len(house.states(State.RECEIVED)) == 3
     with house.worker("--queues", "encode") as worker:
@@ -108,18 +110,18 @@ def test_a_document_that_kills_its_worker_fails_alone_and_its_companions_are_ind
         eventually(house.settled(31), "all are settled", 120.0, told=lambda: worker.log)
         assert worker.process.poll() is None
         assert worker.process.pid == main_process
-    assert house.states(State.FAILED) == {"killer": "a worker died 2 times while it was at this document alone"}
+    assert house.states(State.FAILED) == {"killer": "a worker died 2 times while it was indexing this document alone"}
     assert house.findings() == ["1 documents failed"]
 
 
 def test_a_worker_that_is_asked_to_end_finishes_what_is_under_way(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth("notes").taken, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
         house.deliver(titled("b", SLOW))
         assert worker.stop() == 0
         assert list(house.states(State.INDEXED)) == ["a"]
-        assert house.queue.depth("notes").taken == 0
+        assert house.queue.depth(NOTES).claimed == 0
         assert "Traceback" not in worker.log
         worker.start()
         eventually(house.settled(2), "the next one takes up what waits", told=lambda: worker.log)
@@ -128,7 +130,7 @@ def test_a_worker_that_is_asked_to_end_finishes_what_is_under_way(house):
 def test_what_a_killed_worker_was_at_is_taken_up_by_another(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth("notes").taken, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
         worker.kill()
         assert not house.settled(1)()
         worker.start()
@@ -186,7 +188,7 @@ def test_a_worker_without_a_redis_says_which_setting_names_one():
 def test_an_interrupt_ends_a_worker_too(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth("notes").taken, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
         worker.process.send_signal(signal.SIGINT)
         worker.process.wait(30)
         assert list(house.states(State.INDEXED)) == ["a"]

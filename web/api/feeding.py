@@ -110,7 +110,7 @@ def delete(identifier: str) -> Response:
         name = writable(form.collection).name
         deletion = Deletion(identifier, _source_version(form.source_version))
         delivery = _delivery(name)
-        (done,) = delivery.take([deletion])
+        (done,) = delivery.accept([deletion])
         asked["job"] = delivery.finish().id
         outcome = outcome_of(deletion, done)
         if outcome["status"] == "unknown":

@@ -15,10 +15,11 @@ from prometheus_client.registry import Collector
 from mappings.errors import MedleyError
 from search.storage import State
 from web.backlog import published
+from workers.messages import QueueTarget
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
-    from workers.queue import Queue
+    from workers.queueing.queue import Queue
 
 CAUSES: Final = 10
 CAUSE_CHARACTERS: Final = 80
@@ -87,8 +88,8 @@ class Gauges(Collector):
 
     def _queued(self, name: str, rows: Mapping[str, list[Row]]) -> None:
         assert self._queue is not None  # noqa: S101 - asked for only where there is one
-        depth = self._queue.depth(name)
-        rows["medley_queue_documents"] += [((name, "queued"), depth.queued), ((name, "taken"), depth.taken)]
+        depth = self._queue.depth(QueueTarget(name))
+        rows["medley_queue_documents"] += [((name, "queued"), depth.queued), ((name, "taken"), depth.claimed)]
         rows["medley_queue_oldest_seconds"].append(((name,), _age(depth.since)))
 
     def _worked(self) -> Iterator[CounterMetricFamily]:

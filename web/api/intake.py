@@ -49,7 +49,7 @@ class Intake:
     def _taken(self, batch: Sequence[Sent]) -> list[Accepted]:
         self._look()
         changes = [sent.item for sent in batch if isinstance(sent.item, Document | Deletion)]
-        done = [] if self.overloaded or not changes else list(self._delivery.take(changes))
+        done = [] if self.overloaded or not changes else list(self._delivery.accept(changes))
         if rejected := len(batch) - len(done):
             self._delivery.reject(rejected)
         return done

@@ -14,7 +14,7 @@ from search.bootstrap import Medley
 from search.settings import read
 
 if TYPE_CHECKING:
-    from workers.queue import Queue
+    from workers.queueing.queue import Queue
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 queue_option = click.option(
@@ -31,7 +31,7 @@ def open_line(queue: bool) -> Queue | None:
     """The queue by the settings of this process, when it is asked for. Raises `InvalidInput` where there is none."""
     if not queue:
         return None
-    from workers.queue import require_queue
+    from workers.queueing.queue import require_queue
 
     return require_queue(read())
 

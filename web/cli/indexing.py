@@ -10,18 +10,16 @@ from search.engines.names import split_index
 
 if TYPE_CHECKING:
     from search.protocols import Encoder
-    from workers.ingest import Outcome
-    from workers.queue import Queue
+    from workers.indexing.batches import Outcome
+    from workers.queueing.queue import Queue
 
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
     """Index all that waits in a collection; its first index is made when there is none."""
-    from workers.ingest import Options, ingest
+    from workers.indexing.indexer import Indexer, IndexingOptions
+    from workers.indexing.ingest import ingest
 
-    collection = medley.collection(name)
-    encoders = medley.encoders(collection)
-    options = Options(wait=wait, find=medley.encoder_of)
-    return ingest(medley.store(name), medley.engine, encoders, collection, options=options)
+    return ingest(Indexer.of(medley, name, IndexingOptions(wait=wait)))
 
 
 def fill_quietly(medley: Medley, name: str) -> None:
@@ -35,30 +33,31 @@ def fill_quietly(medley: Medley, name: str) -> None:
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
     """Index the whole collection anew, aside, and publish it in one step."""
-    from workers.ingest import rebuild as build
+    from workers.indexing.indexer import Indexer
+    from workers.indexing.rebuild import rebuild as build
 
-    collection = medley.collection(name)
-    return build(medley.store(name), medley.engine, chosen_encoders(medley, name, encoder), collection)
+    return build(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
 
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
     """The index that the workers fill from now on."""
-    from workers.duty import Duty
-    from workers.rebuilds import begin
+    from workers.indexing.indexer import Indexer
+    from workers.indexing.rebuild import begin
+    from workers.queueing.worker import IndexWorker
 
-    encoders, collection = chosen_encoders(medley, name, encoder), medley.collection(name)
-    index = begin(medley.store(name), medley.engine, encoders, collection)
-    Duty(medley, queue).sweep([name])
+    index = begin(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
+    IndexWorker(medley, queue).sweep([name])
     return index
 
 
 def forget(medley: Medley, index: str) -> None:
     """Leave no trace in the store of an index that was dropped: neither its records nor that workers fill it."""
-    from workers.rebuilds import given_up
+    from workers.indexing import rebuild
+    from workers.indexing.indexer import Indexer
 
     collection, _ = split_index(index)
     if collection in medley.names():
-        given_up(medley.store(collection), collection, index)
+        rebuild.forget(Indexer.of(medley, collection, encoders={}), index)
 
 
 def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
@@ -71,7 +70,7 @@ def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str,
 
 def findings(medley: Medley, name: str) -> list[str]:
     """What `medley index verify` says of a collection; nothing of one that is whole."""
-    from workers.inspect import inspect
+    from workers.indexing.indexer import Indexer
+    from workers.indexing.inspection import inspect
 
-    collection = medley.collection(name)
-    return [str(item) for item in inspect(medley.store(name), medley.engine, medley.encoders(collection), collection)]
+    return [str(item) for item in inspect(Indexer.of(medley, name))]

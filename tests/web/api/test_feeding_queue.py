@@ -9,8 +9,9 @@ from portal_home import settings_of
 
 from web import create_app
 from web.api import upload
-from workers.duty import Duty
-from workers.queue import Queue
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
+from workers.queueing.worker import IndexWorker
 
 NDJSON = "application/x-ndjson"
 
@@ -38,12 +39,12 @@ def post(client, *names):
 def test_what_changed_is_announced(served, queue):
     client = served.test_client()
     assert post(client, "a", "b", "a")["queued"] is True
-    assert queue.depth("abstracts").queued == 2
+    assert queue.depth(QueueTarget("abstracts")).queued == 2
     assert post(client, "a")["queued"] is True
-    assert queue.depth("abstracts").queued == 2
+    assert queue.depth(QueueTarget("abstracts")).queued == 2
     deleted = client.delete("/v1/documents/pm/1?collection=abstracts").json
     assert deleted["queued"] is True
-    assert queue.depth("abstracts").queued == 3
+    assert queue.depth(QueueTarget("abstracts")).queued == 3
 
 
 def test_without_redis_documents_are_taken_and_swept_up_later(served, queue, redis, monkeypatch):
@@ -57,5 +58,5 @@ def test_without_redis_documents_are_taken_and_swept_up_later(served, queue, red
     assert time.monotonic() - began < 20
     redis.start()
     assert post(client, "e")["queued"] is True
-    assert Duty(served.extensions["medley"].medley, queue).sweep() == 21
-    assert queue.depth("abstracts").queued == 22
+    assert IndexWorker(served.extensions["medley"].medley, queue).sweep() == 21
+    assert queue.depth(QueueTarget("abstracts")).queued == 22

@@ -10,7 +10,8 @@ from search.storage import State, StateRecord
 from web import create_app
 from web.api import gauges
 from web.cli.indexing import fill_quietly
-from workers.queue import Queue
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
 
 
 def shown(client, prefix):
@@ -75,8 +76,8 @@ def test_only_the_most_frequent_causes_are_named(client, app):
 
 
 def test_the_queue_and_its_workers_are_shown(queued, queue):
-    queue.announce("notes", ["a", "b", "c"])
-    queue.take("notes", ["a"])
+    queue.announce(QueueTarget("notes"), ["a", "b", "c"])
+    queue.claim(QueueTarget("notes"), ["a"])
     report = {"documents": 5.0, "failed": 1.0, "texts": 20.0, "tokens": 900.0, "encoding_seconds": 1.5, "seconds": 9.0}
     queue.report("host-1", report)
     queue.report("host-2", {"documents": 2.0})

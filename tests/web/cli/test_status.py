@@ -9,7 +9,8 @@ from search.bootstrap import HASHING, Medley
 from search.settings import Settings
 from web.cli.commands.status import _forecasts, _span, stands
 from web.cli.indexing import fill_quietly
-from workers.rebuilds import begin
+from workers.indexing.indexer import Indexer
+from workers.indexing.rebuild import begin
 
 
 def document(name: str) -> Document:
@@ -42,8 +43,7 @@ def test_an_index_that_workers_build_is_shown(tmp_path):
     medley = opened(tmp_path)
     medley.store("abstracts").put([document("a"), document("b")])
     fill_quietly(medley, "abstracts")
-    collection = medley.collection("abstracts")
-    begin(medley.store("abstracts"), medley.engine, medley.encoders(collection), collection)
+    begin(Indexer.of(medley, "abstracts"))
     assert stands(medley, "abstracts")["building"] == [
         {"index": "abstracts-2", "indexed": 0, "waiting": 2, "failed": 0}
     ]

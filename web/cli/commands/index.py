@@ -79,11 +79,11 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
 @json_option
 def verify(collection: str, as_json: bool) -> None:
     """Compare the published index of COLLECTION with its store, its models and its settings, and say what to do."""
-    from workers.inspect import inspect
+    from workers.indexing.indexer import Indexer
+    from workers.indexing.inspection import inspect
 
     medley = open_medley()
-    made = medley.collection(collection)
-    found = inspect(medley.store(collection), medley.engine, medley.encoders(made), made)
+    found = inspect(Indexer.of(medley, collection))
     index = medley.engine.resolve(collection).index
     problems = [
         {"problem": item.problem, "action": item.action, "count": item.count, "examples": list(item.examples)}

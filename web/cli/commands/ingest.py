@@ -18,7 +18,8 @@ from search.storage import State
 from web.cli.common import json_option, open_line, open_medley, progress, queue_option, show
 from web.cli.indexing import fill
 from workers.delivery import Delivery
-from workers.queue import Queue
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
 
 BATCH = 500
 EVERYTHING = 2**62
@@ -82,7 +83,7 @@ def accept(
     with progress("accepting") as advance, _lines(file) as write:
         for batch in _batches(iter(records)):
             rejected = [item for item in batch if isinstance(item, Rejection)]
-            delivery.take([item for item in batch if not isinstance(item, Rejection)])
+            delivery.accept([item for item in batch if not isinstance(item, Rejection)])
             delivery.reject(len(rejected))
             named += [item.as_json() for item in rejected[: SHOWN - len(named)]]
             write(rejected)
@@ -143,7 +144,7 @@ def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) ->
     if line is None:
         index_all(medley, collection)
     else:
-        line.announce(collection, [item.id for item in done if item.changed])
+        line.announce(QueueTarget(collection), [item.id for item in done if item.changed])
     report = {"collection": collection, "deleted": [item.id for item in done if item.changed]}
     report["unknown"] = [item.id for item in done if not item.changed]
     show(report, as_json, lambda: f"{len(report['deleted'])} deleted, {len(report['unknown'])} unknown")
@@ -167,7 +168,7 @@ def retry(collection: str, queue: bool, as_json: bool) -> None:
         report |= index_all(medley, collection)
         text = f"{report['retried']} tried again, {report['indexed']} indexed, {report['failed']} failed"
     else:
-        line.announce(collection, failed)
+        line.announce(QueueTarget(collection), failed)
         text = f"{report['retried']} are tried again by the workers"
     show(report, as_json, lambda: text)
     if report.get("failed"):

@@ -71,9 +71,10 @@ def _by_state(counts: StoreCounts) -> dict[str, int]:
 
 
 def _building(medley: Medley, name: str) -> list[str]:
-    from workers.rebuilds import building
+    from workers.indexing.indexer import Indexer
+    from workers.indexing.rebuild import building
 
-    return building(medley.store(name), medley.engine, name)
+    return building(Indexer.of(medley, name, encoders={}))
 
 
 def _text(states: Sequence[Mapping[str, Any]]) -> str:

@@ -25,7 +25,7 @@ from search.settings import read
 @click.option("--ping", is_flag=True, help="Only ask whether the worker of this machine answers.")
 def worker(queues: str, processes: int, sweep: bool, ping: bool) -> None:
     """Work on the queue until told to stop; what is under way then is finished first."""
-    from workers.process import answers, run
+    from workers.queueing.process import answers, run
 
     if ping:
         raise click.exceptions.Exit(0 if answers(read()) else 1)

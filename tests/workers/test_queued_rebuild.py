@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from worlds import NOTES, Counting, note
+from worlds import Counting, note
 
 from mappings.errors import ModelError, NotFound
 from search.storage import State
-from workers import rebuilds
-from workers.ingest import Options, building_job, ingest, rebuild, verify
+from workers.indexing import rebuild as module
+from workers.indexing.ingest import ingest
+from workers.indexing.inspection import verify
+from workers.indexing.rebuild import job_name, rebuild
 
 OTHER = Counting(dimension=32)
 
 
 def begin(world, encoder=OTHER) -> str:
-    return rebuilds.begin(world.store, world.engine, {"dense": encoder}, NOTES)
+    return module.begin(replace(world.indexer(), encoders={"dense": encoder}))
 
 
 def fill(world, index: str, ids, encoder=OTHER) -> list:
-    return list(rebuilds.fill(world.store, world.engine, index, {"dense": encoder}, NOTES, ids, Options()))
+    return list(module.fill_aside(world.indexer(find_encoder={encoder.fingerprint: encoder}.get), index, ids))
 
 
 def finish(world, index: str) -> bool:
-    return rebuilds.finish(world.store, world.engine, index, NOTES)
+    return module.publish_when_complete(world.indexer(), index)
 
 
 def building(world) -> list[str]:
-    return rebuilds.building(world.store, world.engine, "notes")
+    return module.building(world.indexer())
+
+
+def retire(world) -> list[str]:
+    return module.retire(world.indexer())
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def test_an_index_is_filled_in_parts_and_published_when_it_is_whole(filled):
     assert (building(filled), filled.engine.published("notes")) == ([], "notes-2")
     filled.encoder = OTHER
     assert len(filled.found("heart", "notes-2")) == 6
-    assert verify(filled.store, filled.engine, "notes-2") == []
+    assert verify(filled.indexer(), "notes-2") == []
 
 
 def test_begun_again_it_goes_on_with_what_is_there(filled):
@@ -81,14 +89,14 @@ def test_vectors_of_the_same_encoder_are_taken_over(filled):
     assert filled.encoder.texts == before
 
 
-def test_one_in_which_most_documents_fail_is_given_up_with_its_cause(world):
+def test_one_in_which_most_documents_fail_is_discarded_with_its_cause(world):
     world.put(note("a", "poison"), note("b", "poison"), note("c"))
-    list(ingest(world.store, world.engine, world.encoders, NOTES))
+    list(ingest(world.indexer()))
     index = begin(world)
     fill(world, index, ["a", "b", "c"])
     assert not finish(world, index)
     assert (building(world), list(world.engine.names("notes"))) == ([], ["notes-1"])
-    assert "2 documents failed" in world.store.job(building_job("notes", index)).cause
+    assert "2 documents failed" in world.store.job(job_name("notes", index)).cause
 
 
 def test_a_rebuild_in_one_process_leaves_the_one_of_the_queue_alone(filled):
@@ -102,9 +110,9 @@ def test_the_old_one_is_dropped_when_answers_under_way_have_ended(filled, monkey
     index = begin(filled)
     fill(filled, index, [f"n{number}" for number in range(6)])
     finish(filled, index)
-    assert rebuilds.retire(filled.store, filled.engine, "notes") == []
-    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
-    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+    assert retire(filled) == []
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.0)
+    assert retire(filled) == ["notes-1"]
     assert list(filled.engine.names("notes")) == ["notes-2"]
     assert filled.store.recorded("notes-1") == (0, 0)
 
@@ -119,25 +127,27 @@ def test_an_older_rebuild_is_not_published_over_a_newer_one(filled):
     assert not finish(filled, older)
     assert (building(filled), filled.engine.published("notes")) == ([], newer)
     assert older not in filled.engine.names("notes")
-    assert filled.store.job(building_job("notes", older)).cause == f"{newer} was published meanwhile"
+    assert filled.store.job(job_name("notes", older)).cause == (
+        f"the rebuilt index {older} is not published: {newer} was published meanwhile"
+    )
 
 
 def test_a_kill_right_after_publishing_does_not_keep_the_old_one_for_ever(filled, monkeypatch):
     index = begin(filled)
     fill(filled, index, [f"n{number}" for number in range(6)])
     filled.engine.publish(index)
-    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
-    assert rebuilds.retire(filled.store, filled.engine, "notes") == []
-    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.0)
+    assert retire(filled) == []
+    assert retire(filled) == ["notes-1"]
 
 
 def test_an_index_that_was_just_made_is_not_retired(filled, monkeypatch):
     index = begin(filled)
     fill(filled, index, [f"n{number}" for number in range(6)])
     assert finish(filled, index)
-    monkeypatch.setattr(rebuilds, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.0)
     made = filled.engine.create("notes", {"dense": ("x", 8)}).index
-    assert rebuilds.retire(filled.store, filled.engine, "notes") == ["notes-1"]
+    assert retire(filled) == ["notes-1"]
     assert made in filled.engine.names("notes")
 
 
@@ -145,8 +155,8 @@ def test_one_that_was_dropped_leaves_no_work(filled):
     index = begin(filled)
     fill(filled, index, ["n0"])
     filled.engine.drop(index)
-    rebuilds.given_up(filled.store, "notes", index)
-    assert filled.store.job(building_job("notes", index)).cause == "it was dropped"
+    module.forget(filled.indexer(), index)
+    assert filled.store.job(job_name("notes", index)).cause == "it was dropped"
     assert filled.store.recorded(index) == (0, 0)
 
 
@@ -160,12 +170,9 @@ def test_one_that_was_dropped_is_not_filled(filled):
 
 def test_another_encoder_than_the_index_was_made_for_is_refused(filled):
     index = begin(filled)
-    with pytest.raises(ModelError, match="was built with the dense encoder"):
-        fill(filled, index, ["n0"], Counting(dimension=16))
-    meta = filled.engine.meta(index)
-    assert rebuilds.own_encoders(meta, Options(find={OTHER.fingerprint: OTHER}.get)) == {"dense": OTHER}
     with pytest.raises(ModelError, match="is not among the models here"):
-        rebuilds.own_encoders(meta, Options(find={}.get))
+        fill(filled, index, ["n0"], Counting(dimension=16))
+    assert filled.store.counts(index).waiting == 6
 
 
 def test_an_index_of_other_settings_is_not_gone_on_with(filled, monkeypatch):
@@ -175,4 +182,4 @@ def test_an_index_of_other_settings_is_not_gone_on_with(filled, monkeypatch):
 
 
 def test_rebuild_still_ends_in_one_process(filled):
-    assert len(list(rebuild(filled.store, filled.engine, {"dense": OTHER}, NOTES, grace=0.0))) == 6
+    assert len(list(rebuild(replace(filled.indexer(), encoders={"dense": OTHER}), grace=0.0))) == 6

@@ -1,4 +1,4 @@
-"""The Celery application: what its queues carry, and how nothing that they carry is lost by a worker that dies."""
+"""The Celery application: what its queues carry, and how nothing that they carry is lost when a worker dies."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ PARSE_TASK: Final = "medley.parse"
 SWEEP_TASK: Final = "medley.sweep"
 
 LIMIT_SECONDS: Final = 1_800
-"""The longest that a task may take; its worker's process is killed then."""
-
-SWEEP_SECONDS: Final = 15.0
+"""The longest that a task can take; its worker's process is killed then."""
 
 
 def make_app(url: str) -> Celery:
@@ -32,7 +30,7 @@ def make_app(url: str) -> Celery:
         task_reject_on_worker_lost=True,
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,  # a message that waits behind a long one could go to another worker
-        # No soft limit: its exception would come in the middle of a document, and pass for that document's fault.
+        # No soft limit: its exception would come in the middle of a document, and be taken for that document's fault.
         task_time_limit=LIMIT_SECONDS,
         broker_transport_options={
             "visibility_timeout": 2 * LIMIT_SECONDS,
@@ -54,10 +52,10 @@ def make_app(url: str) -> Celery:
     return app
 
 
-def app_of(url: str) -> Celery:
-    """The application of a worker: with its tasks."""
+def make_worker_app(url: str) -> Celery:
+    """The application of a worker: with its tasks, and current in this process."""
     app = make_app(url)
-    app.conf.include = ["workers.tasks"]
+    app.conf.include = ["workers.queueing.tasks"]
     app.set_current()
     app.set_default()
     return app

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -10,21 +9,21 @@ from mappings.collection import Field
 from mappings.errors import NotFound
 from search.protocols import IndexEntry
 from search.storage import State, StateRecord
-from workers.batches import Target, _analysed, _encoded
-from workers.inspect import inspect
+from workers.indexing.analysis import analyse
+from workers.indexing.encoding import BatchEncoder
+from workers.indexing.inspection import inspect
 
 REBUILD = "run `medley index rebuild notes`"
 
 
 def told(world, collection=NOTES) -> list[str]:
-    return [str(item) for item in inspect(world.store, world.engine, world.encoders, collection)]
+    return [str(item) for item in inspect(world.indexer(collection))]
 
 
 def entry(world, name: str, version: int) -> IndexEntry:
     """The only entry of a document of one passage."""
     stored = replace(world.store.latest([name])[name], version=version)
-    target = Target(world.store, lambda: nullcontext(None), "notes-1", world.encoders, NOTES)
-    return _encoded(_analysed([stored], target), target).entries[0]
+    return BatchEncoder(world.encoders).encode(analyse([stored], NOTES)).entries[0]
 
 
 def test_a_whole_index_has_no_findings(world):
@@ -51,10 +50,10 @@ def test_what_is_missing_too_much_and_superseded_is_told_with_what_to_do(world):
         writer.write([stray, old, half])
         writer.commit()
     assert told(world) == [
-        f"1 documents are recorded as indexed and are not there (such as gone): {REBUILD}",
+        f"1 documents are in the index but should not be: they were deleted, failed, or are not in the store (such as stray): {REBUILD}",
+        f"1 documents are in the index in a superseded version (such as old): {REBUILD}",
+        f"1 documents are recorded as indexed but missing (such as gone): {REBUILD}",
         f"1 documents lack passages, or have too many (such as torn): {REBUILD}",
-        f"1 documents stand in it and should not: they were deleted, failed, or are not in the store (such as stray): {REBUILD}",
-        f"1 documents stand in it in a superseded version (such as old): {REBUILD}",
     ]
     world.rebuild()
     assert told(world) == []

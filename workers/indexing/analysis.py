@@ -1,0 +1,31 @@
+"""The first step of indexing: stored documents into entries without vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mappings.analysis.passages import passages
+from mappings.collection import Collection
+from mappings.documents import Document
+from search.protocols import IndexEntry
+from search.storage import StoredDocument
+from workers.indexing.batches import DocumentBatch, Outcome, describe_error
+
+
+def analyse(batch: Sequence[StoredDocument], collection: Collection) -> DocumentBatch:
+    """Each document as an entry without vectors; one that can't be analysed fails alone."""
+    entries, failed = [], []
+    for stored in batch:
+        if stored.document is None:
+            continue
+        try:
+            entries.append(_make_entry(stored.document, stored.version, collection))
+        except Exception as error:  # whatever analysis does to one document must not stop the others
+            failed.append(Outcome.failure(stored.id, stored.version, describe_error(error)))
+    deleted = tuple(stored for stored in batch if stored.document is None)
+    return DocumentBatch(tuple(entries), deleted, tuple(failed))
+
+
+def _make_entry(document: Document, version: int, collection: Collection) -> IndexEntry:
+    split = passages(document, version, collection)
+    return IndexEntry(document.id, version, document.labels, document.fields, split, {})

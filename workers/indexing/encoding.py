@@ -1,0 +1,97 @@
+"""The second step of indexing: vectors for the windows of every passage, encoded together across documents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from mappings.analysis.passages import windows
+from mappings.documents import Passage
+from mappings.errors import Unavailable
+from search.protocols import Encoder, IndexEntry, Vectors
+from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
+from workers.indexing.indexer import IndexingStatistics
+
+KnownVectors = Callable[[Sequence[Passage]], Mapping[str, Mapping[str, Vectors]]]
+"""Passages -> passage id -> vector field -> rows of shape (windows, d), for those whose vectors need no encoder."""
+
+_PROBE: Final = "Every encoder can read this."
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEncoder:
+    """Encodes batches: `encoders` maps a vector field to its encoder, `window_words` is the most words in a window.
+
+    `known` finds vectors that need not be encoded again; `statistics` counts the texts, tokens and seconds.
+    """
+
+    encoders: Mapping[str, Encoder]
+    window_words: int = 0
+    known: KnownVectors | None = None
+    statistics: IndexingStatistics = field(default_factory=IndexingStatistics)
+
+    def encode(self, batch: DocumentBatch) -> DocumentBatch:
+        """The batch with vectors, encoded together: a large batch sorts by length and wastes little.
+
+        Raises `Unavailable` when an encoder is at fault, and not a document.
+        """
+        started, tokens = time.perf_counter(), self._count_tokens()
+        try:
+            encoded = isolate_failures(batch.entries, self._add_vectors)
+        finally:
+            self.statistics.encoding_seconds += time.perf_counter() - started
+            self.statistics.tokens += self._count_tokens() - tokens
+        if encoded.failed and not encoded.entries:
+            self._check_encoders()
+        return DocumentBatch(deleted=batch.deleted, failed=batch.failed) + encoded
+
+    def _check_encoders(self) -> None:
+        """Raise `Unavailable` when an encoder can't read any text: then no document is to blame."""
+        for name, encoder in self.encoders.items():
+            try:
+                encoder.encode_queries([_PROBE])  # passages may come from the cache on disk, and prove nothing
+            except Exception as error:  # whatever the library of a device raises
+                raise Unavailable(f"the encoder of {name!r} cannot read any text: {describe_error(error)}") from error
+
+    def _count_tokens(self) -> int:
+        """How many tokens were read so far, by those encoders that count them."""
+        return sum(int(getattr(encoder, "tokens_run", 0)) for encoder in self.encoders.values())
+
+    def _add_vectors(self, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
+        every = [passage for entry in entries for passage in entry.passages]
+        known = self.known(every) if self.known else {}
+        texts = [windows(passage, self.window_words) for passage in every]
+        rows = {
+            name: _encode_unknown(encoder, texts, [known.get(passage.id, {}).get(name) for passage in every])
+            for name, encoder in self.encoders.items()
+        }
+        self.statistics.texts += sum(map(len, texts)) * len(rows)
+        encoded, start = [], 0
+        for entry in entries:
+            own = slice(start, start + len(entry.passages))
+            vectors = {name: np.concatenate(found[own]) for name, found in rows.items()}
+            encoded.append(replace(entry, vectors=vectors, windows=tuple(map(len, texts[own]))))
+            start = own.stop
+        return encoded
+
+
+def _encode_unknown(
+    encoder: Encoder, texts: Sequence[tuple[str, ...]], known: Sequence[Vectors | None]
+) -> list[Vectors]:
+    """For each passage its rows, shape (windows, d); only those that are not known are encoded."""
+    usable = [
+        rows if rows is not None and len(rows) == len(own) else None for own, rows in zip(texts, known, strict=True)
+    ]
+    missing = [text for own, rows in zip(texts, usable, strict=True) if rows is None for text in own]
+    fresh = encoder.encode_passages(missing) if missing else np.empty((0, encoder.dimension), np.float32)
+    every, start = [], 0
+    for own, rows in zip(texts, usable, strict=True):
+        if rows is None:
+            rows = fresh[start : start + len(own)]
+            start += len(own)
+        every.append(rows)
+    return every

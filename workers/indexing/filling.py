@@ -1,0 +1,67 @@
+"""One index filled with what is pending in it: batches are read and analysed, encoded, and written side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Set
+from contextlib import closing
+from functools import partial
+from typing import Final
+
+from search.protocols import IndexMeta
+from search.storage import State
+from workers.indexing.analysis import analyse
+from workers.indexing.batches import DocumentBatch, Outcome, read_batches
+from workers.indexing.encoding import BatchEncoder, KnownVectors
+from workers.indexing.indexer import Indexer
+from workers.indexing.prefetch import prefetch
+from workers.indexing.writing import BatchWriter, OpenWriter
+
+_ROUND: Final = 20_000
+
+
+def fill(
+    indexer: Indexer,
+    meta: IndexMeta,
+    ids: Set[str] | None = None,
+    known: KnownVectors | None = None,
+    open_writer: OpenWriter | None = None,
+) -> Iterator[Outcome]:
+    """Index everything pending in an index, or only `ids`, until nothing is; by the indexer's encoders.
+
+    `open_writer` opens the writer for each commit; without it, the engine's writer is opened as soon as it is free,
+    within `indexer.options.wait` seconds.
+    """
+    options = indexer.options
+    encoder = BatchEncoder(indexer.encoders, meta.windows, known, options.statistics)
+    open_writer = open_writer or partial(indexer.engine.writer, meta.index, options.wait)
+    writer = BatchWriter(indexer.store, meta.index, open_writer)
+    done = 0
+    # Each document comes at most once a round.
+    while names := [name for name, _ in indexer.store.pending(meta.index, _ROUND, ids)]:
+        total = done + len(names)
+        with closing(_prepare(indexer, encoder, names)) as batches:
+            for batch in batches:
+                outcomes = writer.write(batch)
+                options.statistics.documents += len(outcomes)
+                options.statistics.failed += sum(outcome.state is State.FAILED for outcome in outcomes)
+                yield from outcomes
+                done += len(batch)
+                if options.on_progress is not None:
+                    options.on_progress(done, total)
+
+
+def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Generator[DocumentBatch, None, None]:
+    """Batches ready to be written.
+
+    Where there is an encoder, reading and analysing, encoding, and writing each have a thread: none waits for another
+    except for its next batch.
+    """
+    # Without an encoder all of it is Python, whose threads would only take turns.
+    step = prefetch if indexer.encoders else _pass_on
+    analysed = step(analyse(stored, indexer.collection) for stored in read_batches(indexer.store, names))
+    with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:
+        yield from encoded
+
+
+def _pass_on(items: Iterable[DocumentBatch]) -> Generator[DocumentBatch, None, None]:
+    yield from items

@@ -1,0 +1,127 @@
+"""What all of indexing works on: one collection with its store, its engine and the encoders that fill its indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.collection import Collection
+from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.protocols import Encoder, Engine, IndexMeta
+from search.storage import DocumentStore
+
+if TYPE_CHECKING:
+    from search.bootstrap import Medley
+
+FindEncoder = Callable[[str], Encoder | None]
+"""Fingerprint -> the encoder that has it, if it is available here."""
+
+ProgressCallback = Callable[[int, int], None]
+"""Called with (documents done, documents known so far)."""
+
+
+@dataclass(slots=True)
+class IndexingStatistics:
+    """What was done so far; `tokens` are those of encoders that count them."""
+
+    documents: int = 0
+    failed: int = 0
+    texts: int = 0
+    tokens: int = 0
+    encoding_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingOptions:
+    """How to index: `wait` is how many seconds to wait for the writer of an index.
+
+    `find_encoder` finds the encoders that an existing index was filled by, `statistics` is what the work is added to.
+    """
+
+    wait: float = 0.0
+    find_encoder: FindEncoder | None = None
+    on_progress: ProgressCallback | None = None
+    statistics: IndexingStatistics = field(default_factory=IndexingStatistics)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """One collection to be indexed; `encoders` (vector field -> encoder) are those that a new index is filled by."""
+
+    store: DocumentStore
+    engine: Engine
+    encoders: Mapping[str, Encoder]
+    collection: Collection
+    options: IndexingOptions = field(default_factory=IndexingOptions)
+
+    @classmethod
+    def of(
+        cls,
+        medley: Medley,
+        name: str,
+        options: IndexingOptions | None = None,
+        encoders: Mapping[str, Encoder] | None = None,
+    ) -> Indexer:
+        """The indexer of a collection of an open Medley; `encoders`: others than the collection's own.
+
+        Give empty `encoders` where none is needed, and none should be loaded. Raises `NotFound`, `ModelError`.
+        """
+        collection, options = medley.collection(name), options or IndexingOptions()
+        options = replace(options, find_encoder=options.find_encoder or medley.encoder_of)
+        encoders = medley.encoders(collection) if encoders is None else encoders
+        return cls(medley.store(name), medley.engine, encoders, collection, options)
+
+    @property
+    def name(self) -> str:
+        """The name of the collection."""
+        return self.collection.name
+
+    def create(self) -> IndexMeta:
+        """A new generation of the index, empty and not published, for these encoders."""
+        identities = {name: (encoder.fingerprint, encoder.dimension) for name, encoder in self.encoders.items()}
+        return self.engine.create(self.name, identities)
+
+    def published(self) -> IndexMeta | None:
+        """The published index as it is this moment; what `Engine.resolve` returns may be a second old."""
+        index, tried = self.engine.published(self.name), None
+        while index is not None and index != tried:
+            try:
+                return self.engine.meta(index)
+            except NotFound:  # dropped in between, so another one is published by now; or the pointer leads nowhere
+                index, tried = self.engine.published(self.name), index
+        return None
+
+    def readable(self) -> IndexMeta | None:
+        """The published index, unless there is none or it can't be opened."""
+        try:
+            return self.published()
+        except (Conflict, Unavailable):
+            return None
+
+    def drop(self, index: str, wait: float = 0.0) -> bool:
+        """Drop an index and its records; false when it is still being written after `wait` seconds, or already gone."""
+        with suppress(Conflict, NotFound):
+            self.engine.drop(index, wait)
+            self.store.forget(index)
+            return True
+        return False
+
+    def check_index(self, meta: IndexMeta) -> None:
+        """Raise `ModelError` unless an index was filled by these encoders and by the current analysis."""
+        own = {name: encoder.fingerprint for name, encoder in self.encoders.items()}
+        for name in sorted(meta.encoders.keys() | own.keys()):
+            theirs, ours = meta.encoders.get(name, "none"), own.get(name, "none")
+            if theirs != ours:
+                raise ModelError(
+                    f"index {meta.index} was built with the {name} encoder {theirs[:12]}, not {ours[:12]}: "
+                    f"rebuild it, or choose the model it was built with",
+                    field=name,
+                )
+        if meta.analysis != ANALYSIS_VERSION:
+            raise ModelError(
+                f"index {meta.index} was built with the analysis {meta.analysis}, not {ANALYSIS_VERSION}: rebuild it",
+                field="analysis",
+            )

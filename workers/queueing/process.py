@@ -1,0 +1,71 @@
+"""A Celery worker of ours: which queues it serves, and what its processes do after the fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+from celery.signals import worker_process_init
+from celery.utils.nodenames import default_nodename
+from kombu.exceptions import OperationalError
+
+from mappings.errors import InvalidInput
+from search.settings import Settings
+from workers.queueing.app import QUEUES, make_worker_app
+from workers.queueing.logs import log_to_stderr
+from workers.queueing.queue import redis_url
+from workers.queueing.sweeper import SweepTimer
+
+_PING_SECONDS: Final = 5.0
+_SWITCH_SECONDS: Final = 0.0005
+
+
+def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) -> int:
+    """Work until a signal ends it; the exit status. Raises `InvalidInput` for an unknown queue, or for none at all."""
+    unknown = sorted(set(queues) - set(QUEUES))
+    if unknown or not queues:
+        raise InvalidInput(f"--queues takes {', '.join(QUEUES)}, not {', '.join(unknown) or 'nothing'}", field="queues")
+    app = make_worker_app(redis_url(settings))
+    log_to_stderr()
+    worker_process_init.connect(lambda **_: _prepare_process(settings, processes), weak=False)
+    if sweep:
+        app.steps["consumer"].add(SweepTimer)
+    worker = app.Worker(
+        hostname=default_nodename(None),
+        pool="prefork",
+        concurrency=processes,
+        queues=[QUEUES[name] for name in queues],
+        optimization="fair",
+        without_gossip=True,
+        without_mingle=True,
+        loglevel=logging.WARNING,
+        quiet=True,
+    )
+    worker.start()
+    return int(worker.exitcode or 0)
+
+
+def answers(settings: Settings) -> bool:
+    """Whether the worker of this machine answers. Raises `InvalidInput` where no queue is set."""
+    app = make_worker_app(redis_url(settings))
+    try:
+        return bool(app.control.ping([default_nodename(None)], timeout=_PING_SECONDS))
+    except (OSError, OperationalError):
+        return False
+
+
+def _prepare_process(settings: Settings, processes: int) -> None:
+    """In each process, before its models are loaded: a GPU of its own, and threads that hand over quickly.
+
+    Analysis is Python and encoding is not: a thread that returns from a model's run must not wait five milliseconds,
+    Python's default, for the one that analyses.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    if settings.device == "cuda" and processes > 1:
+        from billiard.process import current_process
+
+        number: Any = getattr(current_process(), "index", 0)
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", str(number))

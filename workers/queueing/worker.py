@@ -1,0 +1,198 @@
+"""What a worker does: it indexes documents that were announced, reads files, and sweeps up what is orphaned."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from mappings.documents import Deletion, Document, Rejection
+from mappings.errors import MedleyError, NotFound
+from search import settings
+from search.bootstrap import Medley
+from workers.delivery import Delivery
+from workers.indexing.batches import DocumentBatch, Outcome
+from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
+from workers.indexing.ingest import ensure_index, ingest
+from workers.indexing.rebuild import fill_aside
+from workers.indexing.recovery import ALONE_AFTER, SPLIT, publish_and_catch_up, recover
+from workers.indexing.writing import BatchWriter
+from workers.messages import QueueTarget, split_ids
+from workers.queueing.queue import CLAIM_SECONDS, Queue, require_queue
+
+DEATHS: Final = 2
+"""A document that was alone in a task when its worker died so often is recorded as failed."""
+
+_RENEW_SECONDS: Final = CLAIM_SECONDS / 4
+_LOCK_SECONDS: Final = 60.0
+_READ_RECORDS: Final = 500
+
+_log = logging.getLogger("medley.worker")
+
+
+class IndexWorker:
+    """A worker's work over one open Medley and the queue."""
+
+    def __init__(self, medley: Medley, queue: Queue, name: str = "worker") -> None:
+        self.medley, self.queue, self.name = medley, queue, name
+        self.statistics = IndexingStatistics()
+        self._since = time.monotonic()
+
+    def index(self, target: QueueTarget, ids: Sequence[str], task: str) -> None:
+        """Index `ids` in the target. Raises `Unavailable` when a dependency is unavailable.
+
+        A task that begins for a second time is one whose worker died: its ids are split into several messages, until the
+        one that kills workers is alone, and is recorded as failed.
+        """
+        version = self._pending_version(target, ids[0]) if len(ids) == 1 else 0
+        if len(ids) == 1 and not version:
+            self.queue.claim(target, ids)
+            self.queue.release(target, ids)  # it was indexed meanwhile
+            return
+        count = f"{task}:{version}" if version else task  # a newer version is not to blame for what an older one did
+        starts = max(self.queue.count_start(count), self._starts_by_deaths(target, ids))
+        if starts > 1 and len(ids) > 1:
+            _log.warning("task %s: its worker died; its %d documents are split into %d messages", task, len(ids), SPLIT)
+            for part in split_ids(ids, -(-len(ids) // SPLIT)):
+                self.queue.send(target, part)
+        elif starts > DEATHS:
+            self._give_up(target, ids[0], version, starts - 1)
+        else:
+            with self._claimed(target, ids):
+                self._index(target, ids)
+        self.queue.forget_starts(count)
+
+    def _starts_by_deaths(self, target: QueueTarget, ids: Sequence[str]) -> int:
+        """Which start of a lone document this is, by the workers that died with it, message and all; 0 for several ids."""
+        deaths = self.queue.deaths(target, ids)[0] if len(ids) == 1 else 0
+        return max(0, deaths - ALONE_AFTER + 1)
+
+    def _index(self, target: QueueTarget, ids: Sequence[str]) -> None:
+        started, count, failed = time.perf_counter(), 0, 0
+        for outcome in self._outcomes(target, ids):
+            count += 1
+            failed += bool(outcome.cause)
+            if outcome.cause:
+                _log.warning("%s: %s version %d failed: %s", target, outcome.id, outcome.version, outcome.cause)
+        seconds = time.perf_counter() - started
+        _log.info("%s: %d of %d documents settled in %.2f s, %d failed", target, count, len(ids), seconds, failed)
+        self._report()
+
+    def _outcomes(self, target: QueueTarget, ids: Sequence[str]) -> Iterator[Outcome]:
+        indexer = self._indexer(target)
+        if target.index is None:
+            yield from ingest(indexer, ids)
+            return
+        try:
+            yield from fill_aside(indexer, target.index, ids)
+            publish_and_catch_up(indexer, self.queue, target.index)
+        except NotFound:
+            _log.info("%s was dropped: nothing is to be filled any more", target)
+
+    def _indexer(self, target: QueueTarget) -> Indexer:
+        """The indexer of a target; an index that is being built finds its encoders by itself."""
+        options = IndexingOptions(wait=_LOCK_SECONDS, statistics=self.statistics)
+        return Indexer.of(self.medley, target.collection, options, None if target.index is None else {})
+
+    def _pending_version(self, target: QueueTarget, identifier: str) -> int:
+        """The version of a document that is pending; 0 where none is."""
+        index = target.index or self.medley.engine.published(target.collection) or ""
+        pending = self.medley.store(target.collection).pending(index, 1, [identifier])
+        return next((version for _, version in pending), 0)
+
+    def _give_up(self, target: QueueTarget, identifier: str, version: int, deaths: int) -> None:
+        """Record a document that kills workers as failed; `medley retry` queues it again, and so does a change of it."""
+        index = target.index or self.medley.engine.published(target.collection)
+        index = index or ensure_index(self._indexer(target)).index
+        cause = f"a worker died {deaths} times while it was indexing this document alone"
+        failure = DocumentBatch(failed=(Outcome.failure(identifier, version, cause),))
+        open_writer = partial(self.medley.engine.writer, index, _LOCK_SECONDS)
+        if not BatchWriter(self.medley.store(target.collection), index, open_writer).write(failure):
+            return  # a newer version came; it has a message of its own
+        self.queue.release(target, [identifier])
+        _log.error("%s: %s version %d failed: %s", target, identifier, version, cause)
+
+    @contextmanager
+    def _claimed(self, target: QueueTarget, ids: Sequence[str]) -> Iterator[None]:
+        """Claim these documents for as long as this process lives, and release them at the end."""
+        self.queue.claim(target, ids)
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(_RENEW_SECONDS):
+                with suppress(MedleyError):
+                    self.queue.renew(target, ids)
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            with suppress(MedleyError):  # then the claim expires by itself
+                self.queue.release(target, ids)
+
+    def parse(self, collection: str, path: str, format_name: str) -> None:
+        """Read a file or folder into the store. Raises `InvalidInput` for one that can't be read."""
+        from mappings.formats.registry import read
+
+        delivery = Delivery(self.medley.store(collection), collection, self.queue)
+        records = read(Path(path), format_name, self.medley.collection(collection))
+        while batch := list(islice(records, _READ_RECORDS)):
+            delivery.accept([item for item in batch if isinstance(item, Document | Deletion)])
+            rejected = [item for item in batch if isinstance(item, Rejection)]
+            delivery.reject(len(rejected))
+            for item in rejected:
+                _log.warning("%s: rejected %s, %s: %s", collection, item.source, item.position, item.reason)
+        job = delivery.finish()
+        _log.info("%s: job %s: %s", collection, job.id, delivery.counts)
+
+    def sweep(self, collections: Sequence[str] | None = None) -> int:
+        """Recover each collection, or only those given: see `recover`; how many documents were announced.
+
+        Raises when not one collection could be swept, as without Redis.
+        """
+        names = self.medley.names() if collections is None else collections
+        announced, errors = 0, []
+        for name in names:
+            try:
+                announced += recover(Indexer.of(self.medley, name, encoders={}), self.queue)
+            except MedleyError as error:  # one collection in trouble must not hold up the others
+                _log.error("%s could not be swept: %s", name, error.message)
+                errors.append(error)
+        if errors and len(errors) == len(names):
+            raise errors[0]
+        return announced
+
+    def _report(self) -> None:
+        """Publish the figures of this process since it began."""
+        done = self.statistics
+        with suppress(MedleyError):
+            self.queue.report(
+                self.name,
+                {
+                    "documents": done.documents,
+                    "failed": done.failed,
+                    "texts": done.texts,
+                    "tokens": done.tokens,
+                    "encoding_seconds": done.encoding_seconds,
+                    "seconds": time.monotonic() - self._since,
+                },
+            )
+
+
+@cache
+def current_worker() -> IndexWorker:
+    """The worker of this process; made when its first task comes, so after the fork, and with it the models."""
+    read = settings.read()
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    return IndexWorker(Medley.open(read, patient=True), require_queue(read), name)
