@@ -23,7 +23,8 @@ from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opened import Engines, open_engines, secret
-from search.models.remote import RemoteEncoder, RemoteReranker, Servers
+from search.models.remote import RemoteEncoder, RemoteReranker
+from search.models.servers import Servers
 from search.pipeline.context import Parts
 from search.pipeline.search import search
 from search.protocols import Encoder, Engine, Reranker
