@@ -32,7 +32,7 @@ from search.query import Query, Results
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import Stages
 from search.settings import Settings
-from search.storage import Catalogued, DocumentStore, StoredDocument
+from search.storage import CatalogEntry, DocumentStore, StoredDocument
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 HASHING = "hashing-256"
@@ -44,7 +44,7 @@ class Medley:
     """One open Medley: collections, stores, engine and models, made when first needed and then kept."""
 
     settings: Settings
-    _collections: dict[str, tuple[Catalogued, Collection]] = field(default_factory=dict)
+    _collections: dict[str, tuple[CatalogEntry, Collection]] = field(default_factory=dict)
     _stores: dict[str, DocumentStore] = field(default_factory=dict)
     _encoders: dict[str, Encoder] = field(default_factory=dict)
     _rerankers: dict[str, Anytime | MedleyError] = field(default_factory=dict)
