@@ -25,6 +25,8 @@ from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opened import Engines, open_engines, secret
 from search.models.remote import RemoteEncoder, RemoteReranker, Servers
 from search.pipeline.results import Results
+from search.models.remote import RemoteEncoder, RemoteReranker
+from search.models.servers import Servers
 from search.pipeline.search import search
 from search.pipeline.services import SearchServices
 from search.protocols import Encoder, Engine, Reranker
@@ -32,7 +34,7 @@ from search.query import Query
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
-from search.storage import Catalogued, DocumentStore, StoredDocument
+from search.storage import CatalogEntry, DocumentStore, StoredDocument
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 HASHING = "hashing-256"
@@ -44,7 +46,7 @@ class Medley:
     """One open Medley: collections, stores, engine and models, made when first needed and then kept."""
 
     settings: Settings
-    _collections: dict[str, tuple[Catalogued, Collection]] = field(default_factory=dict)
+    _collections: dict[str, tuple[CatalogEntry, Collection]] = field(default_factory=dict)
     _stores: dict[str, DocumentStore] = field(default_factory=dict)
     _encoders: dict[str, Encoder] = field(default_factory=dict)
     _rerankers: dict[str, Anytime | MedleyError] = field(default_factory=dict)

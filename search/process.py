@@ -1,4 +1,4 @@
-"""How a process that answers requests keeps Python's collector out of their way."""
+"""Settings of Python's garbage collector for a process that answers requests."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import gc
 from typing import Final
 
 YOUNG: Final = 20_000
-"""New objects before the collector looks through them. A search makes thousands, and hardly any in cycles: by Python's
-own count of 700 each search would be stopped several times."""
+"""New objects before the collector examines them. A search allocates thousands, hardly any of them in cycles: Python's
+default of 700 would interrupt every search several times."""
 
 
 def settle() -> None:
-    """Call when everything that stays is loaded: no collection looks through it again."""
+    """Call once everything long-lived is loaded: no later collection examines it."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])

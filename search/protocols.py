@@ -1,7 +1,7 @@
-"""The contracts between the search path and its parts; `tests/contracts/` holds every engine to them.
+"""The contracts of engines, encoders and rerankers; `tests/contracts/` checks them on every engine.
 
-Laws: every ranking is sorted by score descending, then passage id; access and filters apply inside
-every leg, to totals and to facets; one answer never shows two versions of a document.
+Laws: every ranking is sorted by descending score, then by passage id; access and filters apply inside every leg, to
+totals and to facets; one answer never shows two versions of a document.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,16 @@ from search.query import Facets, Filter, Ranking, Total
 
 Vectors = NDArray[np.float32]
 
+BM25: Final = "bm25"
+"""The name of the lexical leg; a dense leg has the name of its vector field."""
+
 
 @dataclass(frozen=True, slots=True)
 class IndexMeta:
-    """What one concrete index says of itself.
+    """The description and the counts of one index.
 
-    `encoders` maps a vector field to the fingerprint of the encoder that filled it; `windows` is the most words that
-    one of its vectors stands for, 0 where that is a whole passage, and `rows` how many such vectors stand; `commit` grows with every commit that readers can see.
+    `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the most words in a window, 0 where a
+    vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
     """
 
     index: str
@@ -45,8 +48,8 @@ class IndexMeta:
 class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
 
-    Analysis happens once, in Python, for every engine. A phrase is an abbreviation's long form; an empty word in it
-    keeps the place of a stop word, since the positions in an index do: ("short", "", "breath").
+    Analysis happens once, in Python, for every engine. A phrase is the long form of an abbreviation. An empty word in it
+    keeps the position of a stop word, as the positions in an index do: ("short", "", "breath").
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -57,8 +60,8 @@ class LexicalQuery:
 class LegsRequest:
     """All legs of one search: the same filters and access in each, fetched in one round trip.
 
-    `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct
-    documents each leg should bring. The leg names are `bm25` and the names of the vector fields.
+    `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct documents each
+    leg should return. The legs are named `bm25` and by their vector fields.
     """
 
     index: str
@@ -72,9 +75,9 @@ class LegsRequest:
 
 @dataclass(frozen=True, slots=True)
 class LegsAnswer:
-    """Rankings by leg; total and facets count documents that match lexically under the filters.
+    """Rankings by leg; the total and the facets count documents that match lexically under the filters.
 
-    `missing` gives, for each leg that the engine could not answer, the reason.
+    `missing` maps each leg that failed to the reason.
     """
 
     rankings: Mapping[str, Ranking]
@@ -87,8 +90,8 @@ class LegsAnswer:
 class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
-    `vectors[field]` has shape (rows, d), unit rows. `windows[n]` of them, in order, belong to passage n, one each
-    where `windows` is empty: a passage is as near as the nearest of its rows.
+    `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each where
+    `windows` is empty. A passage scores as its best row.
     """
 
     document: str
@@ -101,19 +104,23 @@ class IndexEntry:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """How many rows of each vector field belong to each passage, at least one."""
+        """How many rows of each vector field belong to each passage; at least one."""
         return self.windows or (1,) * len(self.passages)
 
 
 class SearchEngine(Protocol):
-    """Reads one concrete index at a time; raises `NotFound` for an unknown one, `Unavailable` when down."""
+    """Reads one index at a time. Raises `NotFound` for an unknown one, `Unavailable` when the engine is down."""
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The concrete index that answers for `collection` now."""
+        """The published index of `collection`, as it was at most a second ago."""
         ...
 
     def meta(self, index: str) -> IndexMeta:
-        """What any index, published or not, says of itself at its newest commit."""
+        """The description and the counts of any index, published or not.
+
+        They are those of its newest commit, or of one that was the newest at most a second ago: cheap enough for every
+        request. Raises `NotFound` for a dropped index.
+        """
         ...
 
     def legs(self, request: LegsRequest) -> LegsAnswer:
@@ -121,7 +128,7 @@ class SearchEngine(Protocol):
         ...
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
-        """The passages that exist and that the caller may see; the others are missing from the answer."""
+        """The passages that exist and that the caller may see; the others are absent from the result."""
         ...
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
@@ -130,10 +137,10 @@ class SearchEngine(Protocol):
 
 
 class IndexWriter(Protocol):
-    """Writes one index. Nothing is visible before `commit`, and then all of it is."""
+    """Writes one index. Nothing is visible before `commit`, which makes everything visible at once."""
 
     def write(self, entries: Sequence[IndexEntry]) -> None:
-        """Put each entry in the place of every earlier version of its document."""
+        """Replace every earlier version of each entry's document."""
         ...
 
     def remove(self, documents: Sequence[str]) -> None:
@@ -141,37 +148,37 @@ class IndexWriter(Protocol):
         ...
 
     def commit(self) -> Mapping[str, str]:
-        """Make all that was written durable and visible.
+        """Make all writes durable and visible.
 
-        Documents that the index refused after all are named with the cause: none of their versions stands.
+        Returns the documents that the index rejected, with the cause: it holds no version of them.
         """
         ...
 
 
 class IndexAdmin(Protocol):
-    """Makes, publishes and removes the indexes of collections."""
+    """Creates, publishes and drops the indexes of collections."""
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
         """A new empty generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
         ...
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
-        """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
+        """The only writer of an index. Raises `Conflict` while another holds it after `wait` seconds."""
         ...
 
     def publish(self, index: str, first: bool = False) -> None:
-        """Let the collection answer from this index from now on, in one step.
+        """Publish an index: its collection is searched there from now on, in one step.
 
-        `first`: only where it answers from none yet. Of several processes that do this at once, one has its way.
+        `first`: only if the collection has no published index. Of several processes that do this at once, one succeeds.
         """
         ...
 
     def drop(self, index: str, wait: float = 0.0) -> None:
-        """Remove an index; refused with `Conflict` if published, or still being written after `wait` seconds."""
+        """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds."""
         ...
 
     def published(self, collection: str) -> str | None:
-        """The name of the index that `collection` answers from, readable or not; None before anything was published."""
+        """The published index of `collection`, readable or not; None before the first publication."""
         ...
 
     def names(self, collection: str) -> Sequence[str]:
@@ -179,43 +186,43 @@ class IndexAdmin(Protocol):
         ...
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every index that can be read, and whether it is the published one."""
+        """Every readable index, and whether it is the published one."""
         ...
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
-        """Passage id -> vector field -> its vectors, shape (rows, d), for those passages that stand there unchanged.
+        """Passage id -> vector field -> its vectors, shape (rows, d), for the passages that the index holds unchanged.
 
-        For building another index; it gives no text, so it asks for no access.
+        For building another index. It returns no text, so it takes no access.
         """
         ...
 
     def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
-        """(document, version, passages) of every version that the index holds, in no order; two of one: a torn index."""
+        """(document, version, passages) of every version in the index, unordered; a document with two is an error in the index."""
         ...
 
     def drift(self, index: str) -> Sequence[str]:
-        """In plain words, how the index differs from what the settings of its collection would make today."""
+        """How the index differs from its collection's current settings, in plain words."""
         ...
 
     def dead(self, index: str) -> int:
-        """How many places of vectors a search reads in vain, since their passages were replaced or removed.
+        """How many vectors of replaced or removed passages a search still reads.
 
-        0 where the engine clears them away by itself.
+        0 where the engine itself removes them.
         """
         ...
 
 
 class Engine(SearchEngine, IndexAdmin, Protocol):
-    """What searches, and makes, fills, publishes and removes indexes."""
+    """Searches indexes, and creates, fills, publishes and drops them."""
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Texts in, unit vectors out; queries and passages have their own verbs."""
+    """Texts in, unit vectors out; queries and passages have separate methods."""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what decides the vectors: weights, tokenizer, pooling, templates."""
+        """SHA-256 of what determines the vectors: weights, tokenizer, pooling, templates."""
         ...
 
     @property
@@ -234,20 +241,20 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class TimedEncoder(Protocol):
-    """An encoder that can be told how long its answer is worth waiting for; within that time it encodes the same."""
+    """An encoder with a time limit; within it, it returns the same vectors."""
 
     def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
-        """As `Encoder.encode_passages`. Raises `Unavailable` after so many seconds."""
+        """As `Encoder.encode_passages`. Raises `Unavailable` after `seconds`."""
         ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores texts against a query; order and cutting belong to the caller."""
+    """Scores texts against a query; sorting and cutting are the caller's."""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what decides the scores."""
+        """SHA-256 of what determines the scores."""
         ...
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
@@ -256,13 +263,13 @@ class Reranker(Protocol):
 
 
 class TimedOut(Unavailable):
-    """A model server did not answer in the time that there was."""
+    """A model server did not respond within the time limit."""
 
 
 @runtime_checkable
 class TimedReranker(Protocol):
-    """A reranker that can be told how long its answer is worth waiting for; within that time it scores the same."""
+    """A reranker with a time limit; within it, it returns the same scores."""
 
     def score_within(self, query: str, passages: Sequence[str], seconds: float) -> Vectors:
-        """As `Reranker.score`. Raises `TimedOut` after so many seconds."""
+        """As `Reranker.score`. Raises `TimedOut` after `seconds`."""
         ...

@@ -1,4 +1,4 @@
-"""Every setting in one place: its variable, its default, its meaning. Read once, at start-up, by whoever opens Medley."""
+"""All settings, each with its variable, its default and its meaning. They are read once, at start-up."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ def _setting(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Medley's settings. Variables `MEDLEY_<NAME>` win over `medley.toml`, which wins over the defaults."""
+    """Medley's settings. Variables `MEDLEY_<NAME>` take precedence over `medley.toml`, and that over the defaults."""
 
     home: Path = _setting(Path(".medley"), "folder of the embedded store and indexes, the tokens and the logs")
     models: Path | None = _setting(
-        None, "folder of further model directories; its models win over shipped ones of the same name"
+        None, "folder of additional model directories; its models take precedence over shipped ones of the same name"
     )
-    collections: Path | None = _setting(None, "folder of further collection kinds (TOML)")
+    collections: Path | None = _setting(None, "folder of additional collection kinds (TOML)")
     data: Path | None = _setting(
-        None, "folder of the data sets that training and evaluation read; without it those that need one refuse"
+        None, "folder of the data sets for training and evaluation; commands that need one fail without it"
     )
     opensearch: str = _setting(
-        "", "addresses of an OpenSearch cluster, as https://host:9200, comma-separated; empty: the embedded engine"
+        "", "addresses of an OpenSearch cluster, such as https://host:9200, comma-separated; empty: the embedded engine"
     )
-    opensearch_user: str = _setting("", "name that is shown to the cluster")
-    opensearch_password_file: Path | None = _setting(None, "file that holds the password of that name")
-    opensearch_api_key_file: Path | None = _setting(
-        None, "file that holds an API key, in the place of name and password"
-    )
+    opensearch_user: str = _setting("", "user name for the cluster")
+    opensearch_password_file: Path | None = _setting(None, "file with the password of that user")
+    opensearch_api_key_file: Path | None = _setting(None, "file with an API key, instead of user name and password")
     opensearch_ca: Path | None = _setting(
-        None, "certificate of the authority that signed the cluster's own; empty: those that the system trusts"
+        None, "certificate of the authority that signed the cluster's; empty: the authorities that the system trusts"
     )
-    opensearch_prefix: str = _setting("medley", "beginning of the name of every index on the cluster")
+    opensearch_prefix: str = _setting("medley", "prefix of the name of every index on the cluster")
     redis: str = _setting(
         "",
-        "address of the Redis that carries the queue, as redis://host:6379/0; empty: no queue, `medley ingest` indexes",
+        "address of the Redis that holds the queue, such as redis://host:6379/0; empty: no queue, `medley ingest` indexes",
     )
-    redis_password_file: Path | None = _setting(None, "file that holds the password of that Redis")
+    redis_password_file: Path | None = _setting(None, "file with the password of that Redis")
     backlog: int = _setting(
-        100_000, "changes that may wait to be indexed before the gateway takes no more of them for a while"
+        100_000, "most changes waiting to be indexed; above it the gateway rejects new ones for a while"
     )
     encoder: str = _setting(
-        "", "bi-encoder used by new indexes in the place of the collection's own; 'hashing-256' needs no model"
+        "", "bi-encoder for new indexes instead of the collection's own; 'hashing-256' needs no model"
     )
     reranker: str = _setting(
-        "", "cross-encoder that reranks alone, in the place of the collection's own one or two; 'none': no reranking"
+        "", "cross-encoder that reranks alone, instead of the collection's own one or two; 'none': no reranking"
     )
-    threads: int = _setting(0, "threads of a model in this process; 0: one per core")
+    threads: int = _setting(0, "threads per model in this process; 0: one per core")
     form: str = _setting(
-        "", "numeric form of the models (fp32, int8, fp16); empty: the fastest, measured once; on a GPU fp16"
+        "", "numeric form of the models (fp32, int8, fp16); empty: the fastest, measured once; fp16 on a GPU"
     )
-    device: str = _setting("", "where models run: cpu or cuda; empty: cuda where ONNX Runtime has it")
+    device: str = _setting("", "where models run: cpu or cuda; empty: cuda where ONNX Runtime supports it")
     inference: str = _setting(
-        "", "addresses of model servers, as http://host:8081, comma-separated; empty: models run in this process"
+        "", "addresses of model servers, such as http://host:8081, comma-separated; empty: models run in this process"
     )
-    inference_token_file: Path | None = _setting(None, "file that holds the token that is shown to the model servers")
+    inference_token_file: Path | None = _setting(None, "file with the token for the model servers")
     deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
-    candidates: int = _setting(0, "passages that are reranked, of two stages by the first; 0: the collection's own")
-    window: int = _setting(100, "documents that each leg brings, and that a result's pages are frozen over")
-    cursor_minutes: int = _setting(60, "how long a cursor of a further page is valid")
+    candidates: int = _setting(0, "passages that are reranked, by the first of two stages; 0: the collection's own")
+    window: int = _setting(
+        100, "documents that each leg returns, and size of the result window that pages are frozen over"
+    )
+    cursor_minutes: int = _setting(60, "minutes that the cursor of a later page is valid")
 
     def as_json(self) -> dict[str, Any]:
         """Names and values, paths as text."""
@@ -76,7 +76,7 @@ class Settings:
 
 
 def describe() -> list[tuple[str, str, str]]:
-    """(variable, default, meaning) of every setting, for the command line and the documentation's test."""
+    """(variable, default, meaning) of every setting, for the command line and the test of the documentation."""
     return [
         (f"MEDLEY_{item.name.upper()}", str(_plain(item.default) or ""), item.metadata["meaning"])
         for item in fields(Settings)
@@ -102,7 +102,7 @@ def _from_file(file: Path) -> dict[str, Any]:
     try:
         written = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} is no TOML: {error}", field=FILE) from error
+        raise InvalidInput(f"{file} is not valid TOML: {error}", field=FILE) from error
     known = {item.name for item in fields(Settings)}
     if unknown := sorted(set(written) - known):
         raise InvalidInput(
@@ -116,7 +116,7 @@ def _convert(raw: str, kind: Any, name: str) -> Any:
         return Path(raw).expanduser()
     if kind in (int, "int"):
         if not raw.strip().isdecimal():
-            raise InvalidInput(f"{name} is {raw!r}; it takes a whole number, 0 or more", field=name)
+            raise InvalidInput(f"{name} is {raw!r}; it must be a whole number, 0 or more", field=name)
         return int(raw)
     return raw
 

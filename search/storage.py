@@ -1,4 +1,4 @@
-"""The contracts of what must not be lost: documents and their states, and which collections there are."""
+"""The contracts of durable storage: documents and their states, jobs, and the catalog of collections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Change = Document | Deletion
 
 
 class State(StrEnum):
-    """Where a document's newest version stands in one index."""
+    """The state of a document's newest version in one index."""
 
     RECEIVED = "received"
     INDEXED = "indexed"
@@ -22,9 +22,9 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the store says of one change. `changed` is false when nothing was to be done: content and labels were the same.
+    """The store's result for one change. `changed` is false where content and labels were the same already.
 
-    `stale`: the source has changed it since, by what was accepted before; this copy came late and is not taken.
+    `stale`: the store has a copy of a newer source version, so this one is ignored.
     """
 
     id: str
@@ -56,25 +56,28 @@ class StateRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoreCounts:
-    """Documents of a collection by state in one index, tombstones apart; `unburied` of them are still to be carried out."""
+    """The documents of a collection by state in one index. Tombstones (`deleted`) are counted apart.
+
+    `pending_deletes` of the tombstones have not reached the index yet.
+    """
 
     documents: int
     deleted: int
     states: Mapping[State, int] = field(default_factory=dict)
-    unburied: int = 0
+    pending_deletes: int = 0
 
     @property
     def waiting(self) -> int:
-        """How many changes the index has not seen yet."""
-        return self.states.get(State.RECEIVED, 0) + self.unburied
+        """How many changes the index has not processed yet."""
+        return self.states.get(State.RECEIVED, 0) + self.pending_deletes
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One delivery of changes and what became of its records, or one rebuild; moments in seconds since 1970.
+    """One delivery of changes with counts of their outcomes, or one rebuild; times in seconds since 1970.
 
-    `finished` is 0 while records still come, and for ever where whoever took them was killed: what was accepted stays.
-    `broken`: it ended before the sender said all, such as by a connection that was cut. `cause` is why a rebuild was given up.
+    `finished` is 0 while records still arrive, and stays 0 if the receiving process was killed: accepted records remain.
+    `broken`: it ended early, for example because the connection was lost. `cause` is why a rebuild was abandoned.
     """
 
     id: str
@@ -90,102 +93,102 @@ class Job:
 
 
 class DocumentStore(Protocol):
-    """The durable truth of one collection. When `put` returns, the documents survive a kill."""
+    """The durable store of one collection. When `put` returns, the documents survive a kill."""
 
     def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
-        """Give each document its next version, and each deletion a tombstone, in order; the same again changes nothing.
+        """Give each document its next version, and each deletion a tombstone, in order; equal content changes nothing.
 
-        Where the source says how new its copies are, one that is older than what was accepted before is `stale`: not
-        taken. A deletion of an unknown id leaves a tombstone only with a source version, against copies that come late.
-        `job` is written beside every version that is new.
+        Of changes with a source version, one older than an accepted one is `stale` and ignored. Deleting an unknown id
+        leaves a tombstone only with a source version, against older copies that arrive later. `job` is stored with every
+        new version.
         """
         ...
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
-        """A versioned tombstone for each id, however new; unknown ids are `changed=False`."""
+        """A versioned tombstone for each id, whatever its source version; unknown ids are `changed=False`."""
         ...
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
-        """The newest version of each id that is known, tombstones included."""
+        """The newest version of each known id, tombstones included."""
         ...
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
-        """(id, version) of newest versions not yet settled in `index`, oldest first; of `ids` alone where they are given."""
+        """(id, version) of newest versions not yet settled in `index`, oldest first; only of `ids` where given."""
         ...
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
-        """Compare-and-set: a record is taken only while its version is still the newest.
+        """Compare-and-set: a record is accepted only while its version is still the newest.
 
-        Attempts at a version are counted by the store; the number in the record is not read.
+        The store counts the attempts of a version; the number in the record is ignored.
         """
         ...
 
     def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
-        """The records in one state, such as the dead-letter list; those whose newest version came with `job` alone."""
+        """The records in one state, such as the failed ones; only those whose newest version came with `job`, where given."""
         ...
 
     def retry(self, index: str) -> int:
-        """Put every failed document back to `received`; how many there were."""
+        """Set every failed document back to `received`; returns their number."""
         ...
 
     def recorded(self, index: str) -> tuple[int, int]:
-        """(documents, passages) that `index` holds by its records, also of versions superseded since."""
+        """(documents, passages) in `index` according to its state records, superseded versions included."""
         ...
 
     def forget(self, index: str) -> None:
-        """Drop the records of an index that is gone for good: its name is never used again, nor asked for."""
+        """Remove the state records of a dropped index: its name is never used again."""
         ...
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
-        """How many documents stand where; of those whose newest version came with `job` alone, where it is given."""
+        """The number of documents in each state; only of those whose newest version came with `job`, where given."""
         ...
 
     def oldest(self, index: str) -> float | None:
-        """When the oldest change that `index` has not seen was accepted, in seconds since 1970; None: it has seen all."""
+        """When the oldest change pending for `index` was accepted, in seconds since 1970; None: none is pending."""
         ...
 
     def keep_job(self, job: Job) -> None:
-        """Write down a job, in the place of what was written of it before."""
+        """Save a job, replacing its earlier record."""
         ...
 
     def job(self, identifier: str) -> Job | None:
-        """A job as it was last written down."""
+        """A job as it was last saved; None for an unknown one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogued:
-    """What is written down of a collection: its kind, and the weights that `medley tune` measured, as TOML or empty."""
+class CatalogEntry:
+    """A collection in the catalog: its kind, and the weights from `medley tune`, as TOML or empty."""
 
     kind: str
     tuned: str = ""
 
 
 class Catalog(Protocol):
-    """Which collections there are; every process of an installation sees the same."""
+    """The collections of an installation; every process sees the same."""
 
     def names(self) -> Sequence[str]:
-        """Every collection, by name."""
+        """Every collection, sorted by name."""
         ...
 
-    def read(self, name: str) -> Catalogued | None:
-        """What was written down of a collection; None where there is none of this name."""
+    def read(self, name: str) -> CatalogEntry | None:
+        """The entry of a collection; None where it does not exist."""
         ...
 
     def add(self, name: str, kind: str) -> None:
-        """Write down a new collection."""
+        """Add a collection."""
         ...
 
     def tune(self, name: str, weights: str) -> str:
-        """Put measured weights (TOML) in the place of those before; where they stand now."""
+        """Replace the tuned weights (TOML) of a collection; returns where they are stored."""
         ...
 
 
 def next_source(known: int | None, given: int | None) -> int | None:
-    """How new the source says a document is after a change: the highest that it said; None: it never said."""
+    """The source version of a document after a change: the highest so far; None where there was none."""
     return given if known is None else known if given is None else max(known, given)
 
 
 def is_stale(known: int | None, given: int | None) -> bool:
-    """Whether a change is older than what was accepted before."""
+    """Whether a change has an older source version than an accepted one."""
     return known is not None and given is not None and given < known

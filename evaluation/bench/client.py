@@ -57,7 +57,7 @@ class Job:
         engine = OpenSearchEngine(Cluster(self.connection), lambda _: self.collection)
         engine.meta(self.index)
         description = engine.describe(self.index)
-        compiler = queries.Compiler(description.fields, {"title": self.collection.title_boost})
+        compiler = queries.OpenSearchQueryCompiler(description.fields, {"title": self.collection.title_boost})
         restriction = compiler.restriction((), ACCESS)
 
         def ours(item: Asked) -> list[str]:

@@ -1,4 +1,4 @@
-"""Documents and their fields as bytes and back, exactly; and the hash that tells whether anything changed."""
+"""Encodes documents and their fields as bytes and back, exactly, and hashes them to detect changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 import orjson
 
@@ -16,6 +17,7 @@ from mappings.documents import Document, FieldValue, Section
 from mappings.errors import InvalidInput
 from search.storage import Change
 
+T = TypeVar("T")
 _DATE: Final = "$date"
 _LEVEL: Final = 3
 CHUNK_DOCUMENTS: Final = 500
@@ -23,7 +25,7 @@ _CHUNK_BYTES: Final = 8_000_000
 
 
 def encode_fields(fields: Mapping[str, FieldValue]) -> dict[str, Any]:
-    """Fields as JSON values: a date says that it is one, since its text alone would not."""
+    """Fields as JSON values; a date is marked as such, since its text alone would not tell."""
     return {
         name: {_DATE: value.isoformat()}
         if isinstance(value, date)
@@ -46,19 +48,19 @@ def _decode(value: Any) -> FieldValue:
 
 
 def encodable(text: str) -> str:
-    """`text` with a question mark for each lone surrogate, which no file and no index can hold."""
+    """`text` with a question mark for each lone surrogate, which no file or index can hold."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def dump(document: Document) -> bytes:
-    """The document as canonical JSON: equal content gives equal bytes. Raises `InvalidInput` for what JSON can't hold.
+    """The document as canonical JSON: equal content gives equal bytes. Raises `InvalidInput` for values outside JSON.
 
-    The source version is left out: it is no content, and a new one alone changes nothing.
+    The source version is left out: it is not content, and a new one alone changes nothing.
     """
     for name, value in document.fields.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidInput(
-                f"document {document.id!r}: field {name!r} takes a finite number, not {value}", field=name
+                f"document {document.id!r}: field {name!r} must be a finite number, not {value}", field=name
             )
     content = {
         "id": document.id,
@@ -91,7 +93,7 @@ def digest(content: bytes) -> bytes:
 
 
 def pack(content: bytes) -> bytes:
-    """Compressed, since notes and abstracts shrink to about two fifths."""
+    """Compressed: notes and abstracts shrink to about two fifths."""
     return zlib.compress(content, _LEVEL)
 
 
@@ -102,22 +104,27 @@ def unpack(content: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A change as a store takes it: `content` is None for a deletion."""
+    """A change in the form that stores accept; `content` is None for a deletion."""
 
     id: str
     source: int | None = None
     content: bytes | None = None
 
 
-def packed(changes: Iterable[Change]) -> Iterator[Packed]:
-    """Documents and deletions as a store takes them. Raises `InvalidInput`."""
+def pack_changes(changes: Iterable[Change]) -> Iterator[Packed]:
+    """Documents and deletions in the form that stores accept. Raises `InvalidInput`."""
     for change in changes:
         content = dump(change) if isinstance(change, Document) else None
         yield Packed(change.id, change.source_version, content)
 
 
+def pack_deletions(ids: Iterable[str]) -> Iterator[Packed]:
+    """Deletions of these ids, without a source version, in the form that stores accept."""
+    return (Packed(encodable(identifier)) for identifier in ids)
+
+
 def chunks(changes: Iterable[Packed]) -> Iterator[list[Packed]]:
-    """Changes cut by number and by bytes: no step of a store holds thousands of documents, nor many large ones."""
+    """Changes in chunks bounded by number and by bytes: a store never holds thousands of documents or many large ones."""
     chunk: list[Packed] = []
     size = 0
     for change in changes:
@@ -128,3 +135,10 @@ def chunks(changes: Iterable[Packed]) -> Iterator[list[Packed]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

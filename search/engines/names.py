@@ -1,4 +1,4 @@
-"""What indexes and collections are called, on every engine: `<collection>-<generation>`."""
+"""The names of collections, and of their indexes, on every engine: `<collection>-<generation>`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def check_collection(collection: str) -> str:
-    """`collection`, when it can name one. Raises `InvalidInput`."""
+    """`collection`, if it is a valid name. Raises `InvalidInput`."""
     if not _NAME.fullmatch(collection):
         raise InvalidInput(
-            f"{collection[:80]!r} is no collection name: letters, digits, '_' and '-', at most 100", field="collection"
+            f"{collection[:80]!r} is not a valid collection name: letters, digits, '_' and '-', at most 100",
+            field="collection",
         )
     return collection
 
@@ -25,7 +26,7 @@ def index_name(collection: str, generation: int) -> str:
 
 
 def split_index(index: str) -> tuple[str, int]:
-    """(collection, generation) of an index name. Raises `NotFound`, since no such index can exist."""
+    """(collection, generation) of an index name. Raises `NotFound` for an invalid one, since no such index can exist."""
     collection, _, generation = index.rpartition("-")
     if not (_NAME.fullmatch(collection) and generation.isascii() and generation.isdigit()):
         raise NotFound(f"there is no index {index[:120]!r}", field="index")

@@ -1,4 +1,4 @@
-"""The engine that the settings choose, with its store and its catalog: embedded in a folder, or on an OpenSearch cluster."""
+"""Opens the engine of the settings, with its stores and its catalog: embedded in a folder, or on an OpenSearch cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from search.storage import Catalog, DocumentStore
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """What belongs together: an index of one engine is filled from the store beside it."""
+    """An engine, its catalog, and its document store by collection: indexes are filled from the stores of the same engine."""
 
     engine: Engine
     catalog: Catalog
@@ -23,9 +23,9 @@ class Engines:
 
 
 def open_engines(settings: Settings, collection: Callable[[str], Collection], patient: bool = False) -> Engines:
-    """The engine of `settings`; `collection` gives the settings of a collection by name. Raises `InvalidInput`.
+    """The engine of `settings`; `collection` returns the settings of a collection by name. Raises `InvalidInput`.
 
-    `patient`: wait for a cluster that restarts, as ingestion does, where a search gives up after seconds.
+    `patient`: wait minutes for a cluster that restarts, as ingestion does; a search gives up after seconds.
     """
     return _cluster(settings, collection, patient) if settings.opensearch else _embedded(settings.home, collection)
 
@@ -47,8 +47,8 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
     from search.engines.opensearch.admin import Admin
     from search.engines.opensearch.catalog import OpenSearchCatalog
     from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
+    from search.engines.opensearch.documents.store import OpenSearchStore
     from search.engines.opensearch.engine import OpenSearchEngine
-    from search.engines.opensearch.store import OpenSearchStore
 
     cluster = Cluster(
         Connection(
@@ -69,10 +69,10 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
 
 
 def secret(file: Path | None, variable: str) -> str:
-    """What a file of one line holds; empty where none is named."""
+    """The content of a secret file, stripped; empty where the setting names none."""
     if file is None:
         return ""
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{variable}: {file} can't be read: {error}", field=variable) from error
+        raise InvalidInput(f"{variable}: can't read {file}: {error}", field=variable) from error

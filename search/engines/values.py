@@ -1,4 +1,4 @@
-"""Field values and vectors checked before an engine takes them, so that every engine refuses the same with the same words."""
+"""Validates field values and vectors before indexing: every engine rejects the same ones, with the same messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_KEYWORD_BYTES: Final = 8_191
 
 
 def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
-    """The type of an index's field. Raises `InvalidInput` for one that the index does not hold."""
+    """The type of a field. Raises `InvalidInput` for one that the index does not have."""
     if name not in fields:
         known = ", ".join(sorted(fields)) or "none"
         raise InvalidInput(f"this index has no field {name!r}; it has {known}", field=name)
@@ -29,15 +29,15 @@ def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
 
 
 def indexable(name: str, kind: FieldType, value: FieldValue) -> list[str] | list[float] | list[date]:
-    """A document's value as an index takes it. Raises `InvalidInput` when it is not of the field's type."""
+    """A document's value as a list of indexable values. Raises `InvalidInput` for one of another type."""
     if kind == "keyword":
         return _keywords(name, value)
     if kind == "date":
         if not isinstance(value, date):
-            raise InvalidInput(f"field {name!r} takes a date, not {value!r:.80}", field=name)
+            raise InvalidInput(f"field {name!r} must be a date, not {value!r:.80}", field=name)
         return [value]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInput(f"field {name!r} takes a finite number, not {value!r:.80}", field=name)
+        raise InvalidInput(f"field {name!r} must be a finite number, not {value!r:.80}", field=name)
     return [float(value) + 0.0]
 
 
@@ -45,27 +45,27 @@ def _keywords(name: str, value: FieldValue) -> list[str]:
     values = value if isinstance(value, tuple) else (value,)
     for item in values:
         if not isinstance(item, str):
-            raise InvalidInput(f"field {name!r} takes text, not {item!r:.80}", field=name)
+            raise InvalidInput(f"field {name!r} must be text, not {item!r:.80}", field=name)
         if len(item.encode(errors="replace")) > MAX_KEYWORD_BYTES:
-            raise InvalidInput(f"field {name!r} takes at most {MAX_KEYWORD_BYTES:,} bytes", field=name)
+            raise InvalidInput(f"field {name!r} must have at most {MAX_KEYWORD_BYTES:,} bytes", field=name)
     return sorted({str(item) for item in values})
 
 
 def filter_value(name: str, kind: FieldType, value: str) -> str | float | date:
-    """A filter's value, given as text, in the field's type. Raises `InvalidInput`."""
+    """A filter's value, parsed from text as the field's type. Raises `InvalidInput`."""
     try:
         if kind == "number":
             return float(value) + 0.0
         return date.fromisoformat(value) if kind == "date" else encodable(value)
     except ValueError:
-        wanted = "a number" if kind == "number" else "a date as in 2020-12-31"
-        raise InvalidInput(f"the filter on {name!r} takes {wanted}, not {value!r:.80}", field=name) from None
+        expected = "a number" if kind == "number" else "a date such as 2020-12-31"
+        raise InvalidInput(f"the filter on {name!r} must be {expected}, not {value!r:.80}", field=name) from None
 
 
 def check_range(name: str, kind: FieldType) -> None:
     """Raise `InvalidInput` for a range over text."""
     if kind == "keyword":
-        raise InvalidInput(f"field {name!r} holds text and has no range; filter it by its values", field=name)
+        raise InvalidInput(f"field {name!r} is text, which has no ranges; filter it by its values", field=name)
 
 
 def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date:
@@ -74,17 +74,17 @@ def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date
         return bound
     if kind == "number" and not isinstance(bound, date) and not math.isnan(bound):
         return float(bound) + 0.0
-    raise InvalidInput(f"the range of {name!r} takes {kind}s, not {bound!r:.80}", field=name)
+    raise InvalidInput(f"the range of {name!r} must be {kind}s, not {bound!r:.80}", field=name)
 
 
 def check_vectors(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
     """Raise `ModelError` unless `vectors` is (rows, dimension) and finite."""
     if vectors.shape != (rows, dimension):
         raise ModelError(
-            f"{field}: vectors have the shape {vectors.shape}, the index holds ({rows}, {dimension})", field=field
+            f"{field}: the vectors have shape {vectors.shape}; the index expects ({rows}, {dimension})", field=field
         )
     if not np.isfinite(vectors).all():
-        raise ModelError(f"{field}: the encoder gave a vector that is not finite", field=field)
+        raise ModelError(f"{field}: the encoder returned a vector that is not finite", field=field)
 
 
 def check_query_vector(index: str, dimensions: Mapping[str, int], name: str, vector: NDArray[np.float32]) -> None:
@@ -94,26 +94,28 @@ def check_query_vector(index: str, dimensions: Mapping[str, int], name: str, vec
         known = ", ".join(dimensions) or "none"
         raise ModelError(f"index {index} has no vectors {name!r}; it has {known}", field=name)
     if vector.shape != (dimension,):
-        raise ModelError(f"{name}: the query vector has the shape {vector.shape}, the index ({dimension},)", field=name)
+        raise ModelError(
+            f"{name}: the query vector has shape {vector.shape}; the index expects ({dimension},)", field=name
+        )
 
 
 def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> list[str]:
-    """How an index with these fields and windows differs from what its collection's settings say today, in plain words."""
+    """How an index with these fields and windows differs from its collection's current settings, in plain words."""
     today = {name: field.type for name, field in wanted.fields.items()}
-    found = [f"field {name!r} is not in it" for name in sorted(today.keys() - fields.keys())]
-    found += [f"field {name!r} is in it, and in the settings no more" for name in sorted(fields.keys() - today.keys())]
+    found = [f"field {name!r} is missing" for name in sorted(today.keys() - fields.keys())]
+    found += [f"field {name!r} is no longer in the settings" for name in sorted(fields.keys() - today.keys())]
     found += [
-        f"field {name!r} is a {fields[name]} there and a {today[name]} in the settings"
+        f"field {name!r} is a {fields[name]} in the index and a {today[name]} in the settings"
         for name in sorted(today.keys() & fields.keys())
         if today[name] != fields[name]
     ]
     if windows != wanted.window_words:
-        found.append(f"its vectors stand for windows of {windows} words, the settings say {wanted.window_words}")
+        found.append(f"its vectors are of windows of {windows} words; the settings say {wanted.window_words}")
     return found
 
 
 def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
-    """Each key once with the sum of its weights: what a repeated word scores in BM25."""
+    """Each key once with the sum of its weights, which is the BM25 score of a repeated word."""
     total: dict[Key, float] = {}
     for key, weight in weighted:
         total[key] = total.get(key, 0.0) + weight

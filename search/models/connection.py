@@ -1,4 +1,4 @@
-"""The line to one model server: kept-alive connections, time limits, repeats while there is time, a circuit breaker."""
+"""The connection to one model server: keep-alive, time limits, retries while time remains, a circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,47 +18,49 @@ from search.protocols import TimedOut
 
 CONNECT_SECONDS: Final = 2.0
 FAILURES: Final = 5
-"""Failures in a row after which a server is left alone for `REST_SECONDS`; then one request tries it."""
+"""Consecutive failures after which a server is skipped for `REST_SECONDS`; then one request probes it."""
 
 REST_SECONDS: Final = 5.0
 MAX_REPLY_BYTES: Final = 64_000_000
 CONNECTIONS: Final = 32
 FAIR_SECONDS: Final = 1.0
-"""A server that had less time than this is not at fault when it did not answer."""
+"""A timeout shorter than this does not count as a failure of the server."""
 
 _READ: Final = 65_536
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 _BUSY: Final = frozenset({429, 503})
 _REFUSING: Final = frozenset({401, 403})
-_MOST_REASON: Final = 300
+_MAX_REASON: Final = 300
 
 
 class Breaker:
-    """Fails at once while a server is known to be down; threads share it."""
+    """A circuit breaker: fails immediately while a server is known to be down. Thread-safe."""
 
     def __init__(self, failures: int = FAILURES, rest: float = REST_SECONDS) -> None:
-        self._most, self._rest = failures, rest
+        self._threshold, self._rest = failures, rest
         self._failures, self._until, self._cause = 0, 0.0, ""
         self._lock = threading.Lock()
 
     def check(self, where: str) -> None:
-        """Raise `Unavailable` while the server rests; one caller after the rest goes through, as the probe."""
+        """Raise `Unavailable` while the breaker is open; after the rest one caller gets through, as the probe."""
         with self._lock:
-            if self._failures < self._most:
+            if self._failures < self._threshold:
                 return
             now = time.monotonic()
             if now < self._until:
-                raise Unavailable(f"{where} is left alone for {self._until - now:.0f} s more, since {self._cause}")
+                raise Unavailable(
+                    f"{where} is not contacted for another {self._until - now:.0f} s because {self._cause}"
+                )
             self._until = now + self._rest
 
     def succeed(self) -> None:
-        """The server answered."""
+        """Record a response."""
         with self._lock:
             self._failures = 0
 
     def fail(self, cause: str) -> None:
-        """The server did not."""
+        """Record a failure and its cause."""
         with self._lock:
             self._failures += 1
             self._cause = cause
@@ -67,15 +69,18 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A JSON value and the headers that came with it."""
+    """The JSON value of a response, and its headers."""
 
     value: Any
     headers: Mapping[str, str]
 
 
 @dataclass(slots=True)
-class Line:
-    """Requests to one server; threads share it. `generation` grows whenever a connection failed: who answers may differ."""
+class ServerConnection:
+    """Requests to one server. Thread-safe.
+
+    `generation` increases whenever a connection fails: a different server process may answer from then on.
+    """
 
     address: str
     token: str = ""
@@ -86,38 +91,39 @@ class Line:
     def __post_init__(self) -> None:
         if not self.address.startswith(("http://", "https://")):
             raise InvalidInput(
-                f"MEDLEY_INFERENCE takes addresses as http://host:8081, not {self.address!r}", field="MEDLEY_INFERENCE"
+                f"MEDLEY_INFERENCE takes addresses such as http://host:8081, not {self.address!r}",
+                field="MEDLEY_INFERENCE",
             )
         self._pool = urllib3.PoolManager(maxsize=CONNECTIONS, retries=False)
 
     def get(self, path: str, seconds: float) -> Reply:
-        """What stands at `path`. Raises `Unavailable`, `ModelError`."""
+        """GET `path` within `seconds`. Raises `Unavailable`, `ModelError`."""
         return self._send("GET", path, None, {}, time.monotonic() + seconds)
 
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], until: float) -> Reply:
-        """The answer to `body`, which may be asked for twice without harm, by the moment `until` (`time.monotonic`).
+        """POST `body` to `path`, by the moment `until` (`time.monotonic`). The request must be idempotent.
 
-        Raises `Unavailable` (`TimedOut` when the time was over), and `ModelError` for a refusal or an answer that is none.
+        Raises `Unavailable` (`TimedOut` when time ran out), and `ModelError` for a refusal or an invalid response.
         """
         return self._send("POST", path, orjson.dumps(body), headers, until)
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], until: float) -> Reply:
-        pause, fresh, allowed = _FIRST_PAUSE, True, until - time.monotonic()
+        pause, first_try, allowed = _FIRST_PAUSE, True, until - time.monotonic()
         while True:
             self.breaker.check(self.address)
             try:
                 status, reply_headers, content = self._once(method, path, body, headers, until)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 failure = self._failed(error, until, allowed)
-                if not fresh or isinstance(failure, TimedOut):
+                if not first_try or isinstance(failure, TimedOut):
                     raise failure from error
-                fresh = False  # a kept connection may have been closed meanwhile: once more, on a new one
+                first_try = False  # a kept-alive connection may have been closed meanwhile: retry once, on a new one
                 continue
             if status not in _BUSY:
                 return Reply(self._value(status, content), reply_headers)
-            wait = max(random.uniform(pause / 2, pause), _seconds(reply_headers.get("Retry-After")))  # noqa: S311
+            wait = max(random.uniform(pause / 2, pause), _retry_after(reply_headers.get("Retry-After")))  # noqa: S311
             if status != 429:
-                self.breaker.fail(f"it answered {status}")
+                self.breaker.fail(f"it responded with {status}")
             if time.monotonic() + wait >= until:
                 raise TimedOut(f"{self.address} is busy ({status}: {_reason(content)})")
             time.sleep(wait)
@@ -128,7 +134,7 @@ class Line:
     ) -> tuple[int, Mapping[str, str], bytes]:
         left = until - time.monotonic()
         if left <= 0:
-            raise urllib3.exceptions.TimeoutError("no time is left")
+            raise urllib3.exceptions.TimeoutError("no time left")
         response = self._pool.request(
             method,
             f"{self.address}{path}",
@@ -142,74 +148,74 @@ class Line:
         try:
             content = _content(response, until)
         except BaseException:
-            response.close()  # what is left of it must not be read as the next answer
+            response.close()  # its remaining bytes must not be read as the next response
             raise
         response.release_conn()
         return response.status, response.headers, content
 
     def _headers(self, headers: Mapping[str, str], left: float) -> dict[str, str]:
-        shown = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return {"Content-Type": "application/json", DEADLINE: str(max(1, int(1000 * left))), **shown, **headers}
+        authorization = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return {"Content-Type": "application/json", DEADLINE: str(max(1, int(1000 * left))), **authorization, **headers}
 
     def _failed(self, error: Exception, until: float, allowed: float) -> Unavailable:
         self.generation += 1
         if isinstance(error, urllib3.exceptions.TimeoutError) and time.monotonic() >= until - 0.01:
             if allowed >= FAIR_SECONDS:
-                self.breaker.fail("it did not answer in time")
-            return TimedOut(f"{self.address} did not answer within {allowed:.1f} s")
-        cause = f"it can't be reached ({_plain(error)})"
+                self.breaker.fail("it did not respond in time")
+            return TimedOut(f"{self.address} did not respond within {allowed:.1f} s")
+        cause = f"it can't be reached ({_message(error)})"
         self.breaker.fail(cause)
         return Unavailable(f"{self.address}: {cause}")
 
     def _value(self, status: int, content: bytes) -> Any:
         if status in _REFUSING:
-            raise Unavailable(f"{self.address} refuses the token of MEDLEY_INFERENCE_TOKEN_FILE ({_reason(content)})")
+            raise Unavailable(f"{self.address} rejects the token in MEDLEY_INFERENCE_TOKEN_FILE ({_reason(content)})")
         if status == 504:
             raise TimedOut(f"{self.address}: {_reason(content)}")
         if status >= 500:
-            self.breaker.fail(f"it answered {status}")
+            self.breaker.fail(f"it responded with {status}")
             raise Unavailable(f"{self.address} failed ({status}: {_reason(content)})")
         self.breaker.succeed()
         if status != 200:
-            raise ModelError(f"{self.address} refused the request ({status}: {_reason(content)})")
+            raise ModelError(f"{self.address} rejected the request ({status}: {_reason(content)})")
         try:
             return orjson.loads(content)
         except ValueError as error:
-            raise nonsense(self.address, "no JSON") from error
+            raise invalid_response(self.address, "the body is not valid JSON") from error
 
 
-def nonsense(address: str, what: str) -> MedleyError:
-    """The error of a server that answers something else than it should."""
-    return ModelError(f"the model server {address} answers nonsense: {what}")
+def invalid_response(address: str, problem: str) -> MedleyError:
+    """The error for a response that breaks the API."""
+    return ModelError(f"the model server {address} sent an invalid response: {problem}")
 
 
 def _content(response: urllib3.BaseHTTPResponse, until: float) -> bytes:
-    """The whole reply; one that trickles or never ends is given up."""
+    """The whole body. Raises for one that is too long or does not end in time."""
     parts, size = [], 0
     while part := response.read1(_READ):
         parts.append(part)
         size += len(part)
         if size > MAX_REPLY_BYTES:
-            raise urllib3.exceptions.HTTPError(f"its reply is longer than {MAX_REPLY_BYTES:,} bytes")
+            raise urllib3.exceptions.HTTPError(f"its response is longer than {MAX_REPLY_BYTES:,} bytes")
         if time.monotonic() > until:
-            raise urllib3.exceptions.TimeoutError("its reply trickles")
+            raise urllib3.exceptions.TimeoutError("its response did not end in time")
     return b"".join(parts)
 
 
-def _seconds(text: str | None) -> float:
+def _retry_after(text: str | None) -> float:
     return float(text) if text and text.isascii() and text.isdecimal() and len(text) < 4 else 0.0
 
 
 def _reason(content: bytes) -> str:
-    """What an error's body says, of any form."""
+    """The error message in a body of any format."""
     try:
         value = orjson.loads(content)
-        said = value["error"] if isinstance(value, dict) and "error" in value else value
+        message = value["error"] if isinstance(value, dict) and "error" in value else value
     except ValueError:
-        said = content.decode("utf-8", "replace")
-    return str(said)[:_MOST_REASON]
+        message = content.decode("utf-8", "replace")
+    return str(message)[:_MAX_REASON]
 
 
-def _plain(error: Exception) -> str:
-    """urllib3's message without the addresses of Python's objects that it shows."""
+def _message(error: Exception) -> str:
+    """urllib3's message without the memory addresses of Python objects."""
     return str(error).rsplit("object at 0x", 1)[-1].partition(": ")[2] or str(error) or type(error).__name__

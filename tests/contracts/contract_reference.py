@@ -1,4 +1,4 @@
-"""What an engine must answer, computed the slow and obvious way over the drafts."""
+"""The answers that an engine must give, computed by brute force over the drafts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from search.query import Filter, Terms
 
 
 def visible(drafts: Iterable[Draft], access: Access, filters: Sequence[Filter] = ()) -> list[Draft]:
-    """The documents that the caller may see and every filter keeps."""
+    """The documents that the caller may see and that match every filter."""
     return [item for item in drafts if access.may_see(item.labels) and all(keeps(one, item) for one in filters)]
 
 
@@ -38,7 +38,7 @@ def passage_ids(draft: Draft) -> list[str]:
 
 
 def matching_passages(draft: Draft, words: str) -> list[str]:
-    """The passages that hold any of the words, in their title or text."""
+    """The passages with any of the words in their title, heading or text."""
     wanted = set(terms(words))
     texts = (f"{draft.title} {draft.heading} {text}" for text in draft.texts)
     return [key for key, text in zip(passage_ids(draft), texts, strict=True) if wanted & set(terms(text))]
@@ -55,7 +55,7 @@ def facet(drafts: Iterable[Draft], name: str) -> list[tuple[str, int]]:
 
 
 def nearest(drafts: Iterable[Draft], vector: np.ndarray, documents: int) -> list[str]:
-    """Passage ids by the inner product of their nearest row, cut after the passage that brings the last wanted document."""
+    """Passage ids by the inner product of their nearest row, cut after the first passage of the last wanted document."""
     best: dict[tuple[str, str], float] = {}
     for draft in drafts:
         rows = iter(draft.vectors or ())

@@ -35,7 +35,7 @@ filters = st.lists(
     seed=st.integers(0, 99),
 )
 @relaxed
-def test_rankings_totals_and_facets_hold_what_the_caller_may_see_and_nothing_else(library, access, chosen, words, seed):
+def test_rankings_totals_and_facets_contain_exactly_what_the_caller_may_see(library, access, chosen, words, seed):
     backend, index, drafts = library
     vector = np.random.default_rng(seed).standard_normal(8).astype(np.float32)
     text = " ".join(words)
@@ -53,7 +53,7 @@ def test_rankings_totals_and_facets_hold_what_the_caller_may_see_and_nothing_els
 
 @given(access=accesses)
 @relaxed
-def test_texts_and_fields_are_given_only_to_those_who_may_see_them(library, access):
+def test_texts_and_fields_are_returned_only_to_those_who_may_see_them(library, access):
     backend, index, drafts = library
     every = [key for draft in drafts for key in reference.passage_ids(draft)]
     allowed = reference.visible(drafts, access)
@@ -64,7 +64,7 @@ def test_texts_and_fields_are_given_only_to_those_who_may_see_them(library, acce
     assert {key: dict(value) for key, value in fields.items()} == {draft.id: dict(draft.fields) for draft in allowed}
 
 
-def test_passages_come_back_as_they_went_in(backend: Backend):
+def test_passages_are_returned_exactly(backend: Backend):
     draft = Draft("ä/b c@2#3", ["Erste.\nZeile \N{GREEK SMALL LETTER BETA}", ""], title="T\u00e9st", heading="PLAN:")
     entry = draft.entry()
     meta = backend.index([entry])
@@ -81,7 +81,7 @@ def test_a_document_without_labels_is_visible_to_nobody(backend: Backend):
     assert answer.total.value == 0
 
 
-def test_a_change_of_labels_is_a_change_of_who_sees_it(backend: Backend):
+def test_a_change_of_labels_changes_who_sees_a_document(backend: Backend):
     meta = backend.index([Draft("a", ["heart"], labels=frozenset({"study"})).entry()])
     student = Access("student", frozenset({"public"}))
     assert backend.ask(meta.index, "heart", axis(0), student).total.value == 0
@@ -117,14 +117,14 @@ def test_dates_before_1677_and_numbers_of_any_size_filter_and_count(backend: Bac
         (Range("year", float("nan"), None), "year"),
     ],
 )
-def test_a_wrong_filter_is_named(library, wrong, field):
+def test_an_invalid_filter_is_named(library, wrong, field):
     backend, index, _ = library
     with pytest.raises(InvalidInput) as caught:
         backend.ask(index, "heart", filters=(wrong,))
     assert caught.value.field == field
 
 
-def test_a_filter_without_values_keeps_nothing_and_an_open_range_keeps_all(library):
+def test_a_filter_without_values_matches_nothing_and_an_open_range_matches_all(library):
     backend, index, drafts = library
     assert backend.ask(index, "heart", filters=(Terms("journal", ()),)).total.value == 0
     wanted = len(reference.matching(reference.visible(drafts, EVERYBODY, (Range("year"),)), "heart"))

@@ -26,7 +26,7 @@ def test_nothing_is_visible_before_the_commit(backend: Backend):
         assert documents(backend, meta.index) == (["b@1#0"], 1)
 
 
-def test_what_was_not_committed_is_given_up(backend: Backend):
+def test_uncommitted_writes_are_discarded(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     with backend.engine.writer(meta.index) as writer:
         writer.write([Draft("b", ["heart"]).entry()])
@@ -46,19 +46,19 @@ def test_a_document_is_replaced_whole(backend: Backend):
     assert now.commit > meta.commit
 
 
-def test_the_last_of_several_versions_in_one_commit_stands(backend: Backend):
+def test_the_last_of_several_versions_in_one_commit_wins(backend: Backend):
     meta = backend.index([Draft("a", ["heart"], version=version).entry() for version in (1, 2, 3)])
     assert documents(backend, meta.index) == (["a@3#0"], 1)
 
 
-def test_writing_the_same_version_again_doubles_nothing(backend: Backend):
+def test_writing_the_same_version_again_duplicates_nothing(backend: Backend):
     entry = Draft("a", ["heart", "heart"]).entry()
     meta = backend.index([entry])
     backend.write(meta.index, [entry])
     assert documents(backend, meta.index) == (["a@1#0", "a@1#1"], 1)
 
 
-def test_a_removed_document_is_gone_and_can_come_back(backend: Backend):
+def test_a_removed_document_is_gone_and_can_be_added_again(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry(), Draft("b", ["heart"]).entry()])
     backend.write(meta.index, [], removed=["a", "absent"])
     assert documents(backend, meta.index) == (["b@1#0"], 1)
@@ -88,7 +88,7 @@ def test_a_document_without_passages_is_only_a_removal(backend: Backend):
     ],
     ids=["text for number", "nan", "number for text", "long keyword", "text for date", "nan vector", "other dimension"],
 )
-def test_an_entry_that_cant_be_indexed_harms_no_other(backend: Backend, fields, vectors, error):
+def test_an_invalid_entry_does_not_affect_others(backend: Backend, fields, vectors, error):
     meta = backend.index([])
     good = [Draft(name, ["heart"]).entry() for name in "ab"]
     with backend.engine.writer(meta.index) as writer:
@@ -100,7 +100,7 @@ def test_an_entry_that_cant_be_indexed_harms_no_other(backend: Backend, fields, 
     assert documents(backend, meta.index) == (["a@1#0", "b@1#0"], 2)
 
 
-def test_a_second_writer_is_told_so(backend: Backend):
+def test_a_second_writer_is_a_conflict(backend: Backend):
     meta = backend.index([])
     with (
         backend.engine.writer(meta.index),
@@ -112,7 +112,7 @@ def test_a_second_writer_is_told_so(backend: Backend):
         pass
 
 
-def test_a_second_writer_may_wait(backend: Backend):
+def test_a_second_writer_can_wait(backend: Backend):
     meta = backend.index([])
     with backend.engine.writer(meta.index) as writer:
         writer.write([Draft("a", ["heart"]).entry()])
@@ -134,7 +134,7 @@ def _write_waiting(backend: Backend, index: str, errors: list[Exception]) -> Non
         errors.append(error)
 
 
-def test_a_new_generation_is_found_by_its_name_but_not_asked_before_it_is_published(backend: Backend):
+def test_a_new_generation_is_listed_but_not_searched_before_it_is_published(backend: Backend):
     first = backend.index([Draft("a", ["heart"]).entry()])
     second = backend.index([Draft("b", ["heart"]).entry()], publish=False)
     assert backend.engine.resolve("abstracts").index == first.index
@@ -147,7 +147,7 @@ def test_a_new_generation_is_found_by_its_name_but_not_asked_before_it_is_publis
     assert [published for _, published in backend.engine.list()] == [False, True]
 
 
-def test_an_index_says_what_it_is(backend: Backend):
+def test_an_index_describes_itself(backend: Backend):
     meta = backend.index([Draft("a", ["heart", "lung"]).entry()])
     assert (meta.index, meta.collection, meta.generation) == ("abstracts-1", "abstracts", 1)
     assert dict(meta.encoders) == {"dense": ENCODERS["dense"][0]}
@@ -196,7 +196,7 @@ def test_a_collection_without_an_index_is_not_found(backend: Backend, name):
         backend.engine.resolve(name)
 
 
-def test_publishing_what_is_not_there_is_not_found(backend: Backend):
+def test_publishing_a_missing_index_is_not_found(backend: Backend):
     first = backend.index([Draft("a", ["heart"]).entry()])
     with pytest.raises(NotFound):
         backend.engine.publish("abstracts-77")
@@ -204,7 +204,7 @@ def test_publishing_what_is_not_there_is_not_found(backend: Backend):
 
 
 def test_answers_are_whole_while_documents_are_replaced(backend: Backend):
-    """Two texts take turns in every document: an answer with both, or with two versions, would be torn."""
+    """Every document alternates between two texts: an answer with both, or with two versions, would be torn."""
     names = [f"d{number}" for number in range(8)]
 
     def version(number: int):
@@ -237,7 +237,7 @@ def _watch(backend: Backend, index: str, stop: threading.Event, torn: list[objec
             torn.append(answer.total)
 
 
-def test_two_collections_of_one_home_know_nothing_of_each_other(backend: Backend):
+def test_collections_are_independent(backend: Backend):
     mine = backend.index([Draft("a", ["heart"]).entry()])
     other = backend.engine.create("another", ENCODERS)
     backend.write(other.index, [Draft("b", ["heart"]).entry()])
@@ -247,7 +247,7 @@ def test_two_collections_of_one_home_know_nothing_of_each_other(backend: Backend
     assert [meta.collection for meta, _ in backend.engine.list()] == ["abstracts", "another"]
 
 
-def test_many_commits_and_replacements_leave_the_same_answer_as_one(backend: Backend):
+def test_many_commits_and_replacements_give_the_same_answer_as_one(backend: Backend):
     drafts = random_drafts(seed=3, count=40)
     once = backend.index([draft.entry() for draft in drafts])
     many = backend.engine.create("abstracts", ENCODERS)

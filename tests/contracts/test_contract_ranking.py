@@ -22,7 +22,7 @@ def found(answer, leg="bm25"):
     return [item.passage for item in answer.rankings[leg]]
 
 
-def test_an_answer_has_a_leg_for_words_and_one_for_each_vector_field(backend: Backend):
+def test_an_answer_has_a_bm25_leg_and_one_for_each_vector_field(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     answer = backend.ask(meta.index, "heart", axis(0))
     assert {name: [(item.passage, item.document) for item in leg] for name, leg in answer.rankings.items()} == {
@@ -42,7 +42,7 @@ def test_equal_scores_are_ordered_by_passage_id(backend: Backend):
     assert found(answer, "dense") == expected
 
 
-def test_a_tie_at_the_cut_falls_to_the_lower_ids(backend: Backend):
+def test_a_tie_at_the_cut_goes_to_the_lower_ids(backend: Backend):
     names = [f"{number:03}" for number in reversed(range(60))]
     meta = backend.index([Draft(name, ["heart failure"]).entry() for name in names])
     answer = backend.ask(meta.index, "heart", axis(0), documents=7)
@@ -51,7 +51,7 @@ def test_a_tie_at_the_cut_falls_to_the_lower_ids(backend: Backend):
     assert found(answer, "dense") == expected
 
 
-def test_a_leg_brings_distinct_documents_however_many_passages_they_have(backend: Backend):
+def test_a_leg_returns_distinct_documents_however_many_passages_they_have(backend: Backend):
     long = Draft("long", ["heart heart heart"] * 40, vectors=[axis(0)] * 40)
     others = [Draft(f"short{n}", ["heart and other words here"], vectors=[axis(0, 1)]) for n in range(8)]
     meta = backend.index([draft.entry() for draft in (long, *others)])
@@ -62,7 +62,7 @@ def test_a_leg_brings_distinct_documents_however_many_passages_they_have(backend
         assert len(documents) == 44
 
 
-def test_a_passage_is_as_near_as_the_nearest_of_its_rows(backend: Backend):
+def test_a_passage_scores_as_its_best_row(backend: Backend):
     drafts = [
         Draft("a", ["heart", "lung"], vectors=[axis(1), axis(0, 1), axis(2), axis(0)], windows=(3, 1)),
         Draft("b", ["heart"], vectors=[axis(3), axis(0)], windows=(2,), labels=frozenset({"ward-a"})),
@@ -94,7 +94,7 @@ def test_replacing_a_passage_of_many_rows_leaves_none_behind(backend: Backend):
     backend.write(meta.index, [replace(many, version=2, vectors=[axis(1)], windows=()).entry()])
     ranking = backend.ask(meta.index, "heart", axis(0), documents=10).rankings["dense"]
     assert [(item.passage, item.score) for item in ranking] == [("a@2#0", 0.0), ("b@1#0", 0.0)]
-    assert backend.engine.dead(meta.index) in (0, 3)  # an engine may clear away what was replaced by itself
+    assert backend.engine.dead(meta.index) in (0, 3)  # an engine can remove replaced rows itself
 
 
 def test_rarer_words_and_repeated_words_count_more(backend: Backend):
@@ -103,7 +103,7 @@ def test_rarer_words_and_repeated_words_count_more(backend: Backend):
     assert found(backend.ask(meta.index, "heart kidney")) == ["rare@1#0", "twice@1#0", "common@1#0"]
 
 
-def test_a_repeated_query_word_counts_as_often_as_it_stands_there(backend: Backend):
+def test_a_repeated_query_word_counts_as_often_as_it_occurs(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry(), Draft("b", ["lung"]).entry()])
     once = backend.ask(meta.index, "heart").rankings["bm25"][0].score
     twice = backend.ask(meta.index, "heart heart").rankings["bm25"][0].score
@@ -128,7 +128,7 @@ def test_a_phrase_matches_in_order_only(backend: Backend):
     assert (found(answer), answer.total.value) == (["order@1#0"], 1)
 
 
-def test_a_phrase_keeps_the_place_of_a_stop_word(backend: Backend):
+def test_a_phrase_keeps_the_position_of_a_stop_word(backend: Backend):
     meta = backend.index([Draft("a", ["shortness of breath"]).entry()])
     short, breath = terms("shortness breath")
     assert found(backend.ask(meta.index, lexical=LexicalQuery((), (((short, "", breath), 1.0),)))) == ["a@1#0"]
@@ -141,7 +141,7 @@ def test_a_phrase_of_one_word_is_a_word(backend: Backend):
     assert found(backend.ask(meta.index, lexical=LexicalQuery((), (((), 1.0), (("",), 1.0))))) == []
 
 
-def test_what_no_index_can_hold_is_not_found(backend: Backend):
+def test_text_that_no_index_can_hold_is_not_found(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     assert found(backend.ask(meta.index, lexical=LexicalQuery((("\ud800", 1.0), ("he\x00art", 1.0))))) == []
     assert backend.engine.passages(meta.index, ["\ud800@1#0"], EVERYBODY) == {}
@@ -167,14 +167,14 @@ def test_expansions_are_weighted(backend: Backend):
 
 
 @pytest.mark.parametrize("words", ["", "the of and", "absentword"])
-def test_words_that_match_nothing_leave_the_vectors_their_leg(backend: Backend, words):
+def test_a_dense_leg_answers_where_no_word_matches(backend: Backend, words):
     meta = backend.index([Draft("a", ["heart"], fields={"journal": "BMJ"}).entry()])
     answer = backend.ask(meta.index, words, axis(0), facets=("journal",))
     assert (found(answer), found(answer, "dense"), answer.total.value) == ([], ["a@1#0"], 0)
     assert dict(answer.facets) == {"journal": ()}
 
 
-def test_an_empty_index_answers_with_nothing(backend: Backend):
+def test_an_empty_index_returns_nothing(backend: Backend):
     meta = backend.index([])
     answer = backend.ask(meta.index, "heart", axis(0), facets=("journal", "year"))
     assert (found(answer), found(answer, "dense"), answer.total.value) == ([], [], 0)
@@ -189,7 +189,7 @@ def test_an_unknown_index_is_not_found(backend: Backend):
             backend.engine.passages(name, ["a@1#0"], EVERYBODY)
 
 
-def test_a_vector_of_another_encoder_is_refused(backend: Backend):
+def test_a_vector_of_another_encoder_is_rejected(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
     with pytest.raises(ModelError, match="dense"):
         backend.ask(meta.index, "heart", np.ones(DIMENSION_OF_ANOTHER, np.float32))

@@ -27,7 +27,7 @@ def settled(
     return StateRecord(identifier, version, state, passages, cause=cause)
 
 
-def test_each_change_is_the_next_version_and_the_same_again_is_none(backend: Backend):
+def test_each_change_is_the_next_version_and_equal_content_is_none(backend: Backend):
     store = backend.store
     first = document("a")
     assert list(store.put([first, document("b"), first])) == [
@@ -53,7 +53,7 @@ def test_text_labels_and_fields_are_all_content(backend: Backend, changed):
     assert list(backend.store.put([changed])) == [Accepted("a", 2, True)]
 
 
-def test_a_document_comes_back_as_it_went_in(backend: Backend):
+def test_a_document_is_stored_exactly(backend: Backend):
     written = Document(
         "ä/1@2#3",
         "T\u00eftle",
@@ -74,7 +74,7 @@ def test_a_delete_is_a_version_and_a_revival_the_next_one(backend: Backend):
     assert list(store.put([document("a")])) == [Accepted("a", 3, True)]
 
 
-def test_a_late_state_of_a_superseded_version_is_refused(backend: Backend):
+def test_a_late_state_of_a_superseded_version_is_rejected(backend: Backend):
     store = backend.store
     store.put([document("a"), document("b")])
     store.delete(["a"])
@@ -105,8 +105,10 @@ def test_an_unsettled_deletion_is_pending_even_where_no_state_says_it_was_indexe
 def test_failures_are_listed_with_cause_and_attempts_and_can_be_retried(backend: Backend):
     store = backend.store
     store.put([document("a"), document("b")])
-    store.settle(INDEX, [settled("a", 1, State.FAILED, 0, "the year is no number"), settled("b", 1)])
-    assert list(store.states(INDEX, State.FAILED)) == [StateRecord("a", 1, State.FAILED, 0, 1, "the year is no number")]
+    store.settle(INDEX, [settled("a", 1, State.FAILED, 0, "the year is not a number"), settled("b", 1)])
+    assert list(store.states(INDEX, State.FAILED)) == [
+        StateRecord("a", 1, State.FAILED, 0, 1, "the year is not a number")
+    ]
     assert store.retry(INDEX) == 1
     assert list(store.pending(INDEX, 9)) == [("a", 1)]
     store.settle(INDEX, [settled("a", 1, State.FAILED, 0, "still none")])
@@ -119,19 +121,19 @@ def test_failures_are_listed_with_cause_and_attempts_and_can_be_retried(backend:
     ]
 
 
-def test_counts_keep_tombstones_apart(backend: Backend):
+def test_tombstones_are_counted_apart(backend: Backend):
     store = backend.store
     store.put([document(name) for name in "abcd"])
     store.settle(INDEX, [settled("a", 1), settled("b", 1, State.FAILED, 0, "x"), settled("d", 1, passages=2)])
     store.delete(["d"])
     states = {State.RECEIVED: 1, State.INDEXED: 1, State.FAILED: 1}
-    assert store.counts(INDEX) == StoreCounts(documents=3, deleted=1, states=states, unburied=1)
+    assert store.counts(INDEX) == StoreCounts(documents=3, deleted=1, states=states, pending_deletes=1)
     assert store.recorded(INDEX) == (2, 3)
     store.forget(INDEX)
     assert store.recorded(INDEX) == (0, 0)
 
 
-def test_a_large_document_is_kept_whole(backend: Backend):
+def test_a_large_document_is_stored_whole(backend: Backend):
     written = document("big", "Ein langer Satz über das Herz. " * 170_000)
     backend.store.put([written])
     assert backend.store.latest(["big"])["big"].document == written
@@ -142,7 +144,7 @@ def test_a_large_document_is_kept_whole(backend: Backend):
     [document("a", "lone \ud800 surrogate"), document("a", year=float("nan")), document("a", count=2**70)],
     ids=["surrogate", "nan", "too large"],
 )
-def test_what_can_t_be_kept_exactly_is_refused_and_named(backend: Backend, bad):
+def test_a_document_that_cant_be_stored_exactly_is_rejected_and_named(backend: Backend, bad):
     with pytest.raises(InvalidInput, match="'a'"):
         backend.store.put([bad])
     assert backend.store.latest(["a", "\ud800"]) == {}
@@ -182,7 +184,7 @@ def copy(source: int | None, text: str = "heart failure") -> Document:
     return replace(document("a", text), source_version=source)
 
 
-def test_a_late_old_copy_never_takes_the_place_of_a_newer_one(backend: Backend):
+def test_a_late_older_copy_never_replaces_a_newer_one(backend: Backend):
     store = backend.store
     assert list(store.put([copy(5, "five"), copy(3, "three"), copy(5, "five again"), copy(7, "seven")])) == [
         Accepted("a", 1, True),
@@ -196,7 +198,7 @@ def test_a_late_old_copy_never_takes_the_place_of_a_newer_one(backend: Backend):
     assert store.latest(["a"])["a"].document == replace(copy(None, "unsaid"))
 
 
-def test_the_same_content_of_a_newer_moment_keeps_later_old_copies_out(backend: Backend):
+def test_equal_content_with_a_newer_source_version_makes_older_copies_stale(backend: Backend):
     store = backend.store
     store.put([copy(1)])
     assert list(store.put([copy(9)])) == [Accepted("a", 1, False)]
@@ -204,7 +206,7 @@ def test_the_same_content_of_a_newer_moment_keeps_later_old_copies_out(backend: 
     assert store.pending(INDEX, 9) == [("a", 1)]
 
 
-def test_a_late_copy_does_not_revive_what_was_deleted(backend: Backend):
+def test_a_late_copy_does_not_revive_a_deleted_document(backend: Backend):
     store = backend.store
     assert list(store.put([copy(2), Deletion("a", 4), copy(3, "late")])) == [
         Accepted("a", 1, True),
@@ -218,7 +220,7 @@ def test_a_late_copy_does_not_revive_what_was_deleted(backend: Backend):
     assert list(store.put([copy(8, "back")])) == [Accepted("a", 3, True)]
 
 
-def test_a_deletion_that_comes_before_its_document_is_remembered(backend: Backend):
+def test_a_deletion_that_arrives_before_its_document_is_remembered(backend: Backend):
     store = backend.store
     assert list(store.put([Deletion("b", 4), Deletion("c")])) == [Accepted("b", 1, True), Accepted("c", 0, False)]
     assert list(store.put([replace(document("b"), source_version=2)])) == [Accepted("b", 1, False, stale=True)]
@@ -227,7 +229,7 @@ def test_a_deletion_that_comes_before_its_document_is_remembered(backend: Backen
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 4), st.booleans()), max_size=10))
-def test_what_the_source_says_is_newest_stands(backend: Backend, changes):
+def test_the_newest_source_version_wins(backend: Backend, changes):
     run = f"{next(RUNS)}."  # examples share a store
     made = [
         Deletion(f"{run}{name}", source)
@@ -247,13 +249,13 @@ def test_what_the_source_says_is_newest_stands(backend: Backend, changes):
     }
 
 
-def test_a_job_counts_what_came_with_it(backend: Backend):
+def test_documents_are_counted_by_job(backend: Backend):
     store = backend.store
     store.put([document("a"), document("b"), document("c")], "first")
     store.put([document("b", "changed"), document("c"), Deletion("a")], "second")
     store.settle(INDEX, [settled("b", 2), settled("c", 1, State.FAILED, 0, "no words")])
     assert store.counts(INDEX, "first") == StoreCounts(1, 0, {State.FAILED: 1})
-    assert store.counts(INDEX, "second") == StoreCounts(1, 1, {State.INDEXED: 1}, unburied=1)
+    assert store.counts(INDEX, "second") == StoreCounts(1, 1, {State.INDEXED: 1}, pending_deletes=1)
     assert store.counts(INDEX).waiting == 1
     assert store.counts(INDEX, "unknown") == StoreCounts(0, 0, {})
     assert [record.id for record in store.states(INDEX, State.FAILED, job="first")] == ["c"]
@@ -262,7 +264,7 @@ def test_a_job_counts_what_came_with_it(backend: Backend):
     assert [record.id for record in store.states(INDEX, State.RECEIVED, job="second")] == ["a"]
 
 
-def test_a_job_is_kept_as_it_was_last_written(backend: Backend):
+def test_a_job_is_returned_as_last_saved(backend: Backend):
     store = backend.store
     assert store.job("abstracts.1") is None
     store.keep_job(Job("abstracts.1", 1.5))
@@ -272,7 +274,7 @@ def test_a_job_is_kept_as_it_was_last_written(backend: Backend):
     assert store.job("abstracts.1") == Job("abstracts.1", 1.5, 9.25, broken=True)
 
 
-def test_the_oldest_change_that_an_index_has_not_seen_has_a_moment(backend: Backend):
+def test_the_oldest_pending_change_has_a_time(backend: Backend):
     store, before = backend.store, time.time()
     assert store.oldest(INDEX) is None
     store.put([document("a")])
@@ -285,7 +287,7 @@ def test_the_oldest_change_that_an_index_has_not_seen_has_a_moment(backend: Back
     assert store.oldest(INDEX) is None
 
 
-def test_what_is_pending_can_be_asked_for_some_documents_alone(backend: Backend):
+def test_pending_changes_can_be_restricted_to_some_documents(backend: Backend):
     store = backend.store
     store.put([document(name) for name in "abcd"])
     store.delete(["b"])

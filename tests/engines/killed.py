@@ -1,4 +1,4 @@
-"""What the children of the kill test do until they are killed; and the notes by which the parent judges them."""
+"""The work of the kill test's children until they are killed, and the log that the parent checks them against."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def open_world(home: Path) -> tuple[EmbeddedStore, EmbeddedEngine]:
 
 
 def content(name: str, seed: int) -> Document:
-    """A document of one to five passages, whose words tell its seed."""
+    """A document of one to five passages with its seed in the words."""
     words = [f"{name} seed{seed} word{number}." for number in range(random.Random(seed).randint(1, 12))]
     return Document(name, f"Note {name}", (Section("PLAN", " ".join(["heart.", *words])),), frozenset({"clinical"}))
 
 
 def work(home: Path, mode: str, seed: int) -> None:
-    """Change documents and index them, or rebuild, for ever. Each accepted change is noted once it was accepted."""
+    """Change documents and index them, or rebuild, for ever. Each accepted change is logged after its acceptance."""
     rng = random.Random(seed)
     store, engine = open_world(home)
     (home / "ready").touch()
@@ -64,7 +64,7 @@ def _change(home: Path, store: EmbeddedStore, rng: random.Random, mode: str) -> 
 
 
 def accepted(home: Path) -> dict[str, int]:
-    """The highest version of each document that the store said it had accepted."""
+    """The highest version of each document in the log of accepted changes."""
     found: dict[str, int] = {}
     if (home / "accepted").exists():
         for line in (home / "accepted").read_text().splitlines():
@@ -78,9 +78,9 @@ def stored(store: EmbeddedStore) -> dict[str, StoredDocument]:
 
 
 def serve() -> None:
-    """Fork a child for each line "home mode seed"; answer with its process id, then with the signal that ended it.
+    """Fork a child for each line "home mode seed"; print its process id, then the signal that ended it.
 
-    Everything is imported once, so that a child is at work within milliseconds.
+    Everything is imported once, so that a child starts working within milliseconds.
     """
     for line in sys.stdin:
         home, mode, seed = line.split()

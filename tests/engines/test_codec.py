@@ -19,7 +19,7 @@ def test_a_document_comes_back_whole():
     assert codec.load(codec.dump(DOCUMENT)) == DOCUMENT
 
 
-def test_a_source_version_is_no_content():
+def test_a_source_version_is_not_content():
     newer = replace(DOCUMENT, source_version=7)
     assert codec.dump(newer) == codec.dump(DOCUMENT)
     assert codec.load(codec.dump(newer)) == DOCUMENT

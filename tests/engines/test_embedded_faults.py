@@ -138,7 +138,7 @@ def test_a_reader_follows_the_commits_of_another(tmp_path):
     assert reader.resolve("notes").commit > before.commit
 
 
-def test_a_reader_learns_that_its_index_was_dropped(tmp_path):
+def test_a_reader_notices_that_its_index_was_dropped(tmp_path):
     engine, index = small_index(tmp_path)
     _, reader = open_world(tmp_path)
     assert found(reader, index)
@@ -149,7 +149,7 @@ def test_a_reader_learns_that_its_index_was_dropped(tmp_path):
     assert reader.resolve("notes").index == "notes-2"
 
 
-def test_a_reader_lets_go_of_what_another_process_dropped(tmp_path):
+def test_a_reader_releases_an_index_that_another_process_dropped(tmp_path):
     engine, index = small_index(tmp_path)
     _, reader = open_world(tmp_path)
     assert found(reader, index)
@@ -164,7 +164,7 @@ def test_a_reader_lets_go_of_what_another_process_dropped(tmp_path):
     assert [line for line in mapped if index in line] == []
 
 
-def test_an_answer_under_way_outlives_the_drop_of_its_index(tmp_path):
+def test_a_search_in_progress_outlives_the_drop_of_its_index(tmp_path):
     engine, index = small_index(tmp_path)
     with engine._open(index) as snapshot:
         engine.publish(engine.create("notes", {"dense": ("x", 8)}).index)
@@ -173,7 +173,7 @@ def test_an_answer_under_way_outlives_the_drop_of_its_index(tmp_path):
         assert snapshot._slots.vectors["dense"][0].shape == (2, 8)
 
 
-def test_slots_left_by_a_kill_are_never_used_again(tmp_path):
+def test_slots_left_by_a_kill_are_never_reused(tmp_path):
     engine, index = small_index(tmp_path)
     folder = tmp_path / "collections" / "notes" / "indexes" / index
     with (folder / "ids.bin").open("ab") as file:
@@ -202,7 +202,7 @@ def _full_disk(*_):
     raise OSError(28, "No space left on device")
 
 
-def test_a_writer_that_failed_takes_no_more(tmp_path, monkeypatch):
+def test_a_writer_that_failed_rejects_further_calls(tmp_path, monkeypatch):
     engine, index = small_index(tmp_path)
     with engine.writer(index) as writer:
         monkeypatch.setattr(os, "fdatasync", _full_disk, raising=False)
@@ -216,8 +216,8 @@ def test_a_writer_that_failed_takes_no_more(tmp_path, monkeypatch):
 
 
 def fill_the_disk(home: Path, where: str, report: Path) -> None:
-    """In a child whose files may not grow past a limit, as on a disk that is full: go on until it is."""
-    said = ""
+    """In a child whose file sizes are limited, as on a full disk: write until an error."""
+    message = ""
     limit = 300_000 if where == "store" else 100_000
     store, engine = open_world(home)
     if where == "index":
@@ -231,8 +231,8 @@ def fill_the_disk(home: Path, where: str, report: Path) -> None:
         else:
             list(ingest(Indexer(store, engine, ENCODERS, NOTES)))
     except Unavailable as error:
-        said = error.message
-    report.write_bytes(orjson.dumps({"said": said, "accepted": accepted}))
+        message = error.message
+    report.write_bytes(orjson.dumps({"message": message, "accepted": accepted}))
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing_accepted(tmp_path, whe
     child.join(120)
     assert child.exitcode == 0
     report = orjson.loads((tmp_path / "report").read_bytes())
-    assert "disk is full" in report["said"]
+    assert "disk is full" in report["message"]
     store, engine = open_world(tmp_path)
     count = report["accepted"] if where == "store" else 300
     assert len(store.latest([f"n{n}" for n in range(5_000)])) == count > 0
@@ -309,7 +309,7 @@ def test_a_broken_index_is_unavailable_and_named(tmp_path):
         found(reader, index)
 
 
-def test_an_index_of_another_form_asks_for_a_rebuild(tmp_path):
+def test_an_index_of_another_format_asks_for_a_rebuild(tmp_path):
     _, index = small_index(tmp_path)
     path = tmp_path / "collections" / "notes" / "indexes" / index / "index.json"
     path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | {"form": 99}))
@@ -377,7 +377,7 @@ def test_a_file_is_replaced_whole_while_others_read_it(tmp_path):
         (ValueError("schema mismatch"), False),
     ],
 )
-def test_a_full_disk_is_known_in_every_library_s_words(error, full):
+def test_a_full_disk_is_recognised_in_the_messages_of_every_library(error, full):
     assert is_full(error) is full
 
 
@@ -400,7 +400,7 @@ def test_ids_that_a_kill_left_without_ends_are_no_part_of_the_next_id(tmp_path):
 DOCUMENT = Document("a", "A title", (Section("", "Heart failure."),), frozenset({"public"}))
 
 
-def test_a_store_of_the_first_form_is_brought_up_with_everything_in_it(tmp_path):
+def test_a_store_of_the_first_schema_is_migrated_with_everything_in_it(tmp_path):
     path = tmp_path / "store.sqlite"
     content = codec.dump(DOCUMENT)
     with closing(sqlite3.connect(path)) as old:
@@ -424,9 +424,9 @@ def test_a_store_of_the_first_form_is_brought_up_with_everything_in_it(tmp_path)
     assert EmbeddedStore(tmp_path).oldest("x-1") == 7 / 1_000_000
 
 
-def test_a_store_of_a_later_form_is_refused(tmp_path):
+def test_a_store_of_a_later_schema_is_rejected(tmp_path):
     EmbeddedStore(tmp_path)
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as later:
         later.execute("PRAGMA user_version = 99")
-    with pytest.raises(Conflict, match="has form 99, this version reads 2"):
+    with pytest.raises(Conflict, match="has schema version 99; this program reads up to 2"):
         EmbeddedStore(tmp_path)

@@ -1,4 +1,4 @@
-"""Real processes, really killed: nothing accepted is lost, nothing doubled, no answer shows two versions."""
+"""Real processes are killed: no accepted change is lost, none duplicated, no answer shows two versions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def start_one(nursery, home, mode: str, seed: int) -> int:
-    """The id of a child that is at work."""
+    """Start a child; its process id once it works."""
     (home / "ready").unlink(missing_ok=True)
     print(home, mode, seed, file=nursery.stdin, flush=True)
     child = int(nursery.stdout.readline())
@@ -56,7 +56,7 @@ def ask(engine, index: str):
 
 
 def check_answer(engine, store, index: str) -> dict[str, int]:
-    """Document -> version, after checking that each leg shows each document once, in one version, and whole."""
+    """Document -> version, after checking that each leg shows every passage once, and one version of each document."""
     answer = ask(engine, index)
     versions: dict[str, int] = {}
     for leg in answer.rankings.values():
@@ -101,7 +101,7 @@ def nursery():
         process.stdin.close()
 
 
-def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path, nursery):
+def test_fifty_kills_lose_and_duplicate_nothing(tmp_path, nursery):
     rng = random.Random(2026)
     before: dict[str, int] = {}
     interrupted = 0
@@ -117,7 +117,7 @@ def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path, nursery):
         index = engine.resolve("notes").index
         assert store.states(index, State.FAILED) == []
         check_whole(engine, store, index)
-    assert interrupted > KILLS / 4, "most kills fell into no work: they proved little"
+    assert interrupted > KILLS / 4, "most kills interrupted no work, so they proved little"
 
 
 def test_a_reader_follows_while_another_process_writes_and_rebuilds(tmp_path, nursery):
@@ -139,7 +139,7 @@ def test_a_reader_follows_while_another_process_writes_and_rebuilds(tmp_path, nu
 
 
 def check_left(engine, store, number: int) -> bool:
-    """Check the answers before any recovery; whether the kill fell into unfinished work."""
+    """Check the answers before any recovery; returns whether the kill interrupted work."""
     try:
         index = engine.resolve("notes").index
     except NotFound:

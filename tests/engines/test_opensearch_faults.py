@@ -1,4 +1,4 @@
-"""What a cluster may do to us: each fault ends in one error of ours, or in an answer that says what is missing."""
+"""Faults of a cluster: each ends in one error of ours, or in an answer that says what is missing."""
 
 import json
 import shutil
@@ -16,8 +16,8 @@ from mappings.indexes import index_body
 from search.engines.opensearch.admin import Admin
 from search.engines.opensearch.bulk import Action, send
 from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.engines.opensearch.tables import Row, Table
 from search.protocols import LegsRequest, LexicalQuery
 
 HEART = LexicalQuery((("heart", 1.0),))
@@ -53,7 +53,7 @@ def test_a_cluster_that_is_down_is_named_after_a_short_wait():
     assert 0.4 < time.monotonic() - started < 5
 
 
-def test_a_cluster_that_does_not_answer_is_not_waited_for():
+def test_a_cluster_that_does_not_respond_is_abandoned():
     with answering(lambda *_: time.sleep(4) or (200, {})) as address, pytest.raises(Unavailable, match="in time"):
         engine_at(address).resolve("abstracts")
 
@@ -65,7 +65,7 @@ def test_a_second_host_answers_for_one_that_is_down():
             assert cluster.read("GET", "/_alias/x") == {"abstracts": {}}
 
 
-def test_busy_answers_are_waited_out():
+def test_requests_are_retried_while_the_cluster_is_busy():
     answers = iter([(429, {}), (503, {}), (502, {}), (200, {"acknowledged": True})])
     with answering(lambda *_: next(answers)) as address:
         assert cluster_at(address).write("POST", "/x/_refresh") == {"acknowledged": True}
@@ -79,7 +79,7 @@ def test_a_wrong_password_names_the_settings():
         engine_at(address, user="medley", password="wrong").resolve("abstracts")
 
 
-def test_name_and_key_are_shown(tmp_path):
+def test_an_api_key_is_accepted_and_only_our_indexes_are_read(tmp_path):
     seen = []
 
     with answering(lambda method, path, body: seen.append(path) or (200, {"medley.search.abstracts.4": {}})) as address:
@@ -112,7 +112,7 @@ def test_wrong_settings_are_named(tmp_path, connection, field):
 
 
 def bulk_answers(*rounds):
-    """A server of `_bulk`: in each round the statuses of the items that were sent, the last for ever."""
+    """A server of `_bulk`: each round is the statuses by item; the last round repeats."""
     sent = []
     waiting = list(rounds)
 
@@ -132,23 +132,23 @@ def _item(name, status):
     return {"index": {"_id": name, "status": status, **bad}}
 
 
-def test_only_what_was_put_off_is_sent_again():
+def test_only_postponed_items_are_sent_again():
     answer, sent = bulk_answers({"b": 429, "c": 503}, {"c": 429}, {})
     with answering(answer) as address:
-        refused = send(cluster_at(address), "x", [[Action(name, name, b"{}")] for name in "abc"])
-    assert (refused, sent) == ({}, [["a", "b", "c"], ["b", "c"], ["c"]])
+        rejected = send(cluster_at(address), "x", [[Action(name, name, b"{}")] for name in "abc"])
+    assert (rejected, sent) == ({}, [["a", "b", "c"], ["b", "c"], ["c"]])
 
 
-def test_one_bad_document_is_named_and_the_others_go_on():
+def test_an_invalid_document_is_named_and_the_others_are_indexed():
     answer, sent = bulk_answers({"b": 400})
     with answering(answer) as address:
-        refused = send(cluster_at(address), "x", [[Action(name, name, b"{}")] for name in "abc"])
-    assert list(refused) == ["b"]
-    assert "failed to parse b" in refused["b"]
+        rejected = send(cluster_at(address), "x", [[Action(name, name, b"{}")] for name in "abc"])
+    assert list(rejected) == ["b"]
+    assert "failed to parse b" in rejected["b"]
     assert sent == [["a", "b", "c"]]
 
 
-def test_a_document_the_index_can_t_take_fails_alone_and_leaves_nothing(backend):
+def test_a_document_that_the_index_rejects_fails_alone_and_leaves_nothing(backend):
     kind = replace(COLLECTION, fields={**COLLECTION.fields})
     body = index_body(kind, ENCODERS, 1)
     body["mappings"]["properties"]["fields"]["properties"]["year"] = {"type": "byte"}
@@ -157,14 +157,14 @@ def test_a_document_the_index_can_t_take_fails_alone_and_leaves_nothing(backend)
     with backend.engine.writer("abstracts-1") as writer:
         entries = [Draft("good", ["heart"], fields={"year": 7.0}), Draft("bad", ["heart"] * 3, fields={"year": 2020.0})]
         writer.write([draft.entry() for draft in entries])
-        refused = writer.commit()
-    assert list(refused) == ["bad"]
-    assert "year" in refused["bad"]
+        rejected = writer.commit()
+    assert list(rejected) == ["bad"]
+    assert "year" in rejected["bad"]
     assert [item.document for item in backend.ask("abstracts-1", "heart").rankings["bm25"]] == ["good"]
     assert backend.engine.drift("abstracts-1") == ["fields.year is byte in its mapping, not double"]
 
 
-# Indexes that are not as they should be
+# Damaged and misconfigured indexes
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(backend):
@@ -199,7 +199,7 @@ def test_a_red_index_is_an_error_never_an_empty_answer(backend):
     assert list(backend.engine.names("abstracts")) == ["abstracts-1"]
 
 
-def test_an_index_of_another_schema_is_refused(backend):
+def test_an_index_of_another_schema_is_rejected(backend):
     cluster = backend.engine.cluster
     for number, written in enumerate(({"schema": 99}, {}), 1):
         name = cluster.name("search", "abstracts", str(number))
@@ -208,7 +208,7 @@ def test_an_index_of_another_schema_is_refused(backend):
             backend.engine.meta(f"abstracts-{number}")
 
 
-def test_an_alias_on_two_indexes_is_told_and_a_publication_mends_it(backend):
+def test_an_alias_on_two_indexes_is_reported_and_a_publication_repairs_it(backend):
     first, second = backend.index([]), backend.index([], publish=False)
     cluster = backend.engine.cluster
     alias = cluster.name("search", "abstracts")
@@ -219,7 +219,7 @@ def test_an_alias_on_two_indexes_is_told_and_a_publication_mends_it(backend):
     assert backend.engine.resolve("abstracts").index == second.index != first.index
 
 
-def test_an_index_that_was_dropped_is_not_found_and_no_more_known(backend):
+def test_a_dropped_index_is_not_found_and_forgotten(backend):
     first = backend.index([Draft("a", ["heart"]).entry()])
     cluster = backend.engine.cluster
     other = OpenSearchEngine(cluster, lambda name: COLLECTION)
@@ -232,9 +232,9 @@ def test_an_index_that_was_dropped_is_not_found_and_no_more_known(backend):
     assert other.resolve("abstracts").index == second.index
 
 
-def test_a_leg_that_fails_is_missing_and_named_and_the_words_still_answer(backend):
+def test_a_dense_leg_that_fails_is_named_and_bm25_still_answers(backend):
     body = index_body(COLLECTION, {"dense": ("f", 8)}, 1)
-    body["mappings"]["_meta"]["encoders"]["dense"]["dimension"] = 5  # the index is not what it says of itself
+    body["mappings"]["_meta"]["encoders"]["dense"]["dimension"] = 5  # its description contradicts its mapping
     cluster = backend.engine.cluster
     cluster.write("PUT", f"/{cluster.name('search', 'abstracts', '1')}", body)
     physical = cluster.name("search", "abstracts", "1")
@@ -248,25 +248,25 @@ def test_a_leg_that_fails_is_missing_and_named_and_the_words_still_answer(backen
     assert "dimension" in answer.missing["dense"]
 
 
-def test_more_than_the_result_window_is_cut_there(backend):
+def test_a_leg_is_cut_at_max_result_window(backend):
     meta = backend.index([Draft(f"{number:03}", ["heart"]).entry() for number in range(30)])
     answer = backend.ask(meta.index, "heart", axis(0), documents=50_000)
     assert [len(leg) for leg in answer.rankings.values()] == [30, 30]
 
 
-def test_the_lease_of_a_killed_writer_is_taken_over_when_it_has_run_out(backend):
+def test_the_expired_lease_of_a_killed_writer_is_taken_over(backend):
     meta = backend.index([])
     admin = Admin(backend.engine.cluster)
     gone = {"holder": "ward-server:17:abc", "until": time.time() + 60}
     admin.change(f"writer:{meta.index}", lambda _: gone)
-    with pytest.raises(Conflict, match="held by ward-server:17"):
+    with pytest.raises(Conflict, match="written by ward-server:17"):
         backend.write(meta.index, [Draft("a", ["heart"]).entry()])
     admin.change(f"writer:{meta.index}", lambda _: {**gone, "until": time.time() - 1})
     backend.write(meta.index, [Draft("a", ["heart"]).entry()])
     assert [item.document for item in backend.ask(meta.index, "heart").rankings["bm25"]] == ["a"]
 
 
-def test_a_writer_whose_lease_nobody_took_goes_on(backend):
+def test_a_writer_renews_an_expired_lease_that_nobody_took(backend):
     meta = backend.index([])
     with backend.engine.writer(meta.index) as writer:
         writer.write([Draft("a", ["heart"]).entry()])
@@ -275,20 +275,20 @@ def test_a_writer_whose_lease_nobody_took_goes_on(backend):
     assert [item.document for item in backend.ask(meta.index, "heart").rankings["bm25"]] == ["a"]
 
 
-def test_a_writer_that_lost_its_lease_writes_no_more(backend):
+def test_a_writer_that_lost_its_lease_stops_writing(backend):
     meta = backend.index([])
     with backend.engine.writer(meta.index) as writer:
         writer.write([Draft("a", ["heart"]).entry()])
         writer._lease._until = 0.0  # as when the cluster did not answer for half a minute
         gone = {"holder": "ward-server:17:abc", "until": time.time() + 60}
         Admin(backend.engine.cluster).change(f"writer:{meta.index}", lambda _: gone)
-        with pytest.raises(Conflict, match="somebody else took it"):
+        with pytest.raises(Conflict, match="another process took it"):
             writer.commit()
     assert list(backend.ask(meta.index, "heart").rankings["bm25"]) == []
 
 
-def test_a_writer_that_lost_its_lease_while_it_tried_again_writes_no_more(backend, monkeypatch):
-    """The cluster was away for longer than a lease; when it is back, another one is first and writes a newer version."""
+def test_a_writer_that_lost_its_lease_between_retries_stops_writing(backend, monkeypatch):
+    """The cluster was down for longer than a lease; when it is back, another writer is first, with a newer version."""
     meta = backend.index([Draft("a", ["heart"]).entry()])
     other = OpenSearchEngine(Cluster(backend.engine.cluster.connection), lambda name: COLLECTION)
     cluster = backend.engine.cluster
@@ -309,14 +309,14 @@ def test_a_writer_that_lost_its_lease_while_it_tried_again_writes_no_more(backen
     with backend.engine.writer(meta.index) as late:
         late.write([Draft("a", ["kidney"], version=2).entry()])
         monkeypatch.setattr(cluster._client.transport, "perform_request", away)
-        with pytest.raises(Conflict, match="somebody else took it"):
+        with pytest.raises(Conflict, match="another process took it"):
             late.commit()
     other.cluster.write("POST", f"/{cluster.name('abstracts')}.*/_refresh")
     assert list(other.contents(meta.index)) == [("a", 3, 1)]
     other.cluster.close()
 
 
-def test_a_row_that_changed_since_it_was_read_is_not_written_over(backend):
+def test_a_row_that_changed_since_it_was_read_is_not_overwritten(backend):
     table = Table(backend.engine.cluster, backend.engine.cluster.name("table"), {}, 1)
     row = table.read(["a"])["a"]
     assert table.swap({"a": ({"x": 1}, row)}) == set()
@@ -324,7 +324,7 @@ def test_a_row_that_changed_since_it_was_read_is_not_written_over(backend):
     assert table.read(["a"])["a"].source == {"x": 1}
 
 
-def test_a_row_that_could_not_be_read_is_not_taken_for_one_that_is_not_there():
+def test_a_row_that_could_not_be_read_does_not_count_as_missing():
     lost = {"_id": "a", "error": {"type": "no_shard_available_action_exception", "reason": "No shard available"}}
     found = {"_id": "a", "found": True, "_source": {"x": 1}, "_seq_no": 3, "_primary_term": 1}
     answers = iter([lost, found])
@@ -337,7 +337,7 @@ def test_a_row_that_could_not_be_read_is_not_taken_for_one_that_is_not_there():
         Table(cluster_at(address, patience=0.1), "x", {}, 1).read(["a"])
 
 
-def test_a_table_that_was_never_written_holds_nothing_and_is_not_made_by_reading(backend):
+def test_reading_an_unwritten_table_returns_nothing_and_does_not_create_it(backend):
     cluster = backend.engine.cluster
     assert Table(cluster, cluster.name("nothing"), {}, 1).read(["a"]) == {"a": Row()}
     assert backend.another_store().latest(["a"]) == {}

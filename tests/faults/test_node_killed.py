@@ -11,8 +11,8 @@ from worlds import World, note
 
 from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.documents.store import OpenSearchStore
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.engines.opensearch.store import OpenSearchStore
 from search.storage import State
 from workers.indexing.ingest import ingest
 from workers.indexing.inspection import inspect

@@ -1,4 +1,4 @@
-"""A small HTTP server that answers as a test tells it to: the other end of the line, written for these tests."""
+"""A small HTTP model server whose responses a test scripts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEI_RERANK = TEI_EMBED | {
 
 
 def ours(*models: dict[str, Any], most: int = 3) -> dict[str, Any]:
-    """What `medley inference` says of itself."""
+    """The `/info` of `medley inference`."""
     return {"model_id": "first", "max_client_batch_size": most, "models": list(models)}
 
 
@@ -65,7 +65,7 @@ Answer = tuple[int, Any, dict[str, str]]
 
 
 class ModelServer:
-    """`info` is what `/info` answers, `made_by` the fingerprint that replies carry; `before` may answer first."""
+    """`info` is the body of `/info`, `made_by` the fingerprint in responses; `before` can respond first."""
 
     def __init__(self, info: dict[str, Any], made_by: str | None = None) -> None:
         self.info, self.made_by = info, made_by
@@ -85,7 +85,7 @@ class ModelServer:
         self._server.shutdown()
         self._server.server_close()
         for connection in self._open:
-            with suppress(OSError):  # what the client closed already
+            with suppress(OSError):  # already closed by the client
                 connection.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 
@@ -140,7 +140,7 @@ class ModelServer:
                 super().process_request(request, client_address)
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                pass  # a client that left is part of these tests
+                pass  # clients that disconnect are part of these tests
 
         self._server = Quiet(("127.0.0.1", port), Handler)
         self.port = self._server.server_address[1]

@@ -11,10 +11,10 @@ from model_server import DIMENSION, TEI_EMBED, TEI_RERANK, ModelServer, axis, of
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import Medley
-from search.models import connection as remote_line
-from search.models import remote
+from search.models import calls, connection
 from search.models.connection import Breaker
-from search.models.remote import RemoteEncoder, RemoteReranker, Servers
+from search.models.remote import RemoteEncoder, RemoteReranker
+from search.models.servers import Servers
 from search.protocols import Encoder, Reranker, TimedOut, TimedReranker
 from search.query import Query
 from search.ranking.anytime import Anytime, Pace, ScoreCache
@@ -74,7 +74,7 @@ def test_vectors_come_in_input_order_in_requests_of_the_servers_size(bi):
 def test_long_texts_are_cut_and_large_requests_split_by_their_size(bi, monkeypatch):
     encoder(bi).encode_passages(["x" * 5_000_000])
     assert len(bi.asked[-1][1]["inputs"][0]) == 16 * 100
-    monkeypatch.setattr(remote, "REQUEST_CHARACTERS", 2_000)
+    monkeypatch.setattr(calls, "REQUEST_CHARACTERS", 2_000)
     encoder(bi).encode_passages(["x" * 1_500, "y" * 1_500])
     assert [len(body["inputs"]) for path, body, _ in bi.asked[-2:]] == [1, 1]
 
@@ -108,7 +108,7 @@ def test_text_embeddings_inference_serves_an_encoder(serve):
     assert "prompt_name" not in next(body for path, body, _ in server.asked if path == "/embed")
     assert Servers([server.address]).fingerprint("bi-encoder", TEI_EMBED["model_id"]) == mark
     server.info = TEI_EMBED | {"model_sha": "other"}
-    with pytest.raises(ModelError, match="answered with another mod"):
+    with pytest.raises(ModelError, match="responded with another mod"):
         client.encode_queries(["a"])
 
 
@@ -121,14 +121,14 @@ def test_another_model_behind_the_address_is_refused(bi):
     client = encoder(bi)
     client.encode_queries(["a"])
     bi.made_by = "f" * 64
-    with pytest.raises(ModelError, match="answered with ffffffffffff, not with bi"):
+    with pytest.raises(ModelError, match="responded with ffffffffffff, not with bi"):
         client.encode_queries(["a"])
     bi.made_by = None
-    with pytest.raises(ModelError, match="answered with no fingerpr"):
+    with pytest.raises(ModelError, match="responded with no fingerpr"):
         client.encode_queries(["a"])
 
 
-def test_a_model_that_nobody_has_is_named(bi, cross):
+def test_a_model_that_no_server_has_is_named(bi, cross):
     servers = Servers([bi.address, cross.address])
     with pytest.raises(ModelError, match="no model server has the bi-encoder 'third'; they have bi, cross"):
         servers.fingerprint("bi-encoder", "third")
@@ -142,9 +142,9 @@ def test_a_model_that_nobody_has_is_named(bi, cross):
         [[1, 0, 0, 0], [1]], [1, 0, 0, 0], [[1e39, 0, 0, 0]], [[10**400, 0, 0, 0]],
     ],
 )  # fmt: skip
-def test_vectors_that_are_none_are_refused(bi, value):
+def test_invalid_vectors_are_refused(bi, value):
     bi.before = lambda path, body: None if path == "/info" else (200, value, {"X-Medley-Fingerprint": bi.made_by})
-    with pytest.raises(ModelError, match=f"{bi.address} answers nonsense"):
+    with pytest.raises(ModelError, match=f"{bi.address} sent an invalid response"):
         encoder(bi).encode_queries(["a"])
 
 
@@ -155,19 +155,19 @@ def test_vectors_that_are_none_are_refused(bi, value):
         [{"index": "0", "score": 1}], [{"index": 0, "score": 1e39}], [{"index": 0, "score": 1}] * 2, [0.5], 3,
     ],
 )  # fmt: skip
-def test_scores_that_are_none_are_refused(cross, value):
+def test_invalid_scores_are_refused(cross, value):
     cross.before = lambda path, body: None if path == "/info" else (200, value, {"X-Medley-Fingerprint": cross.made_by})
-    with pytest.raises(ModelError, match=f"{cross.address} answers nonsense"):
+    with pytest.raises(ModelError, match=f"{cross.address} sent an invalid response"):
         reranker(cross).score("q", ["a"])
 
 
 @pytest.mark.parametrize("info", [b"<html>", {}, [], ours({"name": "bi"}), TEI_EMBED | {"model_type": None}])
-def test_an_info_that_is_none_is_refused(serve, info):
-    with pytest.raises(Unavailable, match="answers nonsense"):
+def test_an_invalid_info_is_refused(serve, info):
+    with pytest.raises(Unavailable, match="sent an invalid response"):
         encoder(serve(info)).encode_queries(["a"])
 
 
-def test_a_busy_server_is_asked_again_while_there_is_time(bi):
+def test_a_request_to_a_busy_server_is_retried_while_time_remains(bi):
     refusals = iter([429, 503])
 
     def busy(path, body):
@@ -192,10 +192,10 @@ def test_a_refusal_is_not_repeated(bi):
     bi.before = lambda path, body: (
         None if path == "/info" else (413, {"error": "too many", "error_type": "Validation"}, {})
     )
-    with pytest.raises(ModelError, match=r"refused the request \(413: too many\)"):
+    with pytest.raises(ModelError, match=r"rejected the request \(413: too many\)"):
         encoder(bi).encode_queries(["a"])
     bi.before = lambda path, body: None if path == "/info" else (401, {"error": "who are you"}, {})
-    with pytest.raises(Unavailable, match="refuses the token of MEDLEY_INFERENCE_TOKEN_FILE"):
+    with pytest.raises(Unavailable, match="rejects the token in MEDLEY_INFERENCE_TOKEN_FILE"):
         encoder(bi).encode_queries(["a"])
     assert bi.paths() == ["/embed"] * 2
 
@@ -205,42 +205,42 @@ def test_a_slow_server_is_given_up_at_the_deadline(cross):
     client.score("q", ["a"])
     cross.delay = 1.0
     started = time.monotonic()
-    with pytest.raises(TimedOut, match=r"did not answer within 0\.2 s"):
+    with pytest.raises(TimedOut, match=r"did not respond within 0\.2 s"):
         client.score_within("q", ["a"], 0.2)
     assert time.monotonic() - started < 0.8
 
 
-def test_a_reply_without_end_is_given_up(bi, monkeypatch):
-    monkeypatch.setattr(remote_line, "MAX_REPLY_BYTES", 100_000)
+def test_an_endless_response_is_given_up(bi, monkeypatch):
+    monkeypatch.setattr(connection, "MAX_REPLY_BYTES", 100_000)
     bi.before = lambda path, body: None if path == "/info" else (200, b" " * 300_000, {})
-    with pytest.raises(Unavailable, match="its reply is longer than 100,000 bytes"):
+    with pytest.raises(Unavailable, match="its response is longer than 100,000 bytes"):
         encoder(bi).encode_queries(["a"])
 
 
-def test_a_server_that_is_down_fails_at_once_after_a_while_and_comes_back(bi):
+def test_a_server_that_is_down_fails_immediately_after_a_while_and_recovers(bi):
     client = encoder(bi)
     client.encode_queries(["a"])
-    line = client._servers.servers[0].line
-    line.breaker = Breaker(rest=0.3)
+    server = client._servers.servers[0]
+    server.connection.breaker = Breaker(rest=0.3)
     bi.stop()
     with pytest.raises(Unavailable, match="can't be reached"):
         client.encode_queries(["a"])
     for _ in range(6):
         with pytest.raises(Unavailable):
             client.encode_queries(["a"])
-    with pytest.raises(Unavailable, match="is left alone for"):
+    with pytest.raises(Unavailable, match="is not contacted for another"):
         client.encode_queries(["a"])
     bi.restart()
     time.sleep(0.35)
     assert client.encode_queries(["a"]).tolist() == [axis("a")]
 
 
-def test_a_rest_ends_with_one_probe():
+def test_the_breaker_lets_one_probe_through():
     breaker = Breaker(failures=2, rest=0.05)
     breaker.fail("it fell")
     breaker.check("there")
     breaker.fail("it fell")
-    with pytest.raises(Unavailable, match=r"there is left alone for .* since it fell"):
+    with pytest.raises(Unavailable, match=r"there is not contacted for another .* because it fell"):
         breaker.check("there")
     time.sleep(0.06)
     breaker.check("there")
@@ -260,8 +260,8 @@ def test_the_other_server_answers_where_one_is_down(serve):
     assert all(client.encode_queries(["a"]).tolist() == [axis("a")] for _ in range(4))
 
 
-def test_an_address_that_is_none_is_said():
-    with pytest.raises(InvalidInput, match="MEDLEY_INFERENCE takes addresses as http://host:8081, not 'host:1'"):
+def test_an_invalid_address_is_named():
+    with pytest.raises(InvalidInput, match="MEDLEY_INFERENCE takes addresses such as http://host:8081, not 'host:1'"):
         Servers(["host:1"])
 
 
@@ -291,7 +291,7 @@ def ask(medley, text="aspirin"):
     return medley.search(Query(text=text, collection="abstracts", access=EVERYTHING))
 
 
-def test_a_medley_indexes_and_searches_with_models_elsewhere(tmp_path, bi, cross, index_abstracts):
+def test_indexing_and_search_with_models_on_servers(tmp_path, bi, cross, index_abstracts):
     medley = Medley.open(settings(tmp_path, inference=f"{bi.address}, {cross.address}/"))
     index_abstracts(medley)
     results = ask(medley)
@@ -322,7 +322,7 @@ def test_servers_that_are_down_are_named_in_the_answer_and_used_when_back(tmp_pa
     bi.restart()
     cross.restart()
     for server in medley.servers.servers:
-        server.line.breaker.succeed()
+        server.connection.breaker.succeed()
     assert ask(medley, "aspirin again").degraded == ()
 
 

@@ -19,8 +19,8 @@ from mappings.documents import Access, FieldValue, Passage
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.documents.store import OpenSearchStore
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.engines.opensearch.store import OpenSearchStore
 from search.protocols import IndexEntry, IndexMeta, LegsAnswer, LegsRequest, LexicalQuery
 
 DIMENSION = 8

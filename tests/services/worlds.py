@@ -14,8 +14,8 @@ from mappings.errors import Unavailable
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.store import EmbeddedStore
 from search.engines.opensearch.client import Cluster, Connection
+from search.engines.opensearch.documents.store import OpenSearchStore
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.engines.opensearch.store import OpenSearchStore
 from search.protocols import LegsRequest, LexicalQuery
 from workers.indexing.batches import Outcome
 from workers.indexing.indexer import Indexer, IndexingOptions

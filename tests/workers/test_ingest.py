@@ -262,9 +262,7 @@ def test_a_rebuild_with_the_same_encoder_takes_its_vectors_over(world):
     assert (world.encoder.texts, world.found("kidney")) == (8, ["b"])
     text = world.engine.passages("notes-2", ["a@1#0"], EVERYBODY)["a@1#0"].model_text
     vector = world.encoder.encode_queries([text])[0]
-    leg = world.engine.legs(LegsRequest("notes-2", LexicalQuery(()), {"dense": vector}, EVERYBODY, 3)).rankings[
-        "dense"
-    ]
+    leg = world.engine.legs(LegsRequest("notes-2", LexicalQuery(()), {"dense": vector}, EVERYBODY, 3)).rankings["dense"]
     assert (leg[0].passage, leg[0].score) == ("a@1#0", pytest.approx(1.0, abs=1e-3))
 
 

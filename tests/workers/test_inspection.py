@@ -82,9 +82,9 @@ def test_other_models_and_other_settings_are_told(world):
     world.engine = world.reopen(other)
     findings = told(world, other)
     assert findings[:3] == [
-        f"index notes-1: field 'ward' is not in it: {REBUILD}",
-        f"index notes-1: field 'date' is in it, and in the settings no more: {REBUILD}",
-        f"index notes-1: its vectors stand for windows of 60 words, the settings say 9: {REBUILD}",
+        f"index notes-1: field 'ward' is missing: {REBUILD}",
+        f"index notes-1: field 'date' is no longer in the settings: {REBUILD}",
+        f"index notes-1: its vectors are of windows of 60 words; the settings say 9: {REBUILD}",
     ]
     assert "index notes-1 was built with the dense encoder" in findings[3]
     assert len(findings) == 4

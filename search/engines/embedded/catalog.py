@@ -1,4 +1,4 @@
-"""Which collections there are, as files in their folders: `collection.json` with the kind, `tuned.toml` with measured weights."""
+"""The catalog of collections, as files in their folders: `collection.json` has the kind, `tuned.toml` tuned weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mappings.errors import InvalidInput
 from search.engines.embedded.layout import collection_folder, write_atomic
-from search.storage import Catalogued
+from search.storage import CatalogEntry
 
 _KIND = "collection.json"
 _TUNED = "tuned.toml"
@@ -21,11 +21,11 @@ class EmbeddedCatalog:
         self._home = home
 
     def names(self) -> Sequence[str]:
-        """Every collection, by name."""
+        """Every collection, sorted by name."""
         return sorted(path.parent.name for path in self._home.glob(f"collections/*/{_KIND}"))
 
-    def read(self, name: str) -> Catalogued | None:
-        """What was written down of a collection; None where there is none of this name."""
+    def read(self, name: str) -> CatalogEntry | None:
+        """The entry of a collection; None where it does not exist."""
         folder = collection_folder(self._home, name)
         try:
             kind = str(json.loads((folder / _KIND).read_text(encoding="utf-8"))["kind"])
@@ -34,16 +34,16 @@ class EmbeddedCatalog:
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidInput(f"{folder / _KIND} is damaged: {error}", field="collection") from error
         tuned = folder / _TUNED
-        return Catalogued(kind, tuned.read_text(encoding="utf-8") if tuned.is_file() else "")
+        return CatalogEntry(kind, tuned.read_text(encoding="utf-8") if tuned.is_file() else "")
 
     def add(self, name: str, kind: str) -> None:
-        """Write down a new collection."""
+        """Add a collection."""
         folder = collection_folder(self._home, name)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / _KIND, json.dumps({"kind": kind}).encode())
 
     def tune(self, name: str, weights: str) -> str:
-        """Put measured weights (TOML) in the place of those before; where they stand now."""
+        """Replace the tuned weights (TOML) of a collection; returns the file that holds them."""
         file = collection_folder(self._home, name) / _TUNED
         write_atomic(file, weights.encode())
         return str(file)

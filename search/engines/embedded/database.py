@@ -1,6 +1,6 @@
-"""A store's SQLite file: its tables and their forms, a connection for each thread, transactions, errors of ours.
+"""A store's SQLite file: its schema and migrations, a connection for each thread, transactions, our errors.
 
-Write-ahead logging with full synchronisation: when a transaction has ended, what it wrote survives a kill and a power cut.
+Write-ahead logging with full synchronisation: the writes of a finished transaction survive a kill and a power cut.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CREATE TABLE IF NOT EXISTS states(
     passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
 """
-# `turn` is the order of acceptance, by microseconds since 1970; a tombstone is a version without raw bytes, and has no
-# hash. `source` is how new the source says the document is, `job` the delivery that the newest version came with.
+# `turn` orders changes by acceptance, in microseconds since 1970. A tombstone is a version without raw bytes, and has no
+# hash. `source` is the source version, `job` the delivery that brought the newest version.
 
-FORM: Final = 2
-"""The version of the tables; a higher one is refused, a lower one brought to this."""
+SCHEMA_VERSION: Final = 2
+"""The version of the tables (`user_version`); a higher one is rejected, a lower one migrated."""
 
-_FROM_FORM_1: Final = """
+_FROM_VERSION_1: Final = """
 ALTER TABLE latest ADD COLUMN source INTEGER;
 ALTER TABLE latest ADD COLUMN job TEXT NOT NULL DEFAULT '';
 CREATE INDEX IF NOT EXISTS latest_job ON latest(job);
@@ -49,9 +49,9 @@ _BUSY_SECONDS: Final = 60.0
 
 
 class Database:
-    """The file at `path`, made when it is missing, its tables in the form of today. Threads and processes share it.
+    """The file at `path`, created if missing, its tables migrated to `SCHEMA_VERSION`. Threads and processes share it.
 
-    Raises `Conflict` for a file of a later form.
+    Raises `Conflict` for a file of a later version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,22 +60,24 @@ class Database:
         with _translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         with self.read() as database:
-            form = _form(database)
-        if form > FORM:
-            raise Conflict(f"{path.name} has form {form}, this version reads {FORM}", field=path.name)
-        if form < FORM:
+            found = _schema_version(database)
+        if found > SCHEMA_VERSION:
+            raise Conflict(
+                f"{path.name} has schema version {found}; this program reads up to {SCHEMA_VERSION}", field=path.name
+            )
+        if found < SCHEMA_VERSION:
             with self.write() as database:
-                _bring_up(database)
+                _migrate(database)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that sees the file as it is at its start."""
+        """A transaction that reads the file as it is at its start."""
         with _translated(self.path), _transaction(self._connection(), "BEGIN") as database:
             yield database
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that holds off every other that writes, taken whole or not at all."""
+        """A transaction that excludes other writers, and commits entirely or not at all."""
         with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
             yield database
 
@@ -87,14 +89,14 @@ class Database:
 
 
 class _Handle:
-    """A connection of one thread of one process; SQLite's own may not be carried across a fork."""
+    """A connection of one thread of one process; SQLite connections must not be used across a fork."""
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()
         self.database = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        # Not __del__: in a cycle that is collected as one, the connection's own end may come first, which warns.
+        # Not __del__: when a reference cycle is collected, the connection can be finalized first, which warns.
         weakref.finalize(self, _close, self.database, self.process)
         self._prepare(time.monotonic() + _BUSY_SECONDS)
 
@@ -103,7 +105,7 @@ class _Handle:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
                 self.database.execute(f"PRAGMA {pragma}")
         except sqlite3.OperationalError as error:
-            # SQLite does not wait by itself when two processes turn a new file to write-ahead logging at once.
+            # SQLite does not wait by itself when two processes switch a new file to write-ahead logging at once.
             if "locked" not in str(error) or time.monotonic() >= until:
                 raise
             time.sleep(0.01)
@@ -122,7 +124,7 @@ def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[sqlite3.C
         yield database
         database.execute("COMMIT")
     finally:
-        # SQLite itself rolls back when the disk is full, so there may be nothing left to roll back.
+        # SQLite itself rolls back when the disk is full, so there can be nothing left to roll back.
         if database.in_transaction:
             database.execute("ROLLBACK")
 
@@ -135,7 +137,7 @@ def _translated(path: Path) -> Iterator[None]:
         raise
     except (sqlite3.Error, OSError) as error:
         if is_full(error):
-            message = f"{path.name}: the disk is full or takes no more; make room and send it again, nothing accepted before is lost"
+            message = f"{path.name}: the disk is full; free some space and send it again, no accepted document is lost"
         elif "locked" in str(error):
             message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
         else:
@@ -143,13 +145,13 @@ def _translated(path: Path) -> Iterator[None]:
         raise Unavailable(message, field=path.name) from error
 
 
-def _form(database: sqlite3.Connection) -> int:
+def _schema_version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _bring_up(database: sqlite3.Connection) -> None:
-    """Make the tables, or bring those of an earlier form to this one; nothing where another process was first."""
-    form = _form(database)
-    for statement in {0: _SCHEMA, 1: _FROM_FORM_1}.get(form, "").split(";"):
+def _migrate(database: sqlite3.Connection) -> None:
+    """Create the tables, or migrate those of an earlier version; does nothing where another process was first."""
+    found = _schema_version(database)
+    for statement in {0: _SCHEMA, 1: _FROM_VERSION_1}.get(found, "").split(";"):
         database.execute(statement)
-    database.execute(f"PRAGMA user_version = {FORM}")
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

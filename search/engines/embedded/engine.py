@@ -1,7 +1,7 @@
-"""The embedded engine: search and administration of indexes that lie in a folder, with nothing to install.
+"""The embedded engine: search and administration of indexes in a folder, without a server.
 
-Any number of processes read; each follows the commits of the one that writes. A collection answers from the
-index that its pointer file names.
+Any number of processes read; each follows the commits of the one that writes. The pointer file of a collection names its
+published index.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from search.engines.embedded.layout import (
     translated,
     write_atomic,
 )
-from search.engines.embedded.queries import Compiler
-from search.engines.embedded.reader import Reader
-from search.engines.embedded.schema import Description, open_index
+from search.engines.embedded.queries import TantivyQueryCompiler
+from search.engines.embedded.reader import IndexReader
+from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
@@ -41,23 +41,26 @@ _COUNTER = "generation"
 
 
 class EmbeddedEngine:
-    """A `SearchEngine` and `IndexAdmin` over `<home>/collections/`; safe to share between threads."""
+    """A `SearchEngine` and `IndexAdmin` over `<home>/collections/`. Thread-safe."""
 
     def __init__(self, home: Path, collection: Callable[[str], Collection]) -> None:
         self._home = home
         self._collection = collection
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[str, IndexReader] = {}
         self._lock = threading.Lock()
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The published index of `collection`. Raises `NotFound` before anything was published."""
+        """The published index of `collection`. Raises `NotFound` where there is none."""
         index = self.published(collection)
         if index is None:
             raise NotFound(f"collection {collection!r} has no index yet: ingest documents into it", field="collection")
         return self.meta(index)
 
     def meta(self, index: str) -> IndexMeta:
-        """What an index, published or not, says of itself at its newest commit."""
+        """The description and the counts of any index, published or not, at its newest commit.
+
+        Cheap: an open index is only checked for a new commit, by the status of one file.
+        """
         with self._open(index) as snapshot:
             return snapshot.meta
 
@@ -67,7 +70,7 @@ class EmbeddedEngine:
             return snapshot.legs(request, self._compiler(snapshot))
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
-        """The passages that exist and that the caller may see; the others are missing from the answer."""
+        """The passages that exist and that the caller may see; the others are absent from the result."""
         with self._open(index) as snapshot:
             return snapshot.passages(ids, access)
 
@@ -77,40 +80,40 @@ class EmbeddedEngine:
             return snapshot.fields(documents, access)
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """A new empty generation, not yet published; its number was never used before, dropped ones included."""
+        """A new empty generation, not yet published. Its number was never used before, not even by a dropped index."""
         kind = self._collection(collection)
         fields = {name: field.type for name, field in kind.fields.items()}
         folder = collection_folder(self._home, collection)
-        with translated(f"collection {collection}: no index could be made"):
+        with translated(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._administration(collection):
                 _clear(folder / "indexes")
                 generation = self._next_generation(folder)
                 name = index_name(collection, generation)
-                description = Description(
+                description = EmbeddedIndexDescription(
                     name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, kind.window_words
                 )
                 _build(folder / "indexes" / name, description)
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
-        """The one writer of an index; raises `Conflict` when another still holds it after `wait` seconds."""
+        """The only writer of an index. Raises `Conflict` while another holds it after `wait` seconds."""
         return open_writer(index_folder(self._home, index), wait)
 
     def publish(self, index: str, first: bool = False) -> None:
-        """Let the collection answer from this index from now on: one file is replaced, in one step."""
+        """Publish an index: one file is replaced, in one step."""
         collection, _ = split_index(index)
-        with self._administration(collection), translated(f"index {index} could not be published"):
-            Description.load(index_folder(self._home, index))
+        with self._administration(collection), translated(f"could not publish index {index}"):
+            EmbeddedIndexDescription.load(index_folder(self._home, index))
             if first and self.published(collection) in self.names(collection):
                 return
             pointer = collection_folder(self._home, collection) / _POINTER
             write_atomic(pointer, orjson.dumps({"index": index}))
 
     def drop(self, index: str, wait: float = 0.0) -> None:
-        """Remove an index; refused with `Conflict` if published, or still being written after `wait` seconds.
+        """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds.
 
-        Answers under way keep the files they have mapped; later ones raise `NotFound`.
+        Searches in progress keep the files they have mapped; later ones raise `NotFound`.
         """
         collection, _ = split_index(index)
         folder = index_folder(self._home, index)
@@ -124,7 +127,7 @@ class EmbeddedEngine:
             self._readers.pop(index, None)
 
     def published(self, collection: str) -> str | None:
-        """The name of the index that `collection` answers from, readable or not; None before anything was published."""
+        """The published index of `collection`, readable or not; None before the first publication."""
         try:
             content = (collection_folder(self._home, collection) / _POINTER).read_bytes()
         except FileNotFoundError:
@@ -136,7 +139,7 @@ class EmbeddedEngine:
         return _indexes(collection_folder(self._home, collection))
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every index that can be read, by collection and generation, and whether it is the published one."""
+        """Every readable index, by collection and generation, and whether it is the published one."""
         root = self._home / "collections"
         names = (
             [collection] if collection is not None else sorted(item.name for item in root.glob("*") if item.is_dir())
@@ -145,27 +148,27 @@ class EmbeddedEngine:
         for name in names:
             published = self.published(name)
             for index in _indexes(collection_folder(self._home, name)):
-                with suppress(NotFound, Conflict, Unavailable):  # dropped meanwhile, of another form, or damaged
+                with suppress(NotFound, Conflict, Unavailable):  # dropped meanwhile, of another format, or damaged
                     found.append((self.meta(index), index == published))
         return found
 
-    def _compiler(self, snapshot: Snapshot) -> Compiler:
+    def _compiler(self, snapshot: Snapshot) -> TantivyQueryCompiler:
         collection = self._collection(snapshot.description.collection)
         return snapshot.compiler({"title": collection.title_boost, "heading": collection.heading_boost})
 
     @contextmanager
     def _open(self, index: str) -> Iterator[Snapshot]:
         snapshot = self._snapshot(index)
-        with translated(f"index {index} could not be read"):
+        with translated(f"could not read index {index}"):
             yield snapshot
 
     def _snapshot(self, index: str) -> Snapshot:
         with self._lock:
             reader = self._readers.get(index)
             if reader is None:
-                # A reader keeps the files of a dropped index on the disk; a rebuild is when they go.
-                self._readers = {name: kept for name, kept in self._readers.items() if kept.present}
-                reader = self._readers[index] = Reader(index_folder(self._home, index))
+                # A reader keeps the files of a dropped index on disk; opening a new index releases them.
+                self._readers = {name: kept for name, kept in self._readers.items() if kept.exists}
+                reader = self._readers[index] = IndexReader(index_folder(self._home, index))
         try:
             return reader.snapshot()
         except NotFound:
@@ -179,19 +182,19 @@ class EmbeddedEngine:
             return snapshot.vectors(passages)
 
     def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
-        """(document, version, passages) of every version that the index holds."""
+        """(document, version, passages) of every version in the index."""
         with self._open(index) as snapshot:
             return snapshot.contents()
 
     def drift(self, index: str) -> Sequence[str]:
-        """How the index differs from what the settings of its collection would make today."""
+        """How the index differs from its collection's current settings."""
         with self._open(index) as snapshot:
             made = snapshot.description
         wanted = self._collection(made.collection)
         return drift(made.fields, made.windows, wanted)
 
     def dead(self, index: str) -> int:
-        """How many slots a vector search reads in vain."""
+        """How many slots of replaced or removed passages a vector search still reads."""
         with self._open(index) as snapshot:
             return snapshot.dead
 
@@ -199,14 +202,14 @@ class EmbeddedEngine:
     def _administration(self, collection: str) -> Iterator[None]:
         folder = collection_folder(self._home, collection)
         if not folder.is_dir():
-            raise NotFound(f"there is no collection {collection!r} here", field="collection")
+            raise NotFound(f"there is no collection {collection!r}", field="collection")
         with exclusive(folder / "admin.lock", f"the administration of {collection}", wait=30.0):
             yield
 
     @staticmethod
     def _next_generation(folder: Path) -> int:
-        # A counter of its own: were a dropped generation's name used again, the states that documents had in it
-        # would be taken for this one's.
+        # A separate counter: if the name of a dropped generation were reused, the states of documents in it would count
+        # for the new one.
         path = folder / _COUNTER
         known = [split_index(name)[1] for name in _indexes(folder)]
         generation = max([int(path.read_text()) if path.exists() else 0, *known]) + 1
@@ -222,12 +225,12 @@ def _indexes(folder: Path) -> list[str]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what a kill left half-made or half-removed. The caller holds the administration."""
+    """Remove indexes that a kill left partly created or removed. The caller holds the administration lock."""
     for item in (*folder.glob(".building-*"), *folder.glob(".dropped-*")):
         shutil.rmtree(item, ignore_errors=True)
 
 
-def _build(folder: Path, description: Description) -> None:
+def _build(folder: Path, description: EmbeddedIndexDescription) -> None:
     aside = folder.with_name(f".building-{folder.name}")
     (aside / "words").mkdir(parents=True)
     open_index(aside, create=description.fields)

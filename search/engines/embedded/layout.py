@@ -1,4 +1,4 @@
-"""Where a collection's files lie, and the small durable steps that the rest is built from.
+"""The files of a collection, and the durable file operations that the rest is built from.
 
 `<home>/collections/<collection>/` holds `store.sqlite`, the pointer `published.json` and `indexes/<collection>-<n>/`.
 """
@@ -25,22 +25,22 @@ _FULL_WORDS: Final = (
     "quota exceeded",
     "os error 28",
     "os error 27",
-    "index writer was killed",  # all that tantivy says when one of its threads could not write
+    "index writer was killed",  # tantivy's only message when one of its threads could not write
 )
 
 
 def collection_folder(home: Path, collection: str) -> Path:
-    """The folder of a collection, existing or not. Raises `InvalidInput` for a name that can be no folder."""
+    """The folder of a collection, existing or not. Raises `InvalidInput` for an invalid name."""
     return home / "collections" / check_collection(collection)
 
 
 def index_folder(home: Path, index: str) -> Path:
-    """The folder of an index, existing or not. Raises `NotFound` for what can be no index name."""
+    """The folder of an index, existing or not. Raises `NotFound` for an invalid name."""
     return collection_folder(home, split_index(index)[0]) / "indexes" / index
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names created in `folder` survive a power cut."""
+    """Make new names in `folder` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -49,7 +49,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Put `content` in the place of the file: readers see the old file or the new one, whole, also after a kill."""
+    """Replace the file atomically: readers see the whole old or the whole new content, after a kill too."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     with aside.open("wb") as file:
         file.write(content)
@@ -61,7 +61,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 @contextmanager
 def exclusive(path: Path, what: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold the file lock `path`, waiting up to `wait` seconds; raises `Conflict` while another holder has it.
+    """Hold the lock file `path`, waiting up to `wait` seconds. Raises `Conflict` while another process holds it.
 
     The kernel releases it with the process, so a kill leaves no stale lock.
     """
@@ -82,13 +82,13 @@ def _acquire(descriptor: int, what: str, until: float) -> None:
             return
         if time.monotonic() >= until:
             holder = os.pread(descriptor, 20, 0).decode(errors="replace") or "unknown"
-            raise Conflict(f"{what} is held by process {holder}; wait until it is done, then try again", field="index")
+            raise Conflict(f"{what} is held by process {holder}; try again when it has finished", field="index")
         time.sleep(0.02)
 
 
 @contextmanager
 def translated(what: str) -> Iterator[None]:
-    """Turn the errors of the system and of tantivy into ours, once: a full disk, an unreadable or broken file."""
+    """Translate the errors of the system and of tantivy, once: a full disk, an unreadable or broken file."""
     try:
         yield
     except MedleyError:
@@ -98,16 +98,14 @@ def translated(what: str) -> Iterator[None]:
 
 
 def unavailable(what: str, error: Exception) -> Unavailable:
-    """The error that says what could not be done and why; a full disk is named as such."""
+    """The error for a failed operation and its cause; a full disk is named as such."""
     if is_full(error):
-        return Unavailable(
-            f"{what}: the disk is full or takes no more; make room and try again, nothing accepted before is lost"
-        )
+        return Unavailable(f"{what}: the disk is full; free some space and try again, no accepted document is lost")
     return Unavailable(f"{what}: {error}")
 
 
 def is_full(error: Exception) -> bool:
-    """Whether an error, however foreign, means that nothing more can be written."""
+    """Whether an error, of any library, means that nothing more can be written."""
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
     if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":

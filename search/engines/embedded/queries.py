@@ -1,4 +1,4 @@
-"""From our queries to tantivy's. Filters and access never score: they stand in a constant of zero."""
+"""Builds tantivy queries from our requests. Filters and access never score: they are wrapped in a constant score of 0."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
 
 
-class Compiler:
-    """Compiles for one index: its schema, its fields, and the boosts of its collection."""
+class TantivyQueryCompiler:
+    """Compiles the requests to one index: its schema, its field types, and the boosts of its collection."""
 
     def __init__(self, schema: Any, fields: Mapping[str, FieldType], boosts: Mapping[str, float]) -> None:
         self._schema = schema
         self._fields = fields
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
-    def scored(self, lexical: LexicalQuery, restriction: Any | None) -> Any:
-        """What BM25 ranks: terms in `content`, again in the boosted fields, and phrases in `content`."""
+    def lexical(self, query: LexicalQuery, restriction: Any | None) -> Any:
+        """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
         clauses = []
-        for term, weight in summed(lexical.terms).items():
+        for term, weight in summed(query.terms).items():
             clauses.append(self._term("content", term, weight))
             clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(self._phrase("content", words, weight) for words, weight in summed(lexical.phrases).items())
+        clauses.extend(self._phrase("content", words, weight) for words, weight in summed(query.phrases).items())
         return _all_of(_any_of(clauses), restriction)
 
-    def counted(self, lexical: LexicalQuery, restriction: Any | None, split: bool) -> Any:
-        """The first passage of each matching document; `split` says whether any document has more than one."""
+    def counts(self, query: LexicalQuery, restriction: Any | None, split: bool) -> Any:
+        """The first passage of each matching document; `split`: whether any document has more than one passage."""
         names = ("content", "rest") if split else ("content",)
-        clauses = [self._term(name, term, 1.0) for term in summed(lexical.terms) for name in names]
-        clauses += [self._phrase(name, words, 1.0) for words in summed(lexical.phrases) for name in names]
+        clauses = [self._term(name, term, 1.0) for term in summed(query.terms) for name in names]
+        clauses += [self._phrase(name, words, 1.0) for words in summed(query.phrases) for name in names]
         return _all_of(_any_of(clauses), restriction, _first(self._schema) if split else None)
 
     def restriction(self, filters: Sequence[Filter], access: Access) -> Any:
-        """The passages that the caller may see and that every filter keeps. Raises `InvalidInput`."""
+        """The passages that the caller may see and that match every filter. Raises `InvalidInput`."""
         labels = Query.term_set_query(self._schema, "labels", sorted(map(encodable, access.labels)))
         return _all_of(labels, *(self._filter(item) for item in filters))
 
@@ -54,7 +54,7 @@ class Compiler:
         )
 
     def named(self, passages: Sequence[str]) -> Any:
-        """The passages with these ids, whoever may see them."""
+        """The passages with these ids, whatever their labels."""
         return Query.term_set_query(self._schema, "passage", list(passages))
 
     def first_among(self, documents: Sequence[str], access: Access) -> Any:
@@ -72,7 +72,7 @@ class Compiler:
         return Query.all_query()
 
     def field_kind(self, name: str) -> FieldType:
-        """The type of a field. Raises `InvalidInput` for one that this index does not hold."""
+        """The type of a field. Raises `InvalidInput` for one that this index does not have."""
         return field_kind(self._fields, name)
 
     def _term(self, name: str, term: str, weight: float) -> Any:
@@ -81,7 +81,7 @@ class Compiler:
         return query if weight == 1.0 else Query.boost_query(query, weight)
 
     def _phrase(self, name: str, words: tuple[str, ...], weight: float) -> Any:
-        placed = [(place, encodable(word)) for place, word in enumerate(words) if word]
+        placed = [(position, encodable(word)) for position, word in enumerate(words) if word]
         if len(placed) < 2:
             return self._term(name, placed[0][1] if placed else "", weight)
         query = Query.phrase_query(self._schema, name, placed)
@@ -115,11 +115,11 @@ def _any_of(clauses: Sequence[Any]) -> Any:
 
 
 def _all_of(scored: Any, *required: Any | None) -> Any:
-    """`scored`, kept only where every one of `required` matches; those add nothing to the score."""
-    silent = [(Occur.Must, Query.const_score_query(item, 0.0)) for item in required if item is not None]
-    return Query.boolean_query([(Occur.Must, scored), *silent]) if silent else scored
+    """`scored`, restricted to matches of every one of `required`, which add nothing to the score."""
+    unscored = [(Occur.Must, Query.const_score_query(item, 0.0)) for item in required if item is not None]
+    return Query.boolean_query([(Occur.Must, scored), *unscored]) if unscored else scored
 
 
 def _ordinal(value: str | float | date) -> str | float | int:
-    """Dates are day numbers in the word index."""
+    """The value as the word index holds it: dates are day numbers."""
     return value.toordinal() if isinstance(value, date) else value

@@ -1,4 +1,4 @@
-"""A reader of one index: it notices a new commit by a glance at one file, and then opens it."""
+"""A reader of one index: it detects a new commit by the status of one file, and then opens it."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ import orjson
 
 from mappings.errors import NotFound
 from search.engines.embedded.layout import translated
-from search.engines.embedded.schema import Description, open_index
+from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 
 _Stamp = tuple[int, int, int]
 
 
-class Reader:
-    """Follows the commits of the index in `folder`; snapshots taken before stay whole while they are used."""
+class IndexReader:
+    """Follows the commits of the index in `folder`; earlier snapshots stay valid while they are in use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._index: Any = None
-        self._description: Description | None = None
+        self._description: EmbeddedIndexDescription | None = None
         self._current: tuple[_Stamp, Snapshot] | None = None
 
     @property
-    def present(self) -> bool:
-        """Whether the index is still there."""
+    def exists(self) -> bool:
+        """Whether the index still exists."""
         return self._folder.is_dir()
 
     def snapshot(self) -> Snapshot:
-        """The newest commit. Raises `NotFound` when the index is not there, or no more."""
+        """The newest commit. Raises `NotFound` when the index does not exist, or no longer."""
         stamp = self._stamp()
         current = self._current
         if current is not None and current[0] == stamp:
             return current[1]
         with self._lock:
             if self._current is None or self._current[0] != stamp:
-                # The stamp is older than what is opened now: a commit in between is opened again, never missed.
+                # The stamp is older than what is opened now: a commit in between causes another opening, and is never missed.
                 self._current = (stamp, self._open())
             return self._current[1]
 
     def _open(self) -> Snapshot:
         try:
             return self._read()
-        except FileNotFoundError:  # dropped between the glance and the opening
+        except FileNotFoundError:  # dropped between the check and the opening
             raise NotFound(f"there is no index {self._folder.name!r}", field="index") from None
 
     def _read(self) -> Snapshot:
         content = (self._folder / "words" / "meta.json").read_bytes()
-        with translated(f"index {self._folder.name} could not be read"):
+        with translated(f"could not read index {self._folder.name}"):
             commit = int(orjson.loads(content)["opstamp"])
             if self._description is None:
-                self._description = Description.load(self._folder)
+                self._description = EmbeddedIndexDescription.load(self._folder)
                 self._index = open_index(self._folder)
             self._index.reload()
             return Snapshot(self._folder, self._description, self._index, commit)

@@ -1,8 +1,8 @@
-"""What an index says of itself, the fields of its word index, and how one version of a document becomes entries there.
+"""The description of an index, the schema of its word index, and the entries of one document version there.
 
-Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. `content` (title, heading,
-body) is what BM25 scores. The first passage of a document also carries in `rest` the terms of the others, unscored:
-a document is counted once, through its first passage.
+Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. BM25 scores `content` (title,
+heading, body). The first passage of a document also has the terms of the others in `rest`, unscored: a document is
+counted once, by its first passage.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from search.engines.embedded.layout import write_atomic
 from search.engines.values import indexable
 from search.protocols import IndexEntry
 
-FORM: Final = 2
-"""The version of the files' form; another one is refused."""
+FORMAT: Final = 2
+"""The version of the file format (`form` in `index.json`); any other is rejected."""
 
 _ANALYZER: Final = "gaps"
 _GAP: Final = "\x01"
 _EMPTY: Final = "\x02"
-# The one word of an empty title or heading, so that both engines count it alike in the statistics of the field.
+# The only word of an empty title or heading, so that both engines count it in the statistics of the field.
 _BETWEEN: Final = f" {' '.join([_GAP] * 8)} "
-# Wider than the gap that stop words leave inside a phrase, so that no phrase spans a title and a body.
+# Longer than any gap of stop words inside a phrase, so that no phrase spans a title and a body.
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """The unchanging part of an index: `index.json`. `encoders`: vector field -> (fingerprint, dimension)."""
+class EmbeddedIndexDescription:
+    """The constant properties of an index: `index.json`. `encoders`: vector field -> (fingerprint, dimension)."""
 
     index: str
     collection: str
@@ -56,17 +56,19 @@ class Description:
     def save(self, folder: Path) -> None:
         """Write `index.json`."""
         content = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        write_atomic(folder / "index.json", orjson.dumps({"form": FORM, **content}, option=orjson.OPT_INDENT_2))
+        write_atomic(folder / "index.json", orjson.dumps({"form": FORMAT, **content}, option=orjson.OPT_INDENT_2))
 
     @classmethod
-    def load(cls, folder: Path) -> Description:
-        """Read `index.json`. Raises `NotFound` where there is none, `Conflict` for another form."""
+    def load(cls, folder: Path) -> EmbeddedIndexDescription:
+        """Read `index.json`. Raises `NotFound` where it does not exist, `Conflict` for another format."""
         try:
             content = orjson.loads((folder / "index.json").read_bytes())
         except FileNotFoundError:
             raise NotFound(f"there is no index {folder.name!r}", field="index") from None
-        if (form := content.pop("form", None)) != FORM:
-            raise Conflict(f"index {folder.name} has form {form}, this version reads {FORM}: rebuild it", field="index")
+        if (found := content.pop("form", None)) != FORMAT:
+            raise Conflict(
+                f"index {folder.name} has format {found}, this program reads {FORMAT}: rebuild it", field="index"
+            )
         encoders = {
             name: (fingerprint, dimension) for name, (fingerprint, dimension) in content.pop("encoders").items()
         }
@@ -74,12 +76,12 @@ class Description:
 
 
 def column(name: str) -> str:
-    """The word index's field for a document field, apart from the fields of our own."""
+    """The word index's name of a document field, prefixed to differ from our own fields."""
     return f"f_{name}"
 
 
 def schema(fields: Mapping[str, FieldType]) -> Any:
-    """The fields of the word index."""
+    """The schema of the word index."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("content", tokenizer_name=_ANALYZER, index_option="position")
     builder.add_text_field("rest", tokenizer_name=_ANALYZER, index_option="position")
@@ -107,10 +109,10 @@ def _add_field(builder: Any, name: str, kind: FieldType) -> None:
 
 
 def open_index(folder: Path, create: Mapping[str, FieldType] | None = None) -> Any:
-    """The word index in `folder`, made with these fields when `create` is given."""
+    """The word index in `folder`, created with these fields if `create` is given."""
     path = str(folder / "words")
     index = tantivy.Index.open(path) if create is None else tantivy.Index(schema(create), path=path)
-    # The terms come from our own analysis; this analyzer only cuts them apart again, leaving the gaps.
+    # The terms come from our own analysis; this analyzer only splits them again, and keeps the gaps.
     analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(
         tantivy.Filter.custom_stopword([_GAP])
     )
@@ -120,7 +122,7 @@ def open_index(folder: Path, create: Mapping[str, FieldType] | None = None) -> A
 
 
 def spread(text: str) -> str:
-    """The terms of `text`, separated by spaces, with a mark in each place that a stop word left."""
+    """The terms of `text`, separated by spaces, with a mark for each stop word."""
     parts: list[str] = []
     expected = 0
     for token in tokens(text):
@@ -131,7 +133,7 @@ def spread(text: str) -> str:
 
 
 def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int) -> Iterator[dict[str, Any]]:
-    """One word-index record for each passage of `entry`. Raises `InvalidInput` for a field that can't be indexed."""
+    """One word-index record for each passage of `entry`. Raises `InvalidInput` for an invalid field value."""
     shared = {"document": entry.document, "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else []}
     shared |= {
         column(name): indexed(name, kind, entry.fields[name]) for name, kind in fields.items() if name in entry.fields
@@ -162,7 +164,7 @@ def _body(passage: Passage) -> str:
 
 
 def _others(spreads: list[tuple[str, str, str]]) -> Iterator[str]:
-    """The texts of the second and later passages; a title that is the first passage's own is not repeated."""
+    """The texts of the second and later passages, without titles equal to the first passage's."""
     for title, heading, body in spreads[1:]:
         yield from (heading, body) if title == spreads[0][0] else (title, heading, body)
 
@@ -172,5 +174,5 @@ def _shown(passage: Passage, fields: Mapping[str, FieldValue]) -> bytes:
 
 
 def indexed(name: str, kind: FieldType, value: FieldValue) -> list[Any]:
-    """A field's value as the word index takes it. Raises `InvalidInput` when it is not of the field's type."""
+    """A field's value as the word index holds it. Raises `InvalidInput` for one of another type."""
     return [item.toordinal() if isinstance(item, date) else item for item in indexable(name, kind, value)]

@@ -1,7 +1,7 @@
 """Append-only files beside the word index: passage ids and vectors by slot number, read through memory maps.
 
-A slot, once written, never changes and is never used again, so every process may map the files while one
-appends. Files are synchronised before the word index commits; slots that no committed passage names are dead.
+A written slot never changes and is never reused, so any process can map the files while one appends. Files are
+synchronised before the word index commits; slots that no committed passage refers to are dead.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Column:
         return self.dtype.itemsize * self.width
 
     def map(self, rows: int) -> Rows:
-        """The first `rows` rows, shape (rows, width), mapped read-only: shared by all processes, loaded when touched."""
+        """The first `rows` rows, shape (rows, width), mapped read-only: shared by all processes, loaded on access."""
         if rows == 0:
             return np.empty((0, self.width), self.dtype)
-        # A plain view of the map: each item of a `memmap` would be one more, a hundred times slower to make.
+        # A plain view of the map: slicing a `memmap` creates another one each time, a hundred times slower.
         return np.memmap(self.path, self.dtype, "r", shape=(rows, self.width)).view(np.ndarray)
 
 
@@ -86,7 +86,7 @@ class SlotReader:
 
 
 class SlotWriter:
-    """Appends to all files alike. One process at a time, which the caller's lock sees to."""
+    """Appends to all files together. The caller's lock ensures that one process writes at a time."""
 
     def __init__(self, folder: Path, fields: Mapping[str, int]) -> None:
         self._vectors = columns(folder, fields)
@@ -96,10 +96,10 @@ class SlotWriter:
         self._ids = os.open(folder / IDS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._id_bytes = self._last_end()
         self.rows = self._align()
-        self._kept = (self.rows, self._id_bytes)
+        self._synced = (self.rows, self._id_bytes)
 
     def append(self, ids: Sequence[str], vectors: Mapping[str, NDArray[np.float32]]) -> int:
-        """Write one slot for each passage id; the number of the first. `vectors[field]` has shape (len(ids), d)."""
+        """Write one slot for each passage id; returns the number of the first. `vectors[field]` has shape (len(ids), d)."""
         first = self.rows
         encoded = [identifier.encode() for identifier in ids]
         ends = self._id_bytes + np.cumsum([len(item) for item in encoded], dtype=np.uint64)
@@ -113,14 +113,14 @@ class SlotWriter:
         return first
 
     def sync(self) -> None:
-        """Make all slots durable; what was synchronised can no longer be rolled back."""
+        """Make all slots durable; synchronised slots can no longer be rolled back."""
         for descriptor in (self._ids, *self._files.values()):
             _sync(descriptor)
-        self._kept = (self.rows, self._id_bytes)
+        self._synced = (self.rows, self._id_bytes)
 
     def rollback(self) -> None:
-        """Cut off what was appended since the last `sync`: no commit names it, so no reader can have mapped it."""
-        self.rows, self._id_bytes = self._kept
+        """Truncate the slots appended since the last `sync`: no commit refers to them, so no reader has mapped them."""
+        self.rows, self._id_bytes = self._synced
         os.ftruncate(self._ids, self._id_bytes)
         for column, descriptor in self._files.items():
             os.ftruncate(descriptor, self.rows * column.row_bytes)
@@ -134,8 +134,8 @@ class SlotWriter:
         _write(self._files[column], np.ascontiguousarray(rows, column.dtype).tobytes(), first * column.row_bytes)
 
     def _last_end(self) -> int:
-        # Not the size of the ids: a kill may leave ids there whose ends were never written, and the next id would
-        # begin with them.
+        # Not the size of the ids file: after a kill it can have ids whose ends were never written, and the next id
+        # would start with them.
         descriptor = self._files[self._ends]
         known = os.fstat(descriptor).st_size // self._ends.row_bytes
         if not known:
@@ -143,8 +143,8 @@ class SlotWriter:
         return int(np.frombuffer(os.pread(descriptor, 8, (known - 1) * self._ends.row_bytes), np.uint64)[0])
 
     def _align(self) -> int:
-        # A kill leaves files of different lengths. They are filled up, never cut: a commit that a reader has open
-        # may name slots that this writer's view of the index no longer does.
+        # A kill leaves files of different lengths. They are extended, never truncated: a commit that a reader has open
+        # can refer to slots that this writer's view of the index no longer does.
         rows = max(-(-os.fstat(item).st_size // column.row_bytes) for column, item in self._files.items())
         known = os.fstat(self._files[self._ends]).st_size // self._ends.row_bytes
         missing = np.full((rows - known, 1), self._id_bytes, np.uint64)

@@ -1,4 +1,4 @@
-"""One commit of one index, as a reader sees it: nothing in it changes, so one answer never mixes two commits."""
+"""One commit of one index, immutable, so one answer never mixes two commits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from mappings.documents import Access, FieldValue, Passage, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.nearest import nearest
-from search.engines.embedded.queries import Compiler
-from search.engines.embedded.schema import Description, column
+from search.engines.embedded.queries import TantivyQueryCompiler
+from search.engines.embedded.schema import EmbeddedIndexDescription, column
 from search.engines.embedded.sidecar import SlotReader
 from search.engines.values import check_query_vector
-from search.protocols import IndexMeta, LegsAnswer, LegsRequest, Vectors
+from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
 
-BM25: Final = "bm25"
 FACET_VALUES: Final = 100
 _FACET_FETCH: Final = 1_000
 _ALL_BUCKETS: Final = 60_000
@@ -31,7 +30,7 @@ _CEILING: Final = 20_000
 _GROWTH: Final = 3
 _MASKS: Final = 32
 _DECIMALS: Final = 4
-# Sums of float32 in another order differ in their last bits; rounded, equal texts tie and their ids decide.
+# Sums of float32 differ in the last bits by order; rounded, equal texts tie and their ids decide.
 
 _TOTAL: Final = " total"  # no field can have this name
 _COUNT: Final = {"value_count": {"field": "slot"}}
@@ -40,13 +39,13 @@ Hits = list[tuple[int, float]]
 
 
 class Snapshot:
-    """A searcher on one commit, its slots, and the masks that filters and access made."""
+    """A searcher on one commit, its slots, and the cached slots of filters and access."""
 
-    def __init__(self, folder: Path, description: Description, index: Any, commit: int) -> None:
+    def __init__(self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int) -> None:
         self.description = description
         self._index = index
         self._searcher = index.searcher()
-        self._firsts, self._rows = self._standing(None)
+        self._firsts, self._rows = self._matching(None)
         everything = _spread(self._firsts, self._rows)
         self._live = len(everything)
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
@@ -61,19 +60,19 @@ class Snapshot:
             analysis=description.analysis,
             commit=commit,
             passages=len(self._firsts),
-            documents=self._count(Compiler.firsts(index.schema)),
+            documents=self._count(TantivyQueryCompiler.firsts(index.schema)),
             windows=description.windows,
             rows=self._live,
         )
 
-    def compiler(self, boosts: Mapping[str, float]) -> Compiler:
+    def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
         """A compiler of queries for this index."""
-        return Compiler(self._index.schema, self.description.fields, boosts)
+        return TantivyQueryCompiler(self._index.schema, self.description.fields, boosts)
 
-    def legs(self, request: LegsRequest, compiler: Compiler) -> LegsAnswer:
+    def legs(self, request: LegsRequest, compiler: TantivyQueryCompiler) -> LegsAnswer:
         """Every leg of the request, the total and the facets."""
         allowed = self._allowed(request.filters, request.access, compiler)
-        # A restriction that keeps everything is left out: without it tantivy may skip what can't reach the top.
+        # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access) if restricted else None
         rankings = {BM25: self._lexical(request, compiler, restriction)}
@@ -83,14 +82,14 @@ class Snapshot:
         return LegsAnswer(rankings, total, facets)
 
     def contents(self) -> Iterator[tuple[str, int, int]]:
-        """(document, version, passages) of every version that stands here."""
+        """(document, version, passages) of every version in the index."""
         ids = self._slots.passage_ids(self._firsts.tolist())
         counted = Counter(parse_passage_id(item)[:2] for item in ids)
         return ((document, version, number) for (document, version), number in counted.items())
 
     @property
     def dead(self) -> int:
-        """How many slots a vector search reads in vain."""
+        """How many slots of replaced or removed passages a vector search still reads."""
         return self._slots.rows - self._live
 
     def passages(self, ids: Sequence[str], access: Access) -> dict[str, Passage]:
@@ -99,7 +98,7 @@ class Snapshot:
         return {passage.id: passage for passage in (self._passage(shown, slot) for shown, slot in found)}
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, dict[str, Vectors]]:
-        """Passage id -> vector field -> its vectors, for those passages that stand here unchanged."""
+        """Passage id -> vector field -> its vectors, for the passages that the index holds unchanged."""
         wanted = {passage.id: passage for passage in passages}
         found: dict[str, dict[str, Vectors]] = {}
         for shown, slot in self._shown(self._plain.named(list(wanted)), len(wanted)):
@@ -130,8 +129,8 @@ class Snapshot:
             for address, slot in zip(addresses, slots, strict=True)
         ]
 
-    def _lexical(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> Ranking:
-        query = compiler.scored(request.lexical, restriction)
+    def _lexical(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> Ranking:
+        query = compiler.lexical(request.lexical, restriction)
 
         def fetch(limit: int) -> Hits:
             hits = self._searcher.search(query, limit, count=False).hits
@@ -152,9 +151,9 @@ class Snapshot:
         return self._gather(fetch, documents, int(documents * spread) + 10)
 
     def _gather(self, fetch: Callable[[int], Hits], documents: int, limit: int) -> Ranking:
-        """Fetch more and more passages, best first, until `documents` distinct documents stand above the last score.
+        """Fetch more and more passages, best first, until `documents` distinct documents are above the last score.
 
-        Fetching past the last score makes a tie at the end fall to the lower id, whatever the order in the files.
+        Fetching past the last score gives a tie at the end to the lower id, whatever the order in the files.
         """
         while True:
             hits = fetch(limit)
@@ -166,31 +165,37 @@ class Snapshot:
             limit = min(limit * _GROWTH, _CEILING)
 
     def _scored(self, hits: Hits) -> list[Scored]:
-        """Each passage once, where the best of its rows stands."""
+        """Each passage once, with the score of its best row."""
         best: dict[str, float] = {}
         for item, (_, score) in zip(self._slots.passage_ids([slot for slot, _ in hits]), hits, strict=True):
             best.setdefault(item, score)
         return [Scored(item, parse_passage_id(item)[0], score) for item, score in best.items()]
 
-    def _counts(self, request: LegsRequest, compiler: Compiler, restriction: Any | None) -> tuple[Total, Facets]:
-        query = compiler.counted(request.lexical, restriction, self.meta.passages > self.meta.documents)
+    def _counts(
+        self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
+    ) -> tuple[Total, Facets]:
+        query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
         wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if compiler.field_kind(name)}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), facets
 
-    def _facet(self, query: Any, name: str, answer: Mapping[str, Any], compiler: Compiler) -> tuple[FacetCount, ...]:
+    def _facet(
+        self, query: Any, name: str, answer: Mapping[str, Any], compiler: TantivyQueryCompiler
+    ) -> tuple[FacetCount, ...]:
         """The most frequent values, ties by value."""
         buckets = answer["buckets"]
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
-            # So many values tie at the end that only seeing all of them tells which come first.
+            # Values tie beyond the fetched ones, so only all of them together show which come first.
             buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
         kind = compiler.field_kind(name)
         counts = [FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets]
         return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
 
-    def _allowed(self, filters: tuple[Filter, ...], access: Access, compiler: Compiler) -> NDArray[np.int64]:
-        """The slots that the caller may see and the filters keep, ascending; remembered for this commit."""
+    def _allowed(
+        self, filters: tuple[Filter, ...], access: Access, compiler: TantivyQueryCompiler
+    ) -> NDArray[np.int64]:
+        """The slots that the caller may see and that match the filters, ascending; cached for this commit."""
         key = (frozenset(filters), access.key)
         with self._lock:
             if key in self._masks:
@@ -204,11 +209,11 @@ class Snapshot:
         return slots
 
     def _slots_of(self, query: Any) -> NDArray[np.int64]:
-        return _spread(*self._standing(query))
+        return _spread(*self._matching(query))
 
-    def _standing(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first slot of every passage that matches, ascending, and how many slots it has."""
-        query = query if query is not None else Compiler.everything()
+    def _matching(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first slot of every matching passage, ascending, and its number of slots."""
+        query = query if query is not None else TantivyQueryCompiler.everything()
         limit = self._searcher.num_docs
         if not limit:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -223,13 +228,13 @@ class Snapshot:
 
 
 def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Every slot of runs that begin at `firsts` and are `rows` long."""
+    """Every slot of the runs that start at `firsts` and are `rows` long."""
     starts = np.cumsum(rows) - rows
     return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
 
 
 def _terms(name: str, size: int) -> dict[str, Any]:
-    # Each segment gives all its buckets, so that the counts are exact.
+    # Each segment returns all its buckets, so that the counts are exact.
     return {"terms": {"field": column(name), "size": size, "segment_size": _ALL_BUCKETS}}
 
 

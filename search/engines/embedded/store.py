@@ -1,7 +1,6 @@
 """The durable store of one collection in SQLite: raw documents by version, tombstones, and states by index.
 
-Any number of processes and threads may read and write. Write-ahead logging with full synchronisation:
-when a call returns, what it wrote survives a kill and a power cut.
+Any number of processes and threads read and write. When a call returns, its writes survive a kill and a power cut.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +33,7 @@ _JOINED: Final = "latest l LEFT JOIN states s ON s.place = ? AND s.id = l.id"
 
 
 class EmbeddedStore:
-    """A `DocumentStore` in `<folder>/store.sqlite`; the folder is made when it is missing."""
+    """A `DocumentStore` in `<folder>/store.sqlite`; the folder is created if missing."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "store.sqlite"
@@ -44,9 +42,9 @@ class EmbeddedStore:
     def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
         """Give each document its next version, a few hundred in one transaction; see `DocumentStore.put`.
 
-        An error in the middle leaves every earlier transaction accepted; putting all again is harmless.
+        An error in the middle leaves every earlier transaction accepted; repeating the whole call is harmless.
         """
-        return self._put(codec.packed(changes), job)
+        return self._put(codec.pack_changes(changes), job)
 
     def _put(self, changes: Iterable[codec.Packed], job: str) -> list[Accepted]:
         accepted: list[Accepted] = []
@@ -57,13 +55,13 @@ class EmbeddedStore:
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
         """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
-        return self._put((codec.Packed(codec.encodable(identifier)) for identifier in ids), "")
+        return self._put(codec.pack_deletions(ids), "")
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
-        """The newest version of each id that is known, tombstones included."""
+        """The newest version of each known id, tombstones included."""
         found: dict[str, StoredDocument] = {}
         with self._database.read() as database:
-            for chunk in _batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
+            for chunk in codec.batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
                 marks = ",".join("?" * len(chunk))
                 rows = database.execute(
                     f"SELECT id, version, raw FROM latest JOIN versions USING (id, version) WHERE id IN ({marks})",
@@ -73,10 +71,10 @@ class EmbeddedStore:
         return found
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
-        """(id, version) of newest versions not yet settled in `index`, in the order of acceptance; or of `ids` alone.
+        """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given.
 
-        Every unsettled tombstone is among them: a kill between an index's commit and the state record
-        leaves no trace that a document was indexed, so its deletion must reach the index all the same.
+        Every unsettled tombstone is included: a kill between an index's commit and the state record leaves no trace that
+        a document was indexed, so its deletion must reach the index in any case.
         """
         among, values = "", [index]
         if ids is not None:
@@ -87,9 +85,9 @@ class EmbeddedStore:
             return database.execute(statement, (*values, limit)).fetchall()
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
-        """Compare-and-set, in one transaction: a record is taken only while its version is still the newest.
+        """Compare-and-set, in one transaction: a record is accepted only while its version is still the newest.
 
-        Attempts at a version are counted here; the number in the record is not read.
+        The store counts the attempts of a version; the number in the record is ignored.
         """
         with self._database.write() as database:
             return [_settle(database, index, record) for record in records]
@@ -111,13 +109,13 @@ class EmbeddedStore:
         ]
 
     def retry(self, index: str) -> int:
-        """Put every failed document back to `received`; how many there were."""
+        """Set every failed document back to `received`; returns their number."""
         with self._database.write() as database:
             statement = "UPDATE states SET state = 'received' WHERE place = ? AND state = 'failed'"
             return database.execute(statement, (index,)).rowcount
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
-        """How many documents stand where; tombstones are counted apart, wherever they stand."""
+        """The number of documents in each state; tombstones are counted apart, whatever their state."""
         condition, values = ("", (index,)) if job is None else ("WHERE l.job = ?", (index, job))
         with self._database.read() as database:
             rows = database.execute(
@@ -126,35 +124,36 @@ class EmbeddedStore:
                 values,
             ).fetchall()
         states = {State(state): count for deleted, state, count in rows if not deleted}
-        buried = {State(state): count for deleted, state, count in rows if deleted}
-        return StoreCounts(sum(states.values()), sum(buried.values()), states, buried.get(State.RECEIVED, 0))
+        deletions = {State(state): count for deleted, state, count in rows if deleted}
+        pending_deletes = deletions.get(State.RECEIVED, 0)
+        return StoreCounts(sum(states.values()), sum(deletions.values()), states, pending_deletes)
 
     def oldest(self, index: str) -> float | None:
-        """When the oldest change that `index` has not seen was accepted; None: it has seen all."""
+        """When the oldest change pending for `index` was accepted; None: none is pending."""
         with self._database.read() as database:
             row = database.execute(f"SELECT MIN(l.turn) FROM {_JOINED} WHERE {_UNSETTLED}", (index,)).fetchone()
         return None if row[0] is None else row[0] / 1_000_000
 
     def keep_job(self, job: Job) -> None:
-        """Write down a job, in the place of what was written of it before."""
+        """Save a job, replacing its earlier record."""
         with self._database.write() as database:
             database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
 
     def job(self, identifier: str) -> Job | None:
-        """A job as it was last written down."""
+        """A job as it was last saved."""
         with self._database.read() as database:
             row = database.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
         return Job(**json.loads(row[0])) if row else None
 
     def recorded(self, index: str) -> tuple[int, int]:
-        """(documents, passages) that `index` holds by its records, also of versions superseded since."""
+        """(documents, passages) in `index` according to its state records, superseded versions included."""
         with self._database.read() as database:
             statement = "SELECT COUNT(*), IFNULL(SUM(passages), 0) FROM states WHERE place = ? AND passages > 0"
             row: tuple[int, int] = database.execute(statement, (index,)).fetchone()
         return row
 
     def forget(self, index: str) -> None:
-        """Drop the states of an index that is gone for good."""
+        """Remove the state records of an index that was dropped."""
         with self._database.write() as database:
             database.execute("DELETE FROM states WHERE place = ?", (index,))
 
@@ -166,7 +165,7 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
         return Accepted(change.id, version, changed=False, stale=True)
     newest = next_source(source, change.source)
     fingerprint = None if change.content is None else codec.digest(change.content)
-    # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
+    # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
     if known == fingerprint and (row or newest is None):
         if newest != source:
             database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
@@ -182,20 +181,14 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:
     key = (index, record.id, record.version)
-    taken = database.execute(
+    written = database.execute(
         "INSERT OR REPLACE INTO states SELECT ?, id, version, ?, ?, 1 + IFNULL("
         "(SELECT attempts FROM states WHERE place = ? AND id = ? AND version = ?), 0), ? "
         "FROM latest WHERE id = ? AND version = ?",
         (index, record.state.value, record.passages, *key, record.cause, record.id, record.version),
     )
-    return taken.rowcount > 0
+    return written.rowcount > 0
 
 
 def _document(raw: bytes | None) -> Document | None:
     return codec.load(codec.unpack(raw)) if raw is not None else None
-
-
-def _batches(items: Iterable[str], size: int) -> Iterator[list[str]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

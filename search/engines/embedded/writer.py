@@ -1,4 +1,4 @@
-"""The one writer of an index: vectors and ids go to their files first, then the word index commits and names them."""
+"""The writer of an index: vectors and ids are written to their files first, then the word index commits and refers to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tantivy
 
 from mappings.errors import InvalidInput, NotFound, Unavailable
 from search.engines.embedded.layout import exclusive, translated, unavailable
-from search.engines.embedded.schema import Description, open_index, records
+from search.engines.embedded.schema import EmbeddedIndexDescription, open_index, records
 from search.engines.embedded.sidecar import SlotWriter
 from search.engines.values import check_vectors
 from search.protocols import IndexEntry
@@ -21,9 +21,9 @@ _HEAP_BYTES: Final = 64_000_000
 
 
 class EmbeddedWriter:
-    """An `IndexWriter`. After an error nothing since the last commit is kept, and the writer takes no more."""
+    """An `IndexWriter`. After an error, everything since the last commit is discarded and the writer rejects further calls."""
 
-    def __init__(self, folder: Path, description: Description) -> None:
+    def __init__(self, folder: Path, description: EmbeddedIndexDescription) -> None:
         self._description = description
         self._index = open_index(folder)
         self._words = self._open_words()
@@ -32,14 +32,14 @@ class EmbeddedWriter:
 
     def _open_words(self) -> Any:
         words = self._index.writer(_HEAP_BYTES, 1)
-        # Files of a commit that a kill cut short: a later commit may want one of their names, and fails if it is taken.
+        # Files of a commit that a kill interrupted: a later commit that needs one of their names would fail.
         words.garbage_collect_files()
         return words
 
     def write(self, entries: Sequence[IndexEntry]) -> None:
-        """Put each entry in the place of every earlier version of its document.
+        """Replace every earlier version of each entry's document.
 
-        Raises `InvalidInput` or `ModelError` for an entry that can't be indexed, before anything is written.
+        Raises `InvalidInput` or `ModelError` for an invalid entry, before anything is written.
         """
         prepared = self._prepare(entries)
         with self._guarded():
@@ -56,22 +56,22 @@ class EmbeddedWriter:
                 self._words.delete_documents_by_term("document", document)
 
     def commit(self) -> Mapping[str, str]:
-        """Make all that was written durable, then visible. Refuses nothing: entries are checked when they are written."""
+        """Make all writes durable, then visible. Rejects nothing: entries are validated when they are written."""
         with self._guarded():
             self._slots.sync()
             self._words.commit()
-            # A merge that ran on beside later changes was seen to name files in the index's meta file that were gone:
-            # every commit lets its merges end, which ends tantivy's writer, and the next one begins anew.
+            # A merge running beside later changes was observed to list deleted files in the index's meta file: every
+            # commit waits for its merges, which ends tantivy's writer, and then opens a new one.
             self._words.wait_merging_threads()
             self._index.reload()
             self._words = self._open_words()
         return {}
 
     def close(self) -> None:
-        """Give up what was not committed, let running merges end, and release the files.
+        """Discard uncommitted writes, wait for running merges, and close the files.
 
-        No rollback of the word index: it would leave a running merge behind, which may then name, in the index's meta
-        file, a segment whose files the next collection of orphans has just removed.
+        The word index is not rolled back: that would leave a merge running, which could list, in the index's meta file, a
+        segment whose files the next garbage collection has just removed.
         """
         with suppress(ValueError, OSError):
             self._slots.rollback()
@@ -80,7 +80,7 @@ class EmbeddedWriter:
         self._slots.close()
 
     def _prepare(self, entries: Sequence[IndexEntry]) -> list[list[Any]]:
-        """The word-index documents of each entry, checked: a badly typed one would make tantivy drop all the others."""
+        """The validated word-index documents of each entry: an invalid one would make tantivy drop all the others."""
         slot = self._slots.rows
         prepared = []
         for entry in entries:
@@ -105,19 +105,19 @@ class EmbeddedWriter:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        # After a failed add or commit tantivy reports success and drops everything that follows; so one error ends
-        # this writer, and its owner replays from the store.
+        # After a failed add or commit tantivy reports success and drops everything that follows: so one error ends this
+        # writer, and its owner indexes again from the store.
         if self._broken is not None:
             raise self._broken
         try:
             yield
         except (OSError, ValueError, RuntimeError) as error:
-            self._broken = unavailable(f"index {self._description.index} could not be written", error)
+            self._broken = unavailable(f"could not write index {self._description.index}", error)
             raise self._broken from error
 
 
 def _row_ids(entries: Sequence[IndexEntry]) -> list[str]:
-    """The passage of every row."""
+    """The passage id of every row."""
     return [
         passage.id
         for entry in entries
@@ -128,24 +128,24 @@ def _row_ids(entries: Sequence[IndexEntry]) -> list[str]:
 
 @contextmanager
 def locked_for_writing(folder: Path, wait: float) -> Iterator[None]:
-    """Hold the index in `folder` against every other writer. Raises `NotFound`, `Conflict` after `wait` seconds."""
-    _check_present(folder)
+    """Exclude other writers of the index in `folder`. Raises `NotFound`, and `Conflict` after `wait` seconds."""
+    _check_exists(folder)
     with exclusive(folder / "writer.lock", f"the writer of index {folder.name}", wait):
-        _check_present(folder)  # again: it may have been dropped while we waited
+        _check_exists(folder)  # again: it could have been dropped meanwhile
         yield
 
 
-def _check_present(folder: Path) -> None:
+def _check_exists(folder: Path) -> None:
     if not (folder / "index.json").is_file():
         raise NotFound(f"there is no index {folder.name!r}", field="index")
 
 
 @contextmanager
 def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
-    """The writer of the index in `folder`; raises `Conflict` when it is still held after `wait` seconds."""
+    """The writer of the index in `folder`. Raises `Conflict` while another holds it after `wait` seconds."""
     with locked_for_writing(folder, wait):
-        description = Description.load(folder)
-        with translated(f"index {description.index} could not be opened for writing"):
+        description = EmbeddedIndexDescription.load(folder)
+        with translated(f"could not open index {description.index} for writing"):
             writer = EmbeddedWriter(folder, description)
         try:
             yield writer

@@ -1,6 +1,6 @@
-"""Small truths that belong to the whole cluster: which collections there are, which generations were used, who writes.
+"""Cluster-wide records: the catalog of collections, the generation counters, and the write leases of indexes.
 
-They stand in one index, `medley.admin`, a document each, read by id (so always as last written) and changed by
+Each is one document of the index `medley.admin`, read by id (so always as last written) and changed by
 compare-and-set on the sequence number that was read.
 """
 
@@ -18,10 +18,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster
+from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Retries
 
 LEASE_SECONDS: Final = 30.0
-"""How long a lease outlives a writer that was killed. Clocks of the machines that write must agree within seconds."""
+"""How long a lease outlives a writer that was killed. The clocks of writing machines must agree within seconds."""
 
 _POLL_SECONDS: Final = 0.1
 _BODY: Final[dict[str, Any]] = {
@@ -32,8 +32,8 @@ _COLLECTIONS: Final = "collections"
 
 
 @dataclass(frozen=True, slots=True)
-class Versioned:
-    """A document as it was read, with what a compare-and-set needs; `content` is None where there was none."""
+class AdminRecord:
+    """A document as it was read, with what a compare-and-set needs; `content` is None where it did not exist."""
 
     content: dict[str, Any] | None
     sequence: int = -1
@@ -41,14 +41,14 @@ class Versioned:
 
     @property
     def condition(self) -> dict[str, str]:
-        """The parameters that let a write pass only while nobody else wrote."""
+        """The parameters with which a write succeeds only if nobody else has written since."""
         if self.content is None:
             return {"op_type": "create"}
         return {"if_seq_no": str(self.sequence), "if_primary_term": str(self.term)}
 
 
 class Lease:
-    """A right to write that is renewed in the background until it is given back."""
+    """An exclusive lease, renewed in the background until it is released."""
 
     def __init__(self, admin: Admin, key: str, holder: str) -> None:
         self._admin, self._key, self._holder = admin, key, holder
@@ -58,18 +58,18 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise `Conflict` when somebody else holds the right by now, since it could not be renewed in time."""
+        """Raise `Conflict` if the lease could not be renewed in time and another process holds it."""
         if time.monotonic() >= self._until and not self._extend():
-            raise Conflict(f"the right to write ({self._key}) ran out, and somebody else took it", field="index")
+            raise Conflict(f"the lease {self._key!r} expired, and another process took it", field="index")
 
-    def end(self) -> None:
-        """Give the right back."""
+    def release(self) -> None:
+        """Release the lease."""
         self._done.set()
         self._thread.join()
-        with suppress(MedleyError):  # then it runs out by itself
-            self._admin.change(self._key, lambda found: None if self._mine(found) else found, READ_SECONDS)
+        with suppress(MedleyError):  # then it expires by itself
+            self._admin.change(self._key, lambda found: None if self._is_ours(found) else found, READ_SECONDS)
 
-    def _mine(self, found: Mapping[str, Any] | None) -> bool:
+    def _is_ours(self, found: Mapping[str, Any] | None) -> bool:
         return found is not None and found.get("holder") == self._holder
 
     def _renew(self) -> None:
@@ -78,11 +78,13 @@ class Lease:
                 self._extend()
 
     def _extend(self) -> bool:
-        asked = time.monotonic()
-        renewed = self._admin.change(self._key, lambda found: _lease_of(self._holder) if self._mine(found) else found)
-        if self._mine(renewed):
-            self._until = asked + LEASE_SECONDS
-        return self._mine(renewed)
+        started = time.monotonic()
+        renewed = self._admin.change(
+            self._key, lambda found: _lease_of(self._holder) if self._is_ours(found) else found
+        )
+        if self._is_ours(renewed):
+            self._until = started + LEASE_SECONDS
+        return self._is_ours(renewed)
 
 
 class Admin:
@@ -93,24 +95,24 @@ class Admin:
         self._index = cluster.name("admin")
 
     @property
-    def place(self) -> str:
-        """The index that all this stands in."""
+    def index(self) -> str:
+        """The name of the index."""
         return self._index
 
     def collections(self) -> dict[str, dict[str, Any]]:
         """Name -> {kind, tuned} of every collection."""
         return self._read(_COLLECTIONS).content or {}
 
-    def set_collection(self, name: str, described: Mapping[str, Any]) -> None:
-        """Write down a collection, or something new of it."""
-        self.change(_COLLECTIONS, lambda found: {**(found or {}), name: {**(found or {}).get(name, {}), **described}})
+    def set_collection(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Add a collection, or update its entry."""
+        self.change(_COLLECTIONS, lambda found: {**(found or {}), name: {**(found or {}).get(name, {}), **entry}})
 
     def indexed_collections(self) -> list[str]:
-        """Every collection that an index was ever made for."""
+        """Every collection that ever had an index."""
         return sorted(self._read("generations").content or {})
 
     def next_generation(self, collection: str, at_least: int = 0) -> int:
-        """A number above every one used for `collection` before."""
+        """A number greater than all previous ones of `collection`."""
 
         def count(found: dict[str, Any] | None) -> dict[str, Any]:
             known = found or {}
@@ -121,15 +123,14 @@ class Admin:
 
     @contextmanager
     def lease(self, index: str, wait: float = 0.0) -> Iterator[Lease]:
-        """The right to write an index, held by one at a time; raises `Conflict` after `wait` seconds of waiting."""
+        """The lease to write an index, held by one process at a time. Raises `Conflict` after `wait` seconds."""
         holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         key, until = f"writer:{index}", time.monotonic() + wait
-        while not self._take(key, holder):
+        while not self._claim(key, holder):
             if time.monotonic() >= until:
-                other = (self._read(key).content or {}).get("holder", "somebody")
+                other = (self._read(key).content or {}).get("holder", "another process")
                 raise Conflict(
-                    f"the writer of index {index} is held by {other.rpartition(':')[0] or other}; wait until it is done, "
-                    "then try again",
+                    f"index {index} is being written by {other.rpartition(':')[0] or other}; try again when it has finished",
                     field="index",
                 )
             time.sleep(_POLL_SECONDS)
@@ -137,21 +138,21 @@ class Admin:
         try:
             yield lease
         finally:
-            lease.end()
+            lease.release()
 
-    def _take(self, key: str, holder: str) -> bool:
-        def claim(found: dict[str, Any] | None) -> dict[str, Any]:
+    def _claim(self, key: str, holder: str) -> bool:
+        def claimed(found: dict[str, Any] | None) -> dict[str, Any]:
             return _lease_of(holder) if found is None or found["until"] < time.time() else found
 
-        return (self.change(key, claim) or {}).get("holder") == holder
+        return (self.change(key, claimed) or {}).get("holder") == holder
 
     def change(
         self,
         key: str,
         step: Callable[[dict[str, Any] | None], dict[str, Any] | None],
-        patience: float = WRITE_SECONDS,
+        seconds: float = WRITE_SECONDS,
     ) -> dict[str, Any] | None:
-        """Put what `step` makes of a document in its place, again until nobody else came between; None removes it."""
+        """Replace a document by the result of `step`, retried until nobody else writes in between; None removes it."""
         while True:
             found = self._read(key)
             made = step(found.content)
@@ -160,18 +161,18 @@ class Admin:
             with suppress(Conflict):
                 path = f"/{self._index}/_doc/{quote(key, safe='')}"
                 if made is None:
-                    self._cluster.write("DELETE", path, None, found.condition, patience=patience)
+                    self._cluster.write("DELETE", path, None, found.condition, retries=Retries(seconds))
                 else:
                     self._make_sure()
-                    self._cluster.write("PUT", path, made, found.condition, patience=patience)
+                    self._cluster.write("PUT", path, made, found.condition, retries=Retries(seconds))
                 return made
 
-    def _read(self, key: str) -> Versioned:
+    def _read(self, key: str) -> AdminRecord:
         try:
             found = self._cluster.read("GET", f"/{self._index}/_doc/{quote(key, safe='')}")
         except NotFound:
-            return Versioned(None)
-        return Versioned(found["_source"], found["_seq_no"], found["_primary_term"])
+            return AdminRecord(None)
+        return AdminRecord(found["_source"], found["_seq_no"], found["_primary_term"])
 
     def _make_sure(self) -> None:
         make_index(self._cluster, self._index, _BODY)
@@ -182,7 +183,7 @@ def _lease_of(holder: str) -> dict[str, Any]:
 
 
 def make_index(cluster: Cluster, name: str, body: Mapping[str, Any]) -> None:
-    """Make an index unless it is there already; asked of the cluster once in a process."""
+    """Create an index unless it exists; each process checks once."""
     if name in cluster.made:
         return
     try:

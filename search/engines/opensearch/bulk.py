@@ -1,4 +1,4 @@
-"""Bulk writing: chunks of bounded size over a few connections, repeated item by item while the cluster is busy."""
+"""Bulk writes: chunks of bounded size over a few connections; items are retried while the cluster is busy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 import orjson
 
 from mappings.errors import MedleyError
-from search.engines.opensearch.client import Cluster, nothing, persist
-from search.engines.opensearch.errors import BUSY, is_full, of_answer
+from search.engines.opensearch.client import Cluster, Retries, no_check, send_all
+from search.engines.opensearch.errors import BUSY, error_of, is_full
 
 CHUNK_BYTES: Final = 4_000_000
 CHUNK_ACTIONS: Final = 2_000
@@ -20,14 +20,14 @@ CONNECTIONS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An entry to be put under its id, or removed where `source` is None."""
+    """Writes an entry under its id, or removes it where `source` is None."""
 
     id: str
     route: str
     source: bytes | None = None
 
     def lines(self) -> bytes:
-        """The action as `_bulk` takes it."""
+        """The action in the format of `_bulk`."""
         head = {"_id": self.id, "routing": self.route}
         if self.source is None:
             return orjson.dumps({"delete": head}) + b"\n"
@@ -35,16 +35,18 @@ class Action:
 
 
 Lines = list[tuple[Action, bytes]]
-"""Actions, and each as `_bulk` takes it."""
+"""Actions, each with its lines in the format of `_bulk`."""
 
 Group = Sequence[Action]
 """The actions of one document, sent in order."""
 
 
-def send(cluster: Cluster, index: str, groups: Sequence[Group], before: Callable[[], None] = nothing) -> dict[str, str]:
-    """Carry out every group; route -> cause for those that the index refused. Raises `Unavailable` after two minutes.
+def send(
+    cluster: Cluster, index: str, groups: Sequence[Group], before: Callable[[], None] = no_check
+) -> dict[str, str]:
+    """Carry out every group; route -> cause for those that the index rejected. Raises `Unavailable` after two minutes.
 
-    `before` is called before every request, a repeated one too; what it raises ends them.
+    `before` is called before every request, retries included; what it raises ends them.
     """
     chunks = list(_chunks(groups))
     if len(chunks) < 2:
@@ -58,7 +60,7 @@ def _merged(causes: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
-    """Whole groups together, up to a bound; a group above it alone."""
+    """Whole groups together, up to the bounds; a larger group alone."""
     chunk: Lines = []
     size = 0
     for group in groups:
@@ -74,13 +76,13 @@ def _chunks(groups: Sequence[Group]) -> Iterator[Lines]:
 
 
 def _send_chunk(cluster: Cluster, index: str, chunk: Lines, before: Callable[[], None]) -> dict[str, str]:
-    """Send a chunk, then again what was put off, in the same order; a large one in parts, one after the other."""
+    """Send a chunk, then the postponed items again, in the same order; a large one in parts, one after the other."""
     causes: dict[str, str] = {}
 
-    def once(waiting: Lines) -> Lines:
-        return [line for part in _parts(waiting) for line in _send_part(cluster, index, part, causes, before)]
+    def attempt(pending: Lines) -> Lines:
+        return [line for part in _parts(pending) for line in _send_part(cluster, index, part, causes, before)]
 
-    persist(cluster.where, chunk, once)
+    send_all(cluster.where, chunk, attempt)
     return causes
 
 
@@ -98,25 +100,27 @@ def _parts(chunk: Lines) -> Iterator[Lines]:
 
 
 def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str], before: Callable[[], None]) -> Lines:
-    """What was put off; an item that the index will never take is named in `causes`, by its document."""
-    answer = cluster.write("POST", f"/{index}/_bulk", b"".join(line for _, line in part), before=before)
+    """The postponed items; those that the index rejects for good are added to `causes`, by document."""
+    answer = cluster.write(
+        "POST", f"/{index}/_bulk", b"".join(line for _, line in part), retries=Retries(before=before)
+    )
     if not answer["errors"]:
         return []
-    put_off = []
+    postponed = []
     for (action, line), item in zip(part, answer["items"], strict=True):
         outcome = next(iter(item.values()))
         if "error" not in outcome:
             continue
         if outcome["status"] in BUSY and not is_full(outcome):
-            put_off.append((action, line))
+            postponed.append((action, line))
             continue
-        error = of_answer(outcome["status"], outcome, cluster.where)
-        if not _own_fault(error):
+        error = error_of(outcome["status"], outcome, cluster.where)
+        if not _is_entry_at_fault(error):
             raise error
         causes[action.route] = error.message
-    return put_off
+    return postponed
 
 
-def _own_fault(error: MedleyError) -> bool:
-    """Whether the entry is at fault, not the index or the cluster."""
+def _is_entry_at_fault(error: MedleyError) -> bool:
+    """Whether the entry is invalid, and not the index or the cluster at fault."""
     return error.status == 400

@@ -1,4 +1,4 @@
-"""The line to an OpenSearch cluster: JSON both ways, waiting with jitter where a request may be repeated, errors of ours."""
+"""The connection to an OpenSearch cluster: JSON both ways, retries with jitter for idempotent requests, our errors."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from opensearchpy.exceptions import OpenSearchException
 from opensearchpy.serializer import Serializer
 
 from mappings.errors import InvalidInput, Unavailable
-from search.engines.opensearch.errors import passes, translated
+from search.engines.opensearch.errors import is_transient, translate
 
 Items = TypeVar("Items", bound=Sized)
 Params = Mapping[str, str]
 NONE: Final[Params] = {}
 WHOLE: Final[Params] = {"allow_partial_search_results": "false"}
-"""A search that some shard could not answer is an error, never a smaller answer."""
+"""A search that some shard can't answer is an error, never a smaller answer."""
 
 READ_SECONDS: Final = 2.0
-"""How long a read goes on trying for somebody who waits: a search that takes longer is no answer."""
+"""How long a read is retried while a user waits: a search that takes longer is useless."""
 
 WRITE_SECONDS: Final = 120.0
-"""How long a write goes on trying: a node that restarts is back by then."""
+"""How long a write is retried: a node that restarts is back by then."""
 
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 5.0
@@ -37,10 +37,10 @@ _CONNECTIONS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the cluster is and how we show who we are.
+    """The addresses of the cluster and our credentials.
 
-    `prefix` stands before the name of everything of ours; a read that takes longer than `read_seconds` is given up, and
-    tried again for `patience` seconds while that may help.
+    The name of every index of ours starts with `prefix`. A read is abandoned after `read_seconds`, and retried for
+    `patience` seconds while its error is transient.
     """
 
     hosts: tuple[str, ...]
@@ -56,23 +56,35 @@ class Connection:
         for host in self.hosts:
             if not host.startswith(("http://", "https://")):
                 raise InvalidInput(
-                    f"MEDLEY_OPENSEARCH takes addresses as https://host:9200, not {host!r}", field="MEDLEY_OPENSEARCH"
+                    f"MEDLEY_OPENSEARCH takes addresses such as https://host:9200, not {host!r}",
+                    field="MEDLEY_OPENSEARCH",
                 )
         if self.ca is not None and not self.ca.is_file():
-            raise InvalidInput(f"there is no file {self.ca} with certificates", field="MEDLEY_OPENSEARCH_CA")
+            raise InvalidInput(f"the certificate file {self.ca} does not exist", field="MEDLEY_OPENSEARCH_CA")
 
 
-def nothing() -> None:
-    """Before a try of what may be tried at any time."""
+def no_check() -> None:
+    """The check before the attempts of a request that can be sent at any time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How long a request is retried. `before` is called before every attempt; what it raises ends them."""
+
+    seconds: float = WRITE_SECONDS
+    before: Callable[[], None] = no_check
+
+
+_WRITE_RETRIES: Final = Retries()
 
 
 class OrjsonSerializer(Serializer):
-    """JSON by orjson; bytes are sent as they are."""
+    """JSON by orjson; bytes are sent unchanged."""
 
     mimetype = "application/json"
 
     def dumps(self, data: Any) -> Any:
-        """Bytes of JSON."""
+        """`data` as JSON bytes."""
         return data if isinstance(data, bytes | str) else orjson.dumps(data)
 
     def loads(self, s: str) -> Any:
@@ -80,11 +92,11 @@ class OrjsonSerializer(Serializer):
         return orjson.loads(s)
 
 
-logging.getLogger("opensearch").setLevel(logging.CRITICAL)  # its errors become ours, and are told once
+logging.getLogger("opensearch").setLevel(logging.CRITICAL)  # its errors are raised as ours, so they need no log line
 
 
 class Cluster:
-    """Requests to one cluster; threads share it. Every name starts with `connection.prefix` and a dot."""
+    """Requests to one cluster. Thread-safe. Every index name starts with `connection.prefix` and a dot."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -103,7 +115,7 @@ class Cluster:
             verify_certs=secure,
             ca_certs=str(connection.ca) if connection.ca else None,
             serializer=OrjsonSerializer(),
-            # Repeating is ours, with pauses; the library's own comes at once. A host that failed is put last by it.
+            # We retry ourselves, with pauses; the library would do so immediately. It tries a failed host last.
             max_retries=0,
             retry_on_status=(),
             pool_maxsize=_CONNECTIONS,
@@ -112,8 +124,8 @@ class Cluster:
     def read(
         self, method: str, path: str, body: Any = None, params: Params = NONE, timeout: float | None = None
     ) -> Any:
-        """A request that changes nothing, repeated for a moment while the cluster is busy or unreachable."""
-        return self._repeated(method, path, body, params, timeout or self._read_seconds, self.patience)
+        """A request that changes nothing, retried for a moment while the cluster is busy or unreachable."""
+        return self._request(method, path, body, params, timeout or self._read_seconds, Retries(self.patience))
 
     def write(
         self,
@@ -122,72 +134,49 @@ class Cluster:
         body: Any = None,
         params: Params = NONE,
         timeout: float = 120.0,
-        patience: float = WRITE_SECONDS,
-        before: Callable[[], None] = nothing,
+        retries: Retries = _WRITE_RETRIES,
     ) -> Any:
-        """A request that may be repeated without harm: it names its ids, or the state that it starts from.
-
-        `before` is called before every try; what it raises ends them.
-        """
-        return self._repeated(method, path, body, params, timeout, patience, before)
+        """An idempotent write: it names its document ids, or the state that it starts from."""
+        return self._request(method, path, body, params, timeout, retries)
 
     def name(self, *parts: str) -> str:
-        """The name on the cluster of something of ours: `medley.abstracts.1`."""
+        """The name on the cluster of an index of ours: `medley.abstracts.1`."""
         return ".".join((self.prefix, *parts)).lower()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._client.close()
 
-    def _repeated(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        params: Params,
-        timeout: float,
-        patience: float,
-        before: Callable[[], None] = nothing,
-    ) -> Any:
-        def send() -> Any:
-            before()
-            return self._client.transport.perform_request(method, path, params=params, body=body, timeout=timeout)
-
-        return with_patience(
-            send, patience, lambda error: isinstance(error, OpenSearchException) and passes(error), self.where
-        )
-
-
-def with_patience(send: Callable[[], Any], seconds: float, may_pass: Callable[[Exception], bool], where: str) -> Any:
-    """What `send` gives, tried again after ever longer pauses with jitter while its error may pass. Raises ours."""
-    until, pause = time.monotonic() + seconds, _FIRST_PAUSE
-    while True:
-        try:
-            return send()
-        except OpenSearchException as error:
-            left = until - time.monotonic()
-            if left <= 0 or not may_pass(error):
-                raise translated(error, where) from error
-        time.sleep(min(left, random.uniform(pause / 2, pause)))  # noqa: S311 — no secret depends on it
-        pause = min(2 * pause, _LONGEST_PAUSE)
+    def _request(self, method: str, path: str, body: Any, params: Params, timeout: float, retries: Retries) -> Any:
+        until, pause = time.monotonic() + retries.seconds, _FIRST_PAUSE
+        while True:
+            retries.before()
+            try:
+                return self._client.transport.perform_request(method, path, params=params, body=body, timeout=timeout)
+            except OpenSearchException as error:
+                left = until - time.monotonic()
+                if left <= 0 or not is_transient(error):
+                    raise translate(error, self.where) from error
+            time.sleep(min(left, random.uniform(pause / 2, pause)))  # noqa: S311 — no secret depends on it
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def ndjson(lines: Sequence[Any]) -> bytes:
-    """Lines of JSON, as `_bulk` and `_msearch` take them; bytes stand as they are."""
+    """Newline-delimited JSON, as `_bulk` and `_msearch` take it; bytes are used unchanged."""
     return b"".join(b"%s\n" % (line if isinstance(line, bytes) else orjson.dumps(line)) for line in lines)
 
 
-def persist(where: str, waiting: Items, send: Callable[[Items], Items]) -> None:
-    """Send items, then again those that were put off, after ever longer pauses with jitter; `send` gives them back.
+def send_all(where: str, pending: Items, send: Callable[[Items], Items]) -> None:
+    """Send items, then those that `send` returns as postponed, after growing pauses with jitter.
 
-    Raises `Unavailable` when some are still put off after two minutes.
+    Raises `Unavailable` when some are still postponed after two minutes.
     """
     until, pause = time.monotonic() + WRITE_SECONDS, _FIRST_PAUSE
-    while waiting := send(waiting):
+    while pending := send(pending):
         if time.monotonic() > until:
             raise Unavailable(
-                f"OpenSearch at {where} was too busy for {WRITE_SECONDS:.0f} s; {len(waiting):,} entries are not written "
-                "yet, nothing accepted is lost"
+                f"OpenSearch at {where} was too busy for {WRITE_SECONDS:.0f} s; {len(pending):,} entries are not written "
+                "yet, and no accepted document is lost"
             )
         time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 — no secret depends on it
         pause = min(2 * pause, _LONGEST_PAUSE)

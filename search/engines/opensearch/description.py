@@ -1,4 +1,4 @@
-"""What an index on the cluster says of itself in its `_meta`: written once when it is made, never changed."""
+"""The `_meta` of an index on the cluster: written once, when the index is created."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from search.engines.names import index_name
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """The unchanging part of an index. `name` is ours, `physical` the cluster's; `encoders`: field -> (fingerprint, d)."""
+class OpenSearchIndexDescription:
+    """The constant properties of an index.
+
+    `name` is ours, `physical` the cluster's; `encoders` maps a vector field to (fingerprint, dimension).
+    """
 
     name: str
     physical: str
@@ -32,13 +35,15 @@ class Description:
         return {name: dimension for name, (_, dimension) in self.encoders.items()}
 
 
-def described(physical: str, index: Mapping[str, Any]) -> Description:
-    """The description in an answer of `GET /<index>`. Raises `Conflict` for an index of another schema, or not ours."""
+def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndexDescription:
+    """The description in a response of `GET /<index>`. Raises `Conflict` for another schema, or a foreign index."""
     written = index.get("mappings", {}).get("_meta") or {}
     if written.get("schema") != SCHEMA_VERSION:
-        has = f"schema {written['schema']}" if "schema" in written else "no schema of ours"
-        raise Conflict(f"index {physical} has {has}, this version reads {SCHEMA_VERSION}: rebuild it", field="index")
-    return Description(
+        has = f"schema {written['schema']}" if "schema" in written else "no Medley schema"
+        raise Conflict(
+            f"index {physical} has {has}, this version reads schema {SCHEMA_VERSION}: rebuild it", field="index"
+        )
+    return OpenSearchIndexDescription(
         name=index_name(written["collection"], written["generation"]),
         physical=physical,
         collection=written["collection"],
@@ -51,23 +56,25 @@ def described(physical: str, index: Mapping[str, Any]) -> Description:
     )
 
 
-def differing(meant: Mapping[str, Any], live: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str, str]]:
-    """(field, type as meant, type as it is) wherever the properties of a mapping differ in what decides a search."""
-    for name in sorted(meant.keys() | live.keys()):
-        here, there = meant.get(name), live.get(name)
-        if here is None or there is None:
-            # A field of the collection that is missing is told as such, by its own name.
+def mapping_differences(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], path: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    """(field, expected type, actual type) wherever two mappings differ in what affects a search."""
+    for name in sorted(expected.keys() | actual.keys()):
+        wanted, found = expected.get(name), actual.get(name)
+        if wanted is None or found is None:
+            # A missing field of the collection is reported as such, under its own name.
             if path != "fields.":
-                yield f"{path}{name}", _kind(here), _kind(there)
-        elif "properties" in here or "properties" in there:
-            yield from differing(here.get("properties", {}), there.get("properties", {}), f"{path}{name}.")
-        elif (_kind(here), here.get("analyzer"), here.get("dimension")) != (
-            _kind(there),
-            there.get("analyzer"),
-            there.get("dimension"),
-        ):
-            yield f"{path}{name}", _kind(here), _kind(there)
+                yield f"{path}{name}", _kind(wanted), _kind(found)
+        elif "properties" in wanted or "properties" in found:
+            yield from mapping_differences(wanted.get("properties", {}), found.get("properties", {}), f"{path}{name}.")
+        elif _decisive(wanted) != _decisive(found):
+            yield f"{path}{name}", _kind(wanted), _kind(found)
+
+
+def _decisive(field: Mapping[str, Any]) -> tuple[str, Any, Any]:
+    return _kind(field), field.get("analyzer"), field.get("dimension")
 
 
 def _kind(field: Mapping[str, Any] | None) -> str:
-    return "nothing" if field is None else str(field.get("type", "object"))
+    return "missing" if field is None else str(field.get("type", "object"))

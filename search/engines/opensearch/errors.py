@@ -1,4 +1,4 @@
-"""OpenSearch's errors as ours, once: what a node, a proxy or the network says, in one sentence that names what to do."""
+"""Translates the errors of OpenSearch, of a proxy and of the network, once, into one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opensearchpy.exceptions import (
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unavailable
 
 BUSY: Final = frozenset({429, 502, 503, 504})
-"""Statuses that pass: the same request may succeed a moment later."""
+"""Transient statuses: the same request can succeed a moment later."""
 
 _FULL: Final = ("flood-stage", "read-only-allow-delete", "read_only_allow_delete", "no space left")
 _CREDENTIALS: Final = (
@@ -27,13 +27,13 @@ _CREDENTIALS: Final = (
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status behind an error of the library; 0 where there was no answer."""
+    """The HTTP status of an error of the library; 0 where there was no response."""
     code = getattr(error, "status_code", 0)
     return code if isinstance(code, int) else 0
 
 
-def passes(error: Exception) -> bool:
-    """Whether the same request may succeed a moment later."""
+def is_transient(error: Exception) -> bool:
+    """Whether the same request can succeed a moment later."""
     if isinstance(error, SSLError):
         return False
     if isinstance(error, TransportError) and isinstance(error.info, Mapping) and is_full(error.info):
@@ -42,50 +42,50 @@ def passes(error: Exception) -> bool:
 
 
 def is_full(body: Mapping[str, Any]) -> bool:
-    """Whether an answer says that the disk is full: a 429 too, but one that no waiting mends."""
+    """Whether a response reports a full disk: a 429 as well, but one that waiting does not cure."""
     return any(word in cause(body.get("error"))[1] for word in _FULL)
 
 
-def translated(error: OpenSearchException, where: str) -> MedleyError:
-    """The error of ours that says what could not be done at `where`, an address."""
+def translate(error: OpenSearchException, where: str) -> MedleyError:
+    """Our error for an error of the library; `where` is the address."""
     if isinstance(error, SSLError):
         return Unavailable(
-            f"OpenSearch at {where}: its certificate is not accepted ({_reason(error)}); renew it, or name the "
+            f"OpenSearch at {where}: its certificate is rejected ({_reason(error)}); renew it, or name the "
             "authority that signed it in MEDLEY_OPENSEARCH_CA"
         )
     if isinstance(error, ConnectionTimeout):
-        return Unavailable(f"OpenSearch at {where} does not answer in time; try again")
+        return Unavailable(f"OpenSearch at {where} did not respond in time; try again")
     if isinstance(error, NoConnection):
         return Unavailable(f"OpenSearch at {where} can't be reached ({_reason(error)})")
     if isinstance(error, TransportError):
         info = error.info if isinstance(error.info, Mapping) else {"error": str(error.info)}
-        return of_answer(status_of(error), info, where)
+        return error_of(status_of(error), info, where)
     return Unavailable(f"OpenSearch at {where}: {error}")
 
 
-def of_answer(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
-    """The error of ours for an answer of OpenSearch that says it failed, whole or one item of several."""
+def error_of(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
+    """Our error for a failed response, or for one failed item of a response."""
     kind, reason = cause(body.get("error"))
     if status == 401 or (status == 403 and "security_exception" in kind):
-        return Unavailable(f"OpenSearch at {where} refuses us ({reason}): {_CREDENTIALS}")
+        return Unavailable(f"OpenSearch at {where} denies access ({reason}): {_CREDENTIALS}")
     if is_full(body):
         return Unavailable(
-            f"OpenSearch at {where}: its disk is full and the index takes no more ({reason}); make room and try again, "
-            "nothing accepted before is lost"
+            f"OpenSearch at {where}: its disk is full, so the index is read-only ({reason}); free some space and try "
+            "again; no accepted document is lost"
         )
     if kind == "index_not_found_exception" or (status == 404 and not kind):
         return NotFound(f"OpenSearch at {where}: {reason or 'not found'}", field="index")
     if status == 409:
         return Conflict(f"OpenSearch at {where}: {reason}")
     if status == 400:
-        return InvalidInput(f"OpenSearch at {where} takes the request for wrong: {kind}: {reason}")
+        return InvalidInput(f"OpenSearch at {where} rejected the request as invalid: {kind}: {reason}")
     if status == 413:
-        return InvalidInput(f"OpenSearch at {where} takes no request of this size; see http.max_content_length")
-    return Unavailable(f"OpenSearch at {where} could not answer: {status} {kind} {reason}".strip())
+        return InvalidInput(f"OpenSearch at {where} rejects requests of this size; see http.max_content_length")
+    return Unavailable(f"OpenSearch at {where} failed: {status} {kind} {reason}".strip())
 
 
 def cause(error: Any) -> tuple[str, str]:
-    """(type, reason) of an error as OpenSearch writes it: the innermost that says something."""
+    """(type, reason) of an error body: the innermost one with content."""
     if not isinstance(error, Mapping):
         return "", str(error or "")
     roots = error.get("root_cause") or []

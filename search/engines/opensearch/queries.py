@@ -1,7 +1,11 @@
-"""From our questions to OpenSearch's bodies. Pure; filters and access stand in a filter context, which never scores."""
+"""Builds the bodies of OpenSearch searches from our requests. Pure: no client, no clock.
+
+Filters and access are in a filter context, which never scores.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
@@ -13,32 +17,47 @@ from mappings.collection import FieldType
 from mappings.documents import Access
 from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
+from search.engines.opensearch.description import OpenSearchIndexDescription
+from search.engines.opensearch.records import SHOWN
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.protocols import LexicalQuery
+from search.protocols import BM25, LegsRequest, LexicalQuery
 from search.query import Filter, Range, Terms
 
 Body = dict[str, Any]
 
+COUNTS: Final = " counts"
+"""The name of the search that counts, beside those of the legs; no vector field can have it."""
+
 FACET_FETCH: Final = 1_000
 _SHARD_FETCH: Final = 20_000
-# Each shard gives this many values, so that counts are exact unless a field has more in one shard.
+# Each shard returns this many values, so that counts are exact unless a field has more in one shard.
 
 BREADTH: Final = 4
-"""How many times the wanted rows the search of the graph keeps in view. Windows of one text lie close together and lead a
-narrow search astray: over 222,528 rows recall was .95 with 1, .99 with 4, for 2 ms more."""
+"""How many candidates the graph search keeps for each wanted row. The windows of one text lie close together and mislead
+a narrow search: over 222,528 rows recall was .95 with 1, .99 with 4, for 2 ms more."""
 
 _ONLY_PASSAGE: Final[Body] = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["passage"]}
 
 
-class Compiler:
-    """Compiles for one index: the types of its fields, and the boosts of its collection."""
+class OpenSearchQueryCompiler:
+    """Compiles the requests to one index: `fields` are its field types, `boosts` those of its collection."""
 
     def __init__(self, fields: Mapping[str, FieldType], boosts: Mapping[str, float]) -> None:
         self._fields = fields
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
+    def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
+        """A search for each leg in `limits`, for so many hits. Raises `InvalidInput`."""
+        restriction = self.restriction(request.filters, request.access)
+        return {
+            name: self.lexical(request.lexical, restriction, limit)
+            if name == BM25
+            else self.dense(name, request.vectors[name], restriction, limit)
+            for name, limit in limits.items()
+        }
+
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
-        """What BM25 ranks: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
         clauses = []
         for term, weight in summed(query.terms).items():
             clauses.append(_term("content", term, weight))
@@ -47,7 +66,7 @@ class Compiler:
         return {"size": limit, "track_total_hits": False, "query": _any_of(clauses, restriction), **_ONLY_PASSAGE}
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
-        """The rows nearest to `vector`; the filter stands inside, where the search of the graph minds it."""
+        """The rows nearest to `vector`; the filter is inside, where the graph search respects it."""
         nearest = {
             "vector": vector.tolist(),
             "k": limit,
@@ -61,25 +80,26 @@ class Compiler:
             **_ONLY_PASSAGE,
         }
 
-    def counted(self, query: LexicalQuery, restriction: Sequence[Body], facets: Sequence[str]) -> Body:
-        """The first passage of each document that matches anywhere, counted; and the facets of those."""
+    def counts(self, request: LegsRequest) -> Body:
+        """The number of documents that match, each counted by its first passage, and their facets."""
+        query, restriction = request.lexical, self.restriction(request.filters, request.access)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
-        wanted = {name: _facet(name) for name in facets if field_kind(self._fields, name)}
+        facets = {name: _facet(name) for name in request.facets if field_kind(self._fields, name)}
         firsts = {"term": {"kind": "document"}}
         return {
             "size": 0,
             "track_total_hits": True,
             "query": _any_of(clauses, [firsts, *restriction]),
-            **({"aggs": wanted} if wanted else {}),
+            **({"aggs": facets} if facets else {}),
         }
 
     def restriction(self, filters: Sequence[Filter], access: Access) -> list[Body]:
-        """The clauses that keep what the caller may see and every filter keeps. Raises `InvalidInput`."""
-        return [visible(access), *(self._filter(item) for item in filters)]
+        """The filter clauses for the caller's access and every filter. Raises `InvalidInput`."""
+        return [visible_to(access), *(self._filter(item) for item in filters)]
 
     def field_kind(self, name: str) -> FieldType:
-        """The type of a field. Raises `InvalidInput` for one that this index does not hold."""
+        """The type of a field. Raises `InvalidInput` for one that this index does not have."""
         return field_kind(self._fields, name)
 
     def _filter(self, item: Filter) -> Body:
@@ -91,15 +111,73 @@ class Compiler:
         return _range(item, column, kind)
 
 
-def visible(access: Access) -> Body:
-    """What the caller may see."""
+def multi_search(index: OpenSearchIndexDescription, request: LegsRequest, bodies: Mapping[str, Body]) -> list[Body]:
+    """The lines of one `_msearch`: for each search a header, then its body."""
+    query = f"{request.access.key}\x1f{request.lexical}"
+    header: Body = {
+        "index": index.physical,
+        # Equal queries go to the same copy of a shard: copies can differ in which deletions they have merged away.
+        "preference": hashlib.blake2b(query.encode(errors="replace"), digest_size=8).hexdigest(),
+        "allow_partial_search_results": False,
+    }
+    # With several shards, terms are weighted by the statistics of all of them.
+    lexical = header | ({"search_type": "dfs_query_then_fetch"} if index.shards > 1 else {})
+    return [line for name, body in bodies.items() for line in (lexical if name == BM25 else header, body)]
+
+
+def passages(ids: Sequence[str], access: Access) -> Body:
+    """The passages with these ids that the caller may see."""
+    return _fetch("passage", ids, "passage", access, SHOWN)
+
+
+def document_fields(documents: Sequence[str], access: Access) -> Body:
+    """The fields of those documents that the caller may see, in the entries of their first passages."""
+    return _fetch("document", documents, "document", access, ("document", "shown"))
+
+
+def index_counts() -> Body:
+    """The number of entries of each kind, and the last commit."""
+    return {
+        "size": 0,
+        "track_total_hits": True,
+        "aggs": {"kinds": {"terms": {"field": "kind"}}, "commit": {"max": {"field": "commit"}}},
+    }
+
+
+def last_commit() -> Body:
+    """The number of the last commit."""
+    return {"size": 0, "aggs": {"commit": {"max": {"field": "commit"}}}}
+
+
+def page(query: Mapping[str, Any], source: Mapping[str, Any], size: int, after: Sequence[Any] = ()) -> Body:
+    """One page of all entries that match `query`, in index order, from behind the sort values `after`."""
+    return {"size": size, "query": query, "_source": source, "sort": ["passage", "row"], **_search_after(after)}
+
+
+def entries_of(documents: Sequence[str], size: int, after: Sequence[Any] = ()) -> Body:
+    """One page of what the ids of all entries of these documents are made of."""
+    return {
+        "size": size,
+        "_source": False,
+        "docvalue_fields": ["document", "version", "ordinal", "row"],
+        "query": {"bool": {"filter": [{"terms": {"document": documents}}]}},
+        "sort": ["passage", "row"],
+        **_search_after(after),
+    }
+
+
+def visible_to(access: Access) -> Body:
+    """The filter clause for the caller's access."""
     return {"terms": {"labels": sorted(map(encodable, access.labels))}}
 
 
-def among(name: str, values: Sequence[str], kind: str, access: Access) -> Body:
-    """The entries of a kind whose `name` is one of `values`, of those that the caller may see."""
-    clauses = [{"terms": {name: list(map(encodable, values))}}, {"term": {"kind": kind}}, visible(access)]
-    return {"bool": {"filter": clauses}}
+def _fetch(name: str, values: Sequence[str], kind: str, access: Access, fields: Sequence[str]) -> Body:
+    clauses = [{"terms": {name: list(map(encodable, values))}}, {"term": {"kind": kind}}, visible_to(access)]
+    return {"size": len(values), "_source": {"includes": list(fields)}, "query": {"bool": {"filter": clauses}}}
+
+
+def _search_after(after: Sequence[Any]) -> Body:
+    return {"search_after": list(after)} if after else {}
 
 
 def _range(item: Range, column: str, kind: FieldType) -> Body:

@@ -1,4 +1,4 @@
-"""One version of a document as OpenSearch holds it: an entry for each passage, and one for each further row of its vectors."""
+"""The entries of one document version on OpenSearch: one for each passage, and one for each further vector of it."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from search.engines.values import indexable
 from search.protocols import IndexEntry
 
 SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context")
-"""What of an entry gives the passage back."""
+"""The fields of an entry that its passage is read from."""
 
 COMMIT_ID: Final = "commit"
 COMMIT_ROUTE: Final = "commit"
 _LONGEST_ID: Final = 440
-# OpenSearch takes ids of 512 bytes; a document's own may be as long, without the numbers behind it.
+# OpenSearch accepts ids of 512 bytes; a document's own id can be as long, even without our suffix.
 
 
-def places(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(passage, row) of every entry; row 0 is the passage's own."""
+def entry_rows(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(passage, row) of every entry; row 0 is in the entry of the passage itself."""
     for ordinal, count in enumerate(rows):
         for row in range(count):
             yield ordinal, row
 
 
 def entry_ids(entry: IndexEntry) -> list[str]:
-    """The ids of a version's entries, in the order of `places`."""
-    return [entry_id(entry.document, entry.version, *place) for place in places(entry.rows)]
+    """The ids of a version's entries, in the order of `entry_rows`."""
+    return [entry_id(entry.document, entry.version, *place) for place in entry_rows(entry.rows)]
 
 
 def entry_id(document: str, version: int, ordinal: int, row: int) -> str:
-    """The `_id` of an entry: the passage's id, with `/row` behind it for a further row."""
+    """The `_id` of an entry: the passage's id, with the suffix `/row` for a further row."""
     return f"{safe_id(document)}@{version}#{ordinal}" + (f"/{row}" if row else "")
 
 
 def safe_id(identifier: str) -> str:
-    """`identifier`, or its hash where it is too long for an `_id` with something behind it."""
+    """`identifier`, or its hash where it is too long for an `_id` with a suffix."""
     raw = identifier.encode()
     return identifier if len(raw) <= _LONGEST_ID else f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
 def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str]) -> list[bytes]:
-    """The entries of a version as JSON, in the order of `places`. Raises `InvalidInput` for what can't be indexed."""
+    """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value."""
     shared = {
         "document": entry.document,
         "version": entry.version,
@@ -63,11 +63,11 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequenc
             if name in entry.fields
         },
     }
-    # Rounded as the embedded engine's are, so that both give the same scores.
+    # Rounded to float16 as in the embedded engine, so that both compute the same scores.
     stacked = {name: entry.vectors[name].astype(np.float16).astype(np.float32) for name in vectors}
     made = []
     try:
-        for start, (ordinal, row) in enumerate(places(entry.rows)):
+        for start, (ordinal, row) in enumerate(entry_rows(entry.rows)):
             own = {"vectors": {name: rows[start] for name, rows in stacked.items()}, "ordinal": ordinal, "row": row}
             own["passage"] = entry.passages[ordinal].id
             own |= {"kind": ["row"]} if row else _passage(entry, ordinal)
@@ -98,7 +98,7 @@ def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
 
 
 def _rest(passages: Sequence[Passage]) -> list[str]:
-    """The texts of the second and later passages; a title that is the first passage's own is not repeated."""
+    """The texts of the second and later passages, without titles equal to the first passage's."""
     texts: list[str] = []
     for passage in passages[1:]:
         title = () if passage.title == passages[0].title else (passage.title,)
@@ -111,10 +111,10 @@ def _plain(values: Sequence[Any]) -> list[Any]:
 
 
 def passage_of(source: Mapping[str, Any]) -> Passage:
-    """The passage that an entry was made from."""
+    """The passage in an entry."""
     return Passage(*(source[name] for name in SHOWN[1:]))
 
 
 def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:
-    """The fields of the document that a first passage was made from."""
+    """The fields of the document, in the entry of its first passage."""
     return decode_fields(source.get("shown") or {})

@@ -24,7 +24,8 @@ from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.collection import kinds
 from mappings.collection import load as load_kind
 from mappings.errors import ModelError
-from search.models.remote import RemoteEncoder, RemoteReranker, Servers
+from search.models.remote import RemoteEncoder, RemoteReranker
+from search.models.servers import Servers
 from search.settings import Settings
 from web.access import tokens
 from web.inference.meter import ModelMeter
@@ -375,7 +376,7 @@ def test_a_restart_with_another_model_is_noticed(start, folder):
     assert client.encode_queries(["a"]).shape == (1, 256)
     server.stop()
     start("--model", "tiny-bi", port=server.port, MEDLEY_MODELS=str(folder))
-    with pytest.raises(ModelError, match=r"refused the request \(422: there is no bi-encoder"):
+    with pytest.raises(ModelError, match=r"rejected the request \(422: there is no bi-encoder"):
         client.encode_queries(["a"])
     with pytest.raises(ModelError, match="they have tiny-bi"):
         client.encode_queries(["a"])

@@ -1,4 +1,4 @@
-"""The newest version of a document on the cluster, and the indexes that it was carried out in."""
+"""The head of a document on the cluster: its newest version, and the indexes that have processed it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from search.engines import codec
+from search.engines.opensearch.documents.tables import Row
 from search.engines.opensearch.records import safe_id
-from search.engines.opensearch.tables import Row
 from search.storage import is_stale, next_source
 
 _MARKS: Final = 8
-# A head remembers the newest indexes that its version is settled in; older ones are dropped long since.
+# A head keeps the newest indexes that its version is settled in; older ones were dropped long ago.
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest version of a document. `turn` is the order of acceptance; a tombstone has no `hash`."""
+    """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`."""
 
     id: str
     version: int = 0
@@ -35,15 +35,15 @@ class Head:
 
     @property
     def raw(self) -> str:
-        """The id of its raw document: by its hash too, so that two that race for a version never share one."""
+        """The id of its raw document. It includes the hash, so two writers racing for a version never share one."""
         return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
 
     def source(self) -> dict[str, Any]:
-        """The head as it is kept."""
+        """The head as it is stored."""
         return asdict(self) | {"deleted": self.deleted}
 
     def settle(self, index: str, failed: bool) -> Head:
-        """The head with this version carried out in `index`, or failed there."""
+        """The head with this version settled in `index`: indexed, or failed."""
         others = tuple(name for name in self.settled if name != index)
         failures = tuple(name for name in self.failed if name != index)
         return replace(
@@ -51,7 +51,7 @@ class Head:
         )
 
     def reopen(self, index: str) -> Head:
-        """The head with this version waiting again for `index`."""
+        """The head with this version pending again for `index`."""
         return replace(
             self,
             settled=tuple(name for name in self.settled if name != index),
@@ -60,7 +60,7 @@ class Head:
 
 
 def head_of(row: Row, identifier: str) -> Head:
-    """The head in a row; version 0 of a document that was never there."""
+    """The head in a row; version 0 for an unknown document."""
     if row.source is None:
         return Head(identifier)
     kept = row.source
@@ -69,12 +69,12 @@ def head_of(row: Row, identifier: str) -> Head:
 
 
 def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int]) -> Head:
-    """The head after a change; the same object where nothing changes. `turn` gives the next place in the order."""
+    """The head after a change; the same object where nothing changes. `turn` returns the next number in the order."""
     if is_stale(head.source_version, change.source):
         return head
     source = next_source(head.source_version, change.source)
     hashed = None if change.content is None else codec.digest(change.content).hex()
-    # An unknown id is deleted already, but for a source that says so of a moment: a late copy may still come.
+    # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
     if head.hash == hashed and (head.version or source is None):
         return head if source == head.source_version else replace(head, source_version=source)
     return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job)

@@ -1,4 +1,4 @@
-"""An index used as a table: rows read and compared-and-set by id, in bulk; searched after a refresh."""
+"""An index used as a table: rows are read and compared-and-set by id, in bulk, and searched after a refresh."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import orjson
 
 from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
-from search.engines.opensearch.client import WHOLE, Cluster, persist
-from search.engines.opensearch.errors import BUSY, cause, is_full, of_answer
+from search.engines.opensearch.client import WHOLE, Cluster, send_all
+from search.engines.opensearch.errors import BUSY, cause, error_of, is_full
 
 _PART_BYTES: Final = 8_000_000
 _PAUSE: Final = 0.1
@@ -21,7 +21,7 @@ _CONFLICT: Final = 409
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A document of the table as it was last written, and what a compare-and-set needs; no `source`: there is none."""
+    """A row as it was last written, with what a compare-and-set needs; `source` is None where it does not exist."""
 
     source: dict[str, Any] | None = None
     sequence: int = -1
@@ -29,7 +29,7 @@ class Row:
 
 
 class Table:
-    """One index, made when it is first needed. Every acknowledged write survives a kill of the node."""
+    """One index, created on the first write. Every acknowledged write survives a kill of the node."""
 
     def __init__(self, cluster: Cluster, name: str, properties: Mapping[str, Any], shards: int) -> None:
         self._cluster, self.name = cluster, name
@@ -44,31 +44,31 @@ class Table:
         while True:
             body = {"ids": list(dict.fromkeys(ids))}
             found = self._cluster.read("POST", f"/{self.name}/_mget", body, timeout=60.0)["docs"]
-            # A row that could not be read, as while a node restarts, is not one that is not there.
-            failed = next((item for item in found if "error" in item and not _is_no_table(item)), None)
+            # A row that could not be read, such as while a node restarts, must not count as missing.
+            failed = next((item for item in found if "error" in item and not _is_without_table(item)), None)
             if failed is None:
                 return {item["_id"]: _row(item) for item in found}
             if time.monotonic() > until:
-                raise Unavailable(of_answer(503, failed, self._cluster.where).message)
+                raise Unavailable(error_of(503, failed, self._cluster.where).message)
             time.sleep(_PAUSE)
 
     def put(self, rows: Mapping[str, Mapping[str, Any]], versions: Mapping[str, int] | None = None) -> None:
-        """Write rows; with `versions`, one that stands with a higher version stays."""
+        """Write rows; with `versions`, a row with a higher version is kept."""
         heads = {name: {"version": versions[name], "version_type": "external_gte"} if versions else {} for name in rows}
         self._write({name: ({"index": {"_id": name, **heads[name]}}, source) for name, source in rows.items()})
 
     def swap(self, rows: Mapping[str, tuple[Mapping[str, Any], Row]]) -> set[str]:
-        """Write each row if it still is as it was read; the ids of those that are not."""
+        """Write each row unless it has changed since it was read; returns the ids of those that have."""
         return self._write({name: (_condition(name, row), source) for name, (source, row) in rows.items()})
 
     def search(self, body: Mapping[str, Any]) -> Any:
-        """The answer to a search over everything written before."""
+        """The response to a search over everything written before."""
         self._make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
 
     def scan(self, query: Mapping[str, Any], order: str, limit: int | None, page: int) -> Iterator[Row]:
-        """Every row of a query, by the field `order`, at most `limit`."""
+        """The rows that match, sorted by the field `order`, at most `limit`."""
         left = 2**62 if limit is None else limit
         after: dict[str, Any] = {}
         while left > 0:
@@ -82,7 +82,7 @@ class Table:
             after = {"search_after": hits[-1]["sort"]}
 
     def remove(self, query: Mapping[str, Any]) -> None:
-        """Remove every row of a query."""
+        """Remove every row that matches."""
         self._make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         path = f"/{self.name}/_delete_by_query"
@@ -92,41 +92,41 @@ class Table:
         make_index(self._cluster, self.name, self._body)
 
     def _write(self, rows: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]]) -> set[str]:
-        """Write rows in parts of bounded size; the ids of those whose condition did not hold."""
+        """Write rows in parts of bounded size; returns the ids of those whose condition failed."""
         if rows:
             self._make()
-        waiting = {
+        pending = {
             name: b"%s\n%s\n" % (orjson.dumps(head), orjson.dumps(source)) for name, (head, source) in rows.items()
         }
-        lost: set[str] = set()
+        changed: set[str] = set()
 
-        def once(rows: dict[str, bytes]) -> dict[str, bytes]:
-            return {name: line for part in _parts(rows) for name, line in self._send(part, lost).items()}
+        def attempt(rows: dict[str, bytes]) -> dict[str, bytes]:
+            return {name: line for part in _parts(rows) for name, line in self._send(part, changed).items()}
 
-        persist(self._cluster.where, waiting, once)
-        return lost
+        send_all(self._cluster.where, pending, attempt)
+        return changed
 
-    def _send(self, part: Mapping[str, bytes], lost: set[str]) -> dict[str, bytes]:
-        """The rows that were put off; those whose condition did not hold are added to `lost`."""
+    def _send(self, part: Mapping[str, bytes], changed: set[str]) -> dict[str, bytes]:
+        """The postponed rows; those whose condition failed are added to `changed`."""
         answer = self._cluster.write("POST", f"/{self.name}/_bulk", b"".join(part.values()))
-        put_off = {}
+        postponed = {}
         for (name, lines), item in zip(part.items(), answer["items"], strict=True):
             outcome = next(iter(item.values()))
             if outcome["status"] == _CONFLICT:
-                lost.add(name)
+                changed.add(name)
             elif outcome["status"] in BUSY and not is_full(outcome):
-                put_off[name] = lines
+                postponed[name] = lines
             elif "error" in outcome:
-                raise of_answer(outcome["status"], outcome, self._cluster.where)
-        return put_off
+                raise error_of(outcome["status"], outcome, self._cluster.where)
+        return postponed
 
 
 def _row(item: Mapping[str, Any]) -> Row:
     return Row(item["_source"], item["_seq_no"], item["_primary_term"]) if item.get("found") else Row()
 
 
-def _is_no_table(item: Mapping[str, Any]) -> bool:
-    """Whether a row is not there since nothing was ever written to its table."""
+def _is_without_table(item: Mapping[str, Any]) -> bool:
+    """Whether a row does not exist because nothing was ever written to its table."""
     return cause(item["error"])[0] == "index_not_found_exception"
 
 

@@ -1,0 +1,66 @@
+"""Builds the search bodies of the document store. Pure: no client, no clock."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from search.storage import State
+
+Body = dict[str, Any]
+
+DELETED: Final = "deleted"
+PENDING_DELETES: Final = "pending deletes"
+
+
+def pending(index: str) -> Body:
+    """The heads that are not settled in `index`."""
+    return {"bool": {"must_not": [{"term": {"settled": index}}]}}
+
+
+def failed(index: str) -> Body:
+    """The heads that failed in `index`."""
+    return {"bool": {"filter": [{"term": {"failed": index}}]}}
+
+
+def in_state(index: str, state: State, job: str | None) -> Body:
+    """The heads in one state; only those that came with `job` where it is given."""
+    has_settled, has_failed = {"term": {"settled": index}}, {"term": {"failed": index}}
+    clauses: dict[str, list[Body]] = {
+        State.RECEIVED: {"filter": [], "must_not": [has_settled]},
+        State.FAILED: {"filter": [has_settled, has_failed]},
+        State.INDEXED: {"filter": [has_settled], "must_not": [has_failed]},
+    }[state]
+    if job is not None:
+        clauses["filter"].append({"term": {"job": job}})
+    return {"bool": clauses}
+
+
+def counts(index: str, job: str | None) -> Body:
+    """Counts the heads by state, tombstones apart; only those that came with `job` where it is given."""
+    is_deleted = {"term": {"deleted": True}}
+    has_settled, has_failed = {"term": {"settled": index}}, {"term": {"failed": index}}
+    groups: dict[str, dict[str, list[Body]]] = {
+        DELETED: {"filter": [is_deleted]},
+        PENDING_DELETES: {"filter": [is_deleted], "must_not": [has_settled]},
+        State.RECEIVED.value: {"must_not": [is_deleted, has_settled]},
+        State.FAILED.value: {"filter": [has_settled, has_failed], "must_not": [is_deleted]},
+        State.INDEXED.value: {"filter": [has_settled], "must_not": [is_deleted, has_failed]},
+    }
+    body: Body = {"size": 0, "aggs": {name: {"filter": {"bool": clauses}} for name, clauses in groups.items()}}
+    return body if job is None else body | {"query": {"term": {"job": job}}}
+
+
+def oldest_pending(index: str) -> Body:
+    """The lowest `turn` of the heads that are not settled in `index`."""
+    return {"size": 0, "query": pending(index), "aggs": {"turn": {"min": {"field": "turn"}}}}
+
+
+def recorded(index: str) -> Body:
+    """The number of documents with passages in `index` by its state records, and the sum of their passages."""
+    with_passages = [{"term": {"index": index}}, {"range": {"passages": {"gt": 0}}}]
+    return {
+        "size": 0,
+        "track_total_hits": True,
+        "query": {"bool": {"filter": with_passages}},
+        "aggs": {"passages": {"sum": {"field": "passages"}}},
+    }

@@ -1,0 +1,249 @@
+"""The durable store of one collection on the cluster: raw documents, the newest version of each, and states by index.
+
+Four indexes. `versions` holds raw documents, each written once. `documents` holds a head for each document: its newest
+version, and in `settled` the indexes that have processed it; heads are changed by compare-and-set. `states` holds the
+record of each document in each index, `jobs` one record for each job. Pending and failed documents are queries on heads.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from mappings.documents import Document
+from mappings.errors import Unavailable
+from search.engines import codec
+from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.documents import queries
+from search.engines.opensearch.documents.heads import Head, head_of, next_head
+from search.engines.opensearch.documents.states import record_of, state_id, state_row
+from search.engines.opensearch.documents.tables import Row, Table
+from search.engines.opensearch.records import safe_id
+from search.storage import (
+    Accepted,
+    Change,
+    Job,
+    State,
+    StateRecord,
+    StoreCounts,
+    StoredDocument,
+    is_stale,
+)
+
+_PAGE: Final = 5_000
+_HEAD: Final[dict[str, Any]] = {
+    "id": {"type": "keyword"},
+    "turn": {"type": "long"},
+    "deleted": {"type": "boolean"},
+    "settled": {"type": "keyword"},
+    "failed": {"type": "keyword"},
+    "job": {"type": "keyword"},
+}
+_STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"type": "integer"}}
+
+
+class OpenSearchStore:
+    """A `DocumentStore` in four indexes of the cluster. Threads and processes share it."""
+
+    def __init__(self, cluster: Cluster, collection: str, shards: int = 1) -> None:
+        def table(name: str, properties: dict[str, Any]) -> Table:
+            return Table(cluster, cluster.name("store", collection, name), properties, shards)
+
+        self._heads = table("documents", _HEAD)
+        self._raws = table("versions", {})
+        self._states = table("states", _STATE)
+        self._jobs = table("jobs", {})
+        self._turn = 0
+        self._lock = threading.Lock()
+
+    def put(self, changes: Iterable[Change], job: str = "") -> Sequence[Accepted]:
+        """Give each document its next version, a few hundred at a time; see `DocumentStore.put`.
+
+        An error in the middle leaves every earlier part accepted; repeating the whole call is harmless.
+        """
+        return [item for chunk in codec.chunks(codec.pack_changes(changes)) for item in self._accept(chunk, job)]
+
+    def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
+        """A tombstone version for each id; unknown and already deleted ids are `changed=False`."""
+        return [item for chunk in codec.chunks(codec.pack_deletions(ids)) for item in self._accept(chunk, "")]
+
+    def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """The newest version of each known id, tombstones included."""
+        found: dict[str, StoredDocument] = {}
+        for chunk in codec.batches(list(map(codec.encodable, ids)), codec.CHUNK_DOCUMENTS):
+            heads = [head for head, _ in self._read(chunk).values() if head.version]
+            raws = self._raws.read([head.raw for head in heads if not head.deleted])
+            for head in heads:
+                document = None if head.deleted else self._document(head, raws[head.raw])
+                found[head.id] = StoredDocument(head.id, head.version, document)
+        return found
+
+    def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
+        """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given."""
+        if ids is not None:
+            return self._pending_among(index, list(map(codec.encodable, ids)))[:limit]
+        return [(head.id, head.version) for head in self._search(queries.pending(index), "turn", limit)]
+
+    def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
+        """Compare-and-set: a record is accepted only while its version is still the newest.
+
+        The store counts the attempts of a version; the number in the record is ignored.
+        """
+        accepted: list[bool] = []
+        for chunk in codec.batches(records, codec.CHUNK_DOCUMENTS):
+            accepted += self._settle(index, chunk)
+        return accepted
+
+    def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
+        """The records of newest versions in one state, by id; documents without a record are `received`."""
+        heads = self._search(queries.in_state(index, state, job), "id", limit)
+        kept: dict[str, Row] = {}
+        for chunk in codec.batches(heads, codec.CHUNK_DOCUMENTS):
+            kept |= self._states.read([state_id(index, head.id) for head in chunk])
+        return [record_of(head, state, kept[state_id(index, head.id)]) for head in heads]
+
+    def retry(self, index: str) -> int:
+        """Set every failed document back to `received`; returns their number."""
+        heads = self._search(queries.failed(index), "id", None)
+        for chunk in codec.batches([head.id for head in heads], codec.CHUNK_DOCUMENTS):
+            self._alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
+        return len(heads)
+
+    def counts(self, index: str, job: str | None = None) -> StoreCounts:
+        """The number of documents in each state; tombstones are counted apart, whatever their state."""
+        answer = self._heads.search(queries.counts(index, job))["aggregations"]
+        found = {name: item["doc_count"] for name, item in answer.items()}
+        states = {state: found[state.value] for state in State if found[state.value]}
+        return StoreCounts(
+            sum(states.values()), found[queries.DELETED], states, pending_deletes=found[queries.PENDING_DELETES]
+        )
+
+    def oldest(self, index: str) -> float | None:
+        """When the oldest change pending for `index` was accepted; None: none is pending."""
+        turn = self._heads.search(queries.oldest_pending(index))["aggregations"]["turn"]["value"]
+        return None if turn is None else turn / 1_000_000
+
+    def keep_job(self, job: Job) -> None:
+        """Save a job, replacing its earlier record."""
+        self._jobs.put({job.id: asdict(job)})
+
+    def job(self, identifier: str) -> Job | None:
+        """A job as it was last saved."""
+        kept = self._jobs.read([identifier])[identifier].source
+        return Job(**kept) if kept else None
+
+    def recorded(self, index: str) -> tuple[int, int]:
+        """(documents, passages) in `index` according to its state records, superseded versions included."""
+        found = self._states.search(queries.recorded(index))
+        return found["hits"]["total"]["value"], int(found["aggregations"]["passages"]["value"])
+
+    def forget(self, index: str) -> None:
+        """Remove the state records of an index that was dropped."""
+        self._states.remove({"term": {"index": index}})
+
+    # Steps
+
+    def _accept(self, chunk: Sequence[codec.Packed], job: str) -> list[Accepted]:
+        """Accept changes in order; documents that another process changed meanwhile are read and tried again."""
+        done: dict[int, Accepted] = {}
+        waiting = dict(enumerate(chunk))
+        while waiting:
+            read = self._read([change.id for change in waiting.values()])
+            heads = {identifier: head for identifier, (head, _) in read.items()}
+            outcomes, raws = self._apply(waiting, heads, job)
+            self._raws.put(raws)
+            changed = {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
+            contended = self._write(changed)
+            done |= {number: item for number, item in outcomes.items() if item.id not in contended}
+            waiting = {number: change for number, change in waiting.items() if change.id in contended}
+        return [done[number] for number in range(len(chunk))]
+
+    def _apply(
+        self, changes: Mapping[int, codec.Packed], heads: dict[str, Head], job: str
+    ) -> tuple[dict[int, Accepted], dict[str, dict[str, Any]]]:
+        """Apply numbered changes to `heads`, in order: their outcomes, and the raw documents to be written."""
+        outcomes: dict[int, Accepted] = {}
+        raws: dict[str, dict[str, Any]] = {}
+        for number, change in changes.items():
+            head = heads[change.id]
+            made = heads[change.id] = next_head(head, change, job, self._next_turn)
+            stale = is_stale(head.source_version, change.source)
+            outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
+            if made.version != head.version and change.content is not None:
+                packed = base64.b64encode(codec.pack(change.content)).decode()
+                raws[made.raw] = {"id": change.id, "version": made.version, "raw": packed}
+        return outcomes, raws
+
+    def _document(self, head: Head, row: Row) -> Document:
+        if row.source is None:  # must not count as a deletion, which would remove it from the index
+            raise Unavailable(
+                f"the store lacks version {head.version} of {head.id!r}: restore {self._raws.name} from a snapshot, or "
+                "send the document again"
+            )
+        return codec.load(codec.unpack(base64.b64decode(row.source["raw"])))
+
+    def _next_turn(self) -> int:
+        with self._lock:
+            self._turn = max(self._turn + 1, time.time_ns() // 1_000)
+            return self._turn
+
+    def _pending_among(self, index: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        heads = [head for chunk in codec.batches(ids, codec.CHUNK_DOCUMENTS) for head, _ in self._read(chunk).values()]
+        pending = [head for head in heads if head.version and index not in head.settled]
+        return [(head.id, head.version) for head in sorted(pending, key=lambda head: head.turn)]
+
+    def _settle(self, index: str, records: Sequence[StateRecord]) -> list[bool]:
+        newest: dict[str, bool] = {}
+        wanted = {record.id: record for record in records}
+        heads = self._read(list(wanted))
+        kept = self._states.read([state_id(index, identifier) for identifier in wanted])
+        current = [record for record in records if 0 < record.version == heads[record.id][0].version]
+        # The record first: after a kill in between the document is still pending, and is indexed again.
+        self._states.put(
+            {
+                state_id(index, record.id): state_row(index, record, kept[state_id(index, record.id)])
+                for record in current
+            },
+            versions={state_id(index, record.id): record.version for record in current},
+        )
+
+        def settled(head: Head) -> Head:
+            record = wanted[head.id]
+            newest[head.id] = head.version == record.version
+            return head.settle(index, record.state is State.FAILED) if newest[head.id] else head
+
+        self._alter([record.id for record in current], settled, heads)
+        return [newest.get(record.id, False) for record in records]
+
+    def _alter(
+        self, ids: Sequence[str], step: Callable[[Head], Head], read: Mapping[str, tuple[Head, Row]] | None = None
+    ) -> None:
+        """Replace each head by the result of `step`, retried until nobody else writes in between."""
+        waiting, known = list(ids), read
+        while waiting:
+            known = known or self._read(waiting)
+            made = {name: (step(known[name][0]), known[name][1]) for name in waiting}
+            waiting = list(self._write({name: item for name, item in made.items() if item[0] != known[name][0]}))
+            known = None
+
+    def _read(self, ids: Sequence[str]) -> dict[str, tuple[Head, Row]]:
+        rows = self._heads.read([safe_id(identifier) for identifier in ids])
+        return {
+            identifier: (head_of(rows[safe_id(identifier)], identifier), rows[safe_id(identifier)])
+            for identifier in ids
+        }
+
+    def _write(self, heads: Mapping[str, tuple[Head, Row]]) -> set[str]:
+        """Compare-and-set heads against the rows that were read; returns the ids of those that others changed."""
+        contended = self._heads.swap({safe_id(name): (head.source(), row) for name, (head, row) in heads.items()})
+        names = [name for name in heads if safe_id(name) in contended]
+        # After a lost response, a write of our own looks like somebody else's.
+        return {name for name, (head, _) in self._read(names).items() if head != heads[name][0]} if names else set()
+
+    def _search(self, query: Mapping[str, Any], order: str, limit: int | None) -> list[Head]:
+        rows = self._heads.scan(query, order, limit, _PAGE)
+        return [head_of(row, row.source["id"]) for row in rows if row.source is not None]
