@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluation.index import home, mark
 from evaluation.run import ONLY_FOR, SUITES, Options, Report, chosen_tasks, command, given, shown
-from evaluation.suites import radiology
+from evaluation.suites.radiology import suite as radiology
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput

@@ -15,18 +15,8 @@ from evaluation.measures import Judgements, Run
 from evaluation.models import described, require
 from evaluation.rows import rows_and_tests
 from evaluation.score_cache import KeptScores
-from evaluation.suites import (
-    beir,
-    check_covid,
-    claims,
-    cystic_fibrosis,
-    evidence,
-    medquad,
-    notes,
-    press,
-    radiology,
-    scifact,
-)
+from evaluation.suites import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
+from evaluation.suites.radiology import suite as radiology
 from evaluation.task import Corpus, Task
 from mappings.analysis.reading import READINGS, Reading, limited
 from mappings.errors import InvalidInput, NotFound

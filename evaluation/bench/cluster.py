@@ -21,8 +21,8 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from evaluation.bench.client import DEPTH, Asked, Job
 from evaluation.bench.search import machine, percentiles
+from evaluation.bench.shared.client import DEPTH, Asked, Job
 from evaluation.index import Fill, opened
 from evaluation.measures import parse, per_query
 from evaluation.stages import ACCESS
@@ -274,7 +274,7 @@ def _compared(job: Job) -> dict[str, float]:
 
 def _at_once(file: Path, way: str, clients: int) -> list[float]:
     """The times of so many client processes that begin at once. Raises `Unavailable` when one fails."""
-    command = [sys.executable, "-m", "evaluation.bench.client", str(file), way]
+    command = [sys.executable, "-m", "evaluation.bench.shared.client", str(file), way]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     started = [
         subprocess.Popen(  # noqa: S603 - our own interpreter and module

@@ -12,7 +12,7 @@ from test_suites import fill, folder
 from evaluation import plan
 from evaluation import run as suites
 from evaluation.plan import identity, kept
-from evaluation.suites import radiology
+from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput
 from search.settings import Settings
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.labels.sentences import Concept, labelled
-from evaluation import crossfit
 from evaluation import run as suites
 from evaluation.baselines import lexical
 from evaluation.measures import parse, per_query
 from evaluation.plan import identity
-from evaluation.suites import radiology_judgements as radiology
-from evaluation.suites.radiology_judgements import Judged, Judgements
+from evaluation.suites.radiology import crossfit
+from evaluation.suites.radiology import judgements as radiology
+from evaluation.suites.radiology.judgements import Judged, Judgements
 from mappings.errors import InvalidInput, MedleyError
 from search.settings import Settings
 from web.cli.main import cli
@@ -179,7 +179,7 @@ def test_separation_is_the_matched_score_less_the_opposite_one() -> None:
 
 
 def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
-    from evaluation.suites.radiology import _dense
+    from evaluation.suites.radiology.suite import _dense
 
     class Constant:
         fingerprint, dimension = "c", 1

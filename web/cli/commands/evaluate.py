@@ -72,7 +72,7 @@ def evaluate(
 def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
     """The steps of `all`; the models of radiology, one of the last, are opened now and not hours later."""
     from evaluation.plan import plan
-    from evaluation.suites import radiology
+    from evaluation.suites.radiology import suite as radiology
 
     steps = list(plan(options, quick))
     radiology.require(read(), options.folds, options.baseline)

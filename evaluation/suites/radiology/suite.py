@@ -15,13 +15,13 @@ import numpy as np
 
 from encoders.artifact import Artifact, find
 from encoders.labels.findings import TASK
-from evaluation import crossfit
 from evaluation.baselines import lexical
 from evaluation.baselines.prepared import plain_tokens
 from evaluation.index import home
 from evaluation.statistics import compare, interval
-from evaluation.suites import radiology_judgements as radiology
-from evaluation.suites.radiology_judgements import Judgements, Scoring, Values
+from evaluation.suites.radiology import crossfit
+from evaluation.suites.radiology import judgements as radiology
+from evaluation.suites.radiology.judgements import Judgements, Scoring, Values
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import HASHING, Medley

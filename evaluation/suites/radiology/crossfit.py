@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.suites.radiology_judgements import Judgements, Values, measured
+from evaluation.suites.radiology.judgements import Judgements, Values, measured
 from mappings.collection import Feedback
 from search.ranking.feedback import towards
 
