@@ -19,6 +19,7 @@ from mappings.documents import Document
 from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.engines.embedded.layout import write_atomic
+from search.models.registry import Models
 from search.settings import Settings
 
 Fill = Callable[[Medley, str], None]
@@ -71,14 +72,14 @@ def _is_of_kind(medley: Medley, corpus: Corpus) -> bool:
 def _is_complete(medley: Medley, name: str) -> bool:
     try:
         index = medley.engine.resolve(name).index
-        return not medley.store(name).pending(index, 1)
+        return not medley.collections.store(name).pending(index, 1)
     except NotFound:
         return False
 
 
 def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
-    medley.create(corpus.name, corpus.kind)
-    store = medley.store(corpus.name)
+    medley.collections.create(corpus.name, corpus.kind)
+    store = medley.collections.store(corpus.name)
     documents = iter(corpus.documents())
     while batch := list(islice(documents, BATCH)):
         store.put(batch)
@@ -88,7 +89,7 @@ def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
 def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
     """All that decides the index: a change of any of it builds the collection anew."""
     collection = kinds.load(corpus.name, corpus.kind, settings.collections)
-    encoders = Medley(settings).encoders(collection)
+    encoders = Models(settings).encoders(collection)
     return {
         "documents": digest(corpus.documents()),
         "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},

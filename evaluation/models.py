@@ -9,7 +9,8 @@ from typing import Any
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.collection import Collection
-from search.bootstrap import Medley, model_servers
+from search.bootstrap import Medley
+from search.models.registry import Models
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -22,14 +23,12 @@ def require(tasks: Iterable[Task], settings: Settings) -> None:
 
 def rerankers(collection: Collection, settings: Settings) -> RerankStages | None:
     """The rerankers of a collection that need not be there yet; no engine is opened for them."""
-    medley = Medley(settings)
-    medley.servers = model_servers(settings)
-    return medley.stages(collection)
+    return Models(settings).rerank_stages(collection)
 
 
 def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
     """What a report says of the models of a task, its collection being indexed."""
-    collection = medley.collection(task.corpus.name)
+    collection = medley.collections.get(task.corpus.name)
     settings = medley.settings
     encoders = medley.engine.resolve(task.corpus.name).encoders
     names = {field: settings.encoder or model for field, model in collection.vectors.items()}
@@ -52,8 +51,8 @@ def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
 
 def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:
     """The numeric form in which each model really ran; of one that a model server runs, or that has none, nothing."""
-    models: list[Any] = list(medley.encoders(collection).values())
-    stages = medley.stages(collection) if rerank else None
+    models: list[Any] = list(medley.models.encoders(collection).values())
+    stages = medley.models.rerank_stages(collection) if rerank else None
     models += [item.reranker for item in (stages.first, stages.last) if item] if stages else []
     return {model.fingerprint: model.form for model in models if getattr(model, "form", "")}
 

@@ -15,7 +15,7 @@ from evaluation.suites.radiology import suite as radiology
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput
-from search.bootstrap import Medley
+from search.models.registry import Models
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -58,7 +58,7 @@ def identity(name: str, options: Options, settings: Settings) -> tuple[str, str]
 
 def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]:
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
-    stages = Medley(settings).stages(collection) if options.rerank else None
+    stages = Models(settings).rerank_stages(collection) if options.rerank else None
     return {
         "corpus": mark(task.corpus, settings),
         "questions": [str(question) for question in task.questions],

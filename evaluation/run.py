@@ -232,7 +232,7 @@ def command(suite: str, options: Options) -> str:
 
 def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
     """The task over its open collection, with cross-encoder scores kept on disk."""
-    found = medley.stages(medley.collection(task.corpus.name)) if rerank else None
+    found = medley.models.rerank_stages(medley.collections.get(task.corpus.name)) if rerank else None
     if found is None:
         return stages.Session(medley, task, None)
     first = _kept(medley, found.first) if found.first else None
@@ -240,7 +240,7 @@ def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
 
 
 def _kept(medley: Medley, anytime: Anytime) -> Anytime:
-    return Anytime(KeptScores(anytime.reranker, medley.home / "scores.sqlite"), ScoreCache(1_000), Pace())
+    return Anytime(KeptScores(anytime.reranker, medley.settings.home / "scores.sqlite"), ScoreCache(1_000), Pace())
 
 
 def _runs(medley: Medley, task: Task, options: Options, progress: stages.Progress | None) -> dict[str, Run]:

@@ -46,7 +46,7 @@ class Session:
     @property
     def collection(self) -> Collection:
         """The collection with its fusion and reranking."""
-        return self.medley.collection(self.task.corpus.name)
+        return self.medley.collections.get(self.task.corpus.name)
 
     @property
     def services(self) -> SearchServices:

@@ -97,7 +97,7 @@ def fill(home):
         ("abstracts", [abstract(*row) for row in ABSTRACTS]),
         ("notes", [note(*row) for row in NOTES]),
     ):
-        medley.create(name)
-        medley.store(name).put(documents)
+        medley.collections.create(name)
+        medley.collections.store(name).put(documents)
         fill_quietly(medley, name)
     return home

@@ -47,7 +47,7 @@ class Backlog:
         until, count = self._counted.get(collection, (0.0, 0))
         before = time.monotonic()
         if before >= until:
-            count = self._medley.store(collection).counts(published(self._medley, collection)).waiting
+            count = self._medley.collections.store(collection).counts(published(self._medley, collection)).waiting
             now = time.monotonic()
             self._counted[collection] = now + max(_FRESH_SECONDS, _SHARE * (now - before)), count
         return count

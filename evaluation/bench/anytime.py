@@ -43,7 +43,7 @@ def bench_anytime(settings: Settings, fill: Fill) -> Report:
     task = scifact.task(settings).sampled(SAMPLE)
     warm = scifact.task(settings, split="train").questions[:WARM_UP]
     medley = opened(task.corpus, settings, fill)
-    stages = medley.stages(medley.collection(task.corpus.name))
+    stages = medley.models.rerank_stages(medley.collections.get(task.corpus.name))
     if stages is None:
         raise InvalidInput("nothing is reranked here, so no deadline cuts it short", field="reranker")
     fused, full = _figures(task, warm, settings, rerank=False), _figures(task, warm, settings, deadline_ms=0)

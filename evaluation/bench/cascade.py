@@ -92,7 +92,7 @@ def _values(session: stages.Session, prepared: Sequence[Retrieved]) -> Values:
 
 def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, float]:
     """Milliseconds a query of both ways, medians over a sample, and the ratio of their sums."""
-    both = session.medley.stages(session.collection)
+    both = session.medley.models.rerank_stages(session.collection)
     if both is None:
         return {}
     reranking = session.collection.reranking

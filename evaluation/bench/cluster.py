@@ -76,7 +76,7 @@ def fusion(settings: Settings, fill: Fill) -> Report:
     task = scifact.task(settings, distractors=True)
     medley = _opened(task, settings, fill)
     asked, engine = _asked(medley, task), _engine(medley)
-    collection = replace(medley.collection(task.corpus.name), name="bench-fusion", window_words=0)
+    collection = replace(medley.collections.get(task.corpus.name), name="bench-fusion", window_words=0)
     with _index(engine, collection, medley, task) as meta, _pipeline(engine.cluster, collection) as pipeline:
         job = Job(engine.cluster.connection, collection, meta.index, pipeline, tuple(asked))
         figures = _compared(job)
@@ -93,7 +93,7 @@ def bulk(settings: Settings, fill: Fill) -> Report:
 
     task = scifact.task(settings, distractors=True)
     medley = _opened(task, settings, fill)
-    collection = replace(medley.collection(task.corpus.name), name="bench-bulk")
+    collection = replace(medley.collections.get(task.corpus.name), name="bench-bulk")
     entries = [entry for some in _entries(medley, task, collection, whole=True) for entry in some][:BULK_DOCUMENTS]
     engine, encoders = _engine(medley, collection), _encoders(medley, task)
     bare = OpenSearch(settings.opensearch.split(","), timeout=120)
@@ -153,7 +153,7 @@ def _engine(medley: Medley, collection: Collection | None = None) -> OpenSearchE
 
 
 def _asked(medley: Medley, task: Task) -> list[Asked]:
-    (encoder,) = medley.encoders(medley.collection(task.corpus.name)).values()
+    (encoder,) = medley.models.encoders(medley.collections.get(task.corpus.name)).values()
     read = [understand(Query(task.corpus.name, ACCESS, question.text)) for question in task.questions]
     vectors = encoder.encode_queries([item.model_text for item in read])
     return [Asked(task.questions[number].id, item, vectors[number]) for number, item in enumerate(read)]
@@ -162,7 +162,7 @@ def _asked(medley: Medley, task: Task) -> list[Asked]:
 def _ranked(medley: Medley, name: str, item: Asked) -> tuple[list[str], list[str]]:
     """The passages of the BM25 leg, and the documents of the fused order."""
     answer = medley.engine.legs(item.request(medley.engine.resolve(name).index))
-    fused = fuse(answer.rankings, medley.collection(name).fusion)
+    fused = fuse(answer.rankings, medley.collections.get(name).fusion)
     words = [scored.passage for scored in answer.rankings["bm25"]][:DEPTH]
     return words, list(dict.fromkeys(found.document for found in fused))
 
@@ -174,13 +174,13 @@ def _measured(task: Task, asked: Sequence[Asked], found: Sequence[tuple[list[str
 
 
 def _encoders(medley: Medley, task: Task) -> dict[str, tuple[str, int]]:
-    encoders = medley.encoders(medley.collection(task.corpus.name))
+    encoders = medley.models.encoders(medley.collections.get(task.corpus.name))
     return {name: (encoder.fingerprint, encoder.dimension) for name, encoder in encoders.items()}
 
 
 def _entries(medley: Medley, task: Task, collection: Collection, whole: bool) -> Iterator[list[IndexEntry]]:
     """The corpus with its vectors, as the suite's index holds them: all rows, or their mean as one row a passage."""
-    store, index = medley.store(task.corpus.name), medley.engine.resolve(task.corpus.name).index
+    store, index = medley.collections.store(task.corpus.name), medley.engine.resolve(task.corpus.name).index
     names = [record.id for record in store.states(index, State.INDEXED, 2**62)]
     for start in range(0, len(names), BATCH):
         stored = [item for item in store.latest(names[start : start + BATCH]).values() if item.document is not None]

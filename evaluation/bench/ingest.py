@@ -89,11 +89,11 @@ def _ours(settings: Settings, documents: Sequence[Document], work: IndexingStati
     with tempfile.TemporaryDirectory() as home:  # no vectors of an earlier round are at hand there
         prefix = f"{settings.opensearch_prefix}-ingest-{secrets.token_hex(3)}"
         medley = Medley.open(replace(settings, home=Path(home), opensearch_prefix=prefix), patient=True)
-        collection = medley.create(NAME)
-        for encoder in medley.encoders(collection).values():
+        collection = medley.collections.create(NAME)
+        for encoder in medley.models.encoders(collection).values():
             encoder.encode_queries(["warm"])
         started = time.perf_counter()
-        medley.store(NAME).put(documents)
+        medley.collections.store(NAME).put(documents)
         accepted = time.perf_counter()
         outcomes = list(ingest(Indexer.of(medley, NAME, IndexingOptions(statistics=work))))
         ended = time.perf_counter()
@@ -166,7 +166,7 @@ def bench_words(settings: Settings) -> Report:
 def _embedded() -> Iterator[tuple[EmbeddedStore, EmbeddedEngine, Collection]]:
     with tempfile.TemporaryDirectory() as folder:
         medley = Medley.open(Settings(home=Path(folder)))
-        collection = replace(medley.create(NAME), vectors={}, window_words=0)
+        collection = replace(medley.collections.create(NAME), vectors={}, window_words=0)
         store = EmbeddedStore(Path(folder) / "collections" / NAME)
         yield store, EmbeddedEngine(Path(folder), lambda name: collection), collection
 

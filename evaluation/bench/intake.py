@@ -73,9 +73,9 @@ def _lines(size: int) -> Iterator[str]:
 def main(file: Path, indexed: int) -> None:
     """The worker's part; its figures as JSON."""
     medley = Medley.open(settings_of.read())
-    collection = medley.create(NAME)
+    collection = medley.collections.create(NAME)
     size, figures = file.stat().st_size, {"start_mb": _highest()}
-    delivery = Delivery(medley.store(NAME), NAME)
+    delivery = Delivery(medley.collections.store(NAME), NAME)
     records, passed, quarter = read(file, "jsonl", collection), 0, 1
     started = time.perf_counter()
     while batch := [item for item in islice(records, _READ) if isinstance(item, Document | Deletion)]:
@@ -91,7 +91,7 @@ def main(file: Path, indexed: int) -> None:
         "documents": float(delivery.job.accepted),
         "read_per_second": delivery.job.accepted / seconds,
     }
-    names = [name for name, _ in medley.store(NAME).pending("", indexed)]
+    names = [name for name, _ in medley.collections.store(NAME).pending("", indexed)]
     for _ in ingest(Indexer.of(medley, NAME), names):
         pass
     json.dump(figures | {"indexed": float(len(names)), "indexed_mb": _highest()}, sys.stdout)

@@ -178,7 +178,7 @@ def brute_force(medley: Medley, name: str) -> Answer:
     for passage in _passages(medley, name):
         texts.append(passage.model_text)
         read.append(windows(passage, words))
-    (encoder,) = medley.encoders(medley.collection(name)).values()
+    (encoder,) = medley.models.encoders(medley.collections.get(name)).values()
     vectors = encoder.encode_passages([text for own in read for text in own])
     starts = np.cumsum([0, *map(len, read)])[:-1]
     lexical = BM25Okapi([plain_tokens(text) for text in texts])
@@ -200,7 +200,7 @@ def _unit(scores: Any) -> Any:
 
 
 def _passages(medley: Medley, name: str) -> Iterable[Any]:
-    store, collection = medley.store(name), medley.collection(name)
+    store, collection = medley.collections.store(name), medley.collections.get(name)
     index = medley.engine.resolve(name).index
     names = [record.id for record in store.states(index, State.INDEXED, 2**62)]
     for start in range(0, len(names), 500):

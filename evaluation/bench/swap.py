@@ -17,7 +17,8 @@ from evaluation.stages import ACCESS
 from evaluation.suites import scifact
 from mappings.documents import Document
 from mappings.errors import MedleyError
-from search.bootstrap import HASHING, Medley
+from search.bootstrap import Medley
+from search.models.registry import HASHING
 from search.protocols import LegsAnswer, LegsRequest
 from search.query import Query
 from search.settings import Settings
@@ -68,8 +69,8 @@ def run(settings: Settings, documents: Sequence[Document], questions: Sequence[s
         after = replace(settings, encoder="", home=Path(folder), opensearch_prefix=prefix)
         before = replace(after, encoder=HASHING)
         old, new = Medley.open(before, patient=True), Medley.open(after, patient=True)
-        old.create(NAME)
-        old.store(NAME).put(documents[:first])
+        old.collections.create(NAME)
+        old.collections.store(NAME).put(documents[:first])
         _drive(work.fill(old, NAME))
         started = time.perf_counter()
         seen, arrived = _under_load(
@@ -129,7 +130,7 @@ def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, seen: 
     def checked(request: LegsRequest) -> LegsAnswer:
         wanted = medley.engine.meta(request.index).encoders
         for name, vector in request.vectors.items():
-            encoder = medley.encoder_of(wanted[name])
+            encoder = medley.models.find_encoder(wanted[name])
             seen.foreign += encoder is None or len(vector) != encoder.dimension
         return known(request)
 
@@ -163,7 +164,7 @@ def _feed(medley: Medley, documents: Sequence[Document], arrived: list[int], sto
     for batch in _batches(documents):
         if stop.is_set():
             return
-        arrived.append(len(medley.store(NAME).put(batch)))
+        arrived.append(len(medley.collections.store(NAME).put(batch)))
         _drive(work.fill(medley, NAME))
 
 

@@ -6,10 +6,13 @@ import base64
 import hashlib
 import hmac
 import json
+import os
+import secrets
 import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mappings.documents import Access
@@ -124,3 +127,19 @@ def _parse(fields: Sequence[Any]) -> Cursor:
     index, query, access, items, shown, issued, beyond, *rest = fields
     marks = tuple(shown[start : start + 8] for start in range(0, len(shown), 8))
     return Cursor(index, query, access, tuple(FrozenHit(*item) for item in items), marks, issued, beyond, *rest)
+
+
+def read_key(file: Path) -> bytes:
+    """The secret key kept in `file`, created once, readable by its owner only."""
+    if not file.is_file():
+        temporary = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(secrets.token_bytes(32))
+        try:
+            os.link(temporary, file)  # the first of several processes wins, and all read the winner's key
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+    return file.read_bytes()

@@ -9,12 +9,12 @@ from workers.indexing.ingest import ingest
 
 def test_a_passage_is_found_by_a_long_form_it_does_not_say(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
-    medley.create("notes")
+    medley.collections.create("notes")
     sections = (
         Section("HPI", "Followed for zonal retinal dysplasia (ZRD)."),
         Section("PLAN", "Refer the ZRD to clinic."),
     )
-    medley.store("notes").put([Document("n1", "Eye clinic", sections, frozenset({"clinical"}))])
+    medley.collections.store("notes").put([Document("n1", "Eye clinic", sections, frozenset({"clinical"}))])
     list(ingest(Indexer.of(medley, "notes")))
     index, access = medley.engine.resolve("notes").index, Access("a", frozenset({"clinical"}))
     request = LegsRequest(index, LexicalQuery(tuple((term, 1.0) for term in terms("dysplasia"))), {}, access, 10)

@@ -1,6 +1,5 @@
 """What is measured is what is served: evaluation and the product give the same answers, hit by hit and score by score."""
 
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,8 @@ from search.pipeline.services import Trace
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.settings import Settings
-from workers.ingest import ingest
+from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 
 DEMO = Path(__file__).parents[2] / "web" / "demo" / "abstracts.jsonl"
 QUESTIONS = (
@@ -35,9 +35,11 @@ QUESTIONS = (
 def demo(tmp_path_factory) -> Medley:
     """The demo abstracts, indexed by the shipped encoder, with the shipped rerankers."""
     medley = Medley.open(Settings(home=tmp_path_factory.mktemp("home")))
-    collection = medley.create("abstracts")
-    medley.store("abstracts").put([item for item in read(DEMO, "jsonl", collection) if isinstance(item, Document)])
-    list(ingest(medley.store("abstracts"), medley.engine, medley.encoders(collection), collection))
+    collection = medley.collections.create("abstracts")
+    medley.collections.store("abstracts").put(
+        [item for item in read(DEMO, "jsonl", collection) if isinstance(item, Document)]
+    )
+    list(ingest(Indexer.of(medley, "abstracts")))
     return medley
 
 
@@ -83,8 +85,7 @@ def test_evaluation_measures_what_a_search_answers(demo: Medley) -> None:
 
 @pytest.mark.slow
 def test_a_degraded_answer_is_not_measured(demo: Medley) -> None:
-    broken = copy(demo)
-    broken.services = replace(demo.services, encoder=lambda _: None)
+    broken = replace(demo, services=replace(demo.services, encoder=lambda _: None))
     session = stages.Session(broken, task(), None)
     with pytest.raises(Unavailable, match="a degraded answer cannot be measured: no encoder for 'dense'"):
         stages.run_task(session)

@@ -100,7 +100,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "abstracts")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "abstracts")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "nope"])
     assert isinstance(found.exception, NotFound)
     assert found.exception.message == "there is no collection 'nope'; there are: mine"
@@ -108,7 +108,7 @@ def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: P
 
 
 def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "notes")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "notes")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "mine"])
     assert isinstance(found.exception, InvalidInput)
     assert (
@@ -120,7 +120,7 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
 
 
 def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "reports")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "reports")
     found = CliRunner().invoke(cli, ["tune", "notes", "--folder", str(own), "-c", "mine"])
     assert found.exception is None
     assert (home / "collections/mine/tuned.toml").read_text() in found.stdout
@@ -128,12 +128,12 @@ def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
 
 def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> None:
     medley = Medley.open(replace(Settings(), home=home))
-    medley.create("mine", "abstracts")
+    medley.collections.create("mine", "abstracts")
     command = ["tune", "abstracts", "--folder", str(own), "-c", "mine"]
     written = CliRunner().invoke(cli, command)
     weights = (home / "collections/mine/tuned.toml").read_text()
     assert weights in written.stdout
-    assert dict(medley.collection("mine").fusion.weights) == tomllib.loads(weights)["fusion"]["weights"]
+    assert dict(medley.collections.get("mine").fusion.weights) == tomllib.loads(weights)["fusion"]["weights"]
     (home / "collections/mine/tuned.toml").unlink()
     (home / "collections/mine/tuned.toml").mkdir()  # nothing can be written there
     failed = CliRunner().invoke(cli, command)

@@ -47,8 +47,8 @@ class House:
             settings["opensearch"] = node.url
         self.redis, self.node = redis, node
         self.medley = Medley.open(Settings(**{**settings, "home": folder / "home"}), patient=True)
-        self.medley.create("notes")
-        self.store = self.medley.store("notes")
+        self.medley.collections.create("notes")
+        self.store = self.medley.collections.store("notes")
         self.queue = Queue(redis.url)
         arguments = ("--processes", str(processes))
         self.workers = [Worker(folder / f"worker-{number}", settings, arguments) for number in range(2)]

@@ -48,7 +48,7 @@ def racing(who: str, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[s
 
 def seen(medley: Medley) -> list[str]:
     """The passages of one answer: by words that all have, or by vectors that all are near to."""
-    encoder = medley.encoders(medley.collection("notes"))["dense"]
+    encoder = medley.models.encoders(medley.collections.get("notes"))["dense"]
     vector = encoder.encode_queries(["heart consultation"])[0]
     while True:
         index = medley.engine.published("notes")
@@ -89,7 +89,7 @@ def opened(settings: Mapping[str, str]) -> Medley:
 
 def test_one_whole_version_is_always_found_and_the_last_accepted_one_stays(settings):
     medley = opened(settings)
-    medley.create("notes")
+    medley.collections.create("notes")
     answers: list[list[str]] = []
     with ExitStack() as stack:
         racers = [stack.enter_context(racing(who, settings)) for who in ("one", "two")]
@@ -106,7 +106,7 @@ def test_one_whole_version_is_always_found_and_the_last_accepted_one_stays(setti
         assert passages, "for a moment nothing was found"
         assert len({passage.partition("#")[0] for passage in passages}) == 1, f"two versions at once: {passages}"
     assert len({passages[0] for passages in answers}) > 3, "the reader saw nothing of the race"
-    stored = medley.store("notes").latest([ID])[ID]
+    stored = medley.collections.store("notes").latest([ID])[ID]
     assert stored.version == 2 * TIMES
     index = medley.engine.resolve("notes").index
     assert list(medley.engine.contents(index)) == [(ID, 2 * TIMES, SECTIONS)]

@@ -42,8 +42,8 @@ def abstract(identifier: str, title: str, text: str, year: float, label: str = "
 
 
 def fill(medley: Medley, name: str, documents: list[Document]) -> None:
-    medley.create(name)
-    medley.store(name).put(documents)
+    medley.collections.create(name)
+    medley.collections.store(name).put(documents)
     outcomes = list(ingest(Indexer.of(medley, name)))
     assert [item.cause for item in outcomes] == [""] * len(outcomes)
 

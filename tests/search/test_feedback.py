@@ -39,7 +39,7 @@ def trials(tmp_path) -> Medley:
 
 
 def parts_with(medley: Medley, feedback: Feedback | None, **changes):
-    collection = dataclasses.replace(medley.collection("abstracts"), feedback=feedback)
+    collection = dataclasses.replace(medley.collections.get("abstracts"), feedback=feedback)
     return dataclasses.replace(medley.services, collection=lambda _: collection, **changes)
 
 
@@ -168,7 +168,7 @@ def test_feedback_keeps_to_the_deadline(trials):
 def test_every_page_is_fed_back_by_the_same_passages(many):
     medley = many(60)  # of which a window holds 20 documents
     parts = parts_with(medley, Feedback(5, 0.6))
-    fusion = dataclasses.replace(medley.collection("abstracts").fusion, normalisation="minmax")
+    fusion = dataclasses.replace(medley.collections.get("abstracts").fusion, normalisation="minmax")
     collection = dataclasses.replace(parts.collection("abstracts"), fusion=fusion)
     parts = dataclasses.replace(parts, collection=lambda _: collection)
     cursor, documents, moved = None, [], set()

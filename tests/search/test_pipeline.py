@@ -156,7 +156,7 @@ def test_a_broken_reranker_leaves_the_fused_order(medley):
 
 
 def test_two_stages_through_the_whole_path_and_without_the_first(medley):
-    collection = medley.collection("abstracts")
+    collection = medley.collections.get("abstracts")
     reranking = dataclasses.replace(collection.reranking, first=FirstStage("small", 2, 0.5))
     two = dataclasses.replace(collection, reranking=reranking)
     anytime = [Anytime(Longest(), ScoreCache(), Pace()) for _ in range(2)]
@@ -176,9 +176,9 @@ def test_two_stages_through_the_whole_path_and_without_the_first(medley):
 
 def test_a_first_stage_that_can_t_be_loaded_is_named(tmp_path):
     medley = Medley.open(Settings(home=tmp_path))
-    collection = medley.create("abstracts")
+    collection = medley.collections.create("abstracts")
     first = FirstStage("nowhere", 2, 0.5)
-    stages = medley.stages(
+    stages = medley.models.rerank_stages(
         dataclasses.replace(collection, reranking=dataclasses.replace(collection.reranking, first=first))
     )
     assert stages.first is None
@@ -226,7 +226,9 @@ def test_a_cursor_outlives_new_documents_without_repeating(many):
     medley = many(40)
     asked = query("aspirin", access=EVERYTHING, size=5)
     first = medley.search(asked)
-    medley.store("abstracts").put([Document("zz", "Late", (Section("", "aspirin " * 9),), frozenset({"public"}))])
+    medley.collections.store("abstracts").put(
+        [Document("zz", "Late", (Section("", "aspirin " * 9),), frozenset({"public"}))]
+    )
     index_waiting(medley)
     second = medley.search(dataclasses.replace(asked, cursor=first.cursor))
     assert not {hit.document for hit in first.hits} & {hit.document for hit in second.hits}
@@ -239,11 +241,13 @@ def test_a_later_page_reads_the_old_index_by_its_own_encoder(tmp_path, many):
     first = medley.search(asked)
     expected = medley.search(dataclasses.replace(asked, cursor=first.cursor))
     # The collection moves to another encoder, and the old index still stands.
-    collection = medley.collection("abstracts")
+    collection = medley.collections.get("abstracts")
     encoders = {"dense": HashingEncoder(128)}
     new = medley.engine.create("abstracts", {"dense": (encoders["dense"].fingerprint, 128)})
     medley.engine.publish(new.index)
-    known = {encoder.fingerprint: encoder for encoder in (*encoders.values(), *medley.encoders(collection).values())}
+    known = {
+        encoder.fingerprint: encoder for encoder in (*encoders.values(), *medley.models.encoders(collection).values())
+    }
     services = dataclasses.replace(medley.services, encoder=known.get, vectors=Cache(8), answers=Cache(8))
     second = search(dataclasses.replace(asked, cursor=first.cursor), services)
     assert second.index == first.index != new.index
@@ -273,7 +277,7 @@ class Counting:
 
 def test_every_text_and_field_is_fetched_once_a_search(medley):
     engine = Counting(medley.engine)
-    collection = dataclasses.replace(medley.collection("abstracts"), feedback=Feedback(3, 0.5))
+    collection = dataclasses.replace(medley.collections.get("abstracts"), feedback=Feedback(3, 0.5))
     services = dataclasses.replace(with_reranker(medley, Longest()), engine=engine, collection=lambda _: collection)
     results = search(query("aspirin", sort="-year", access=EVERYTHING), services)
     assert results.feedback
@@ -287,7 +291,7 @@ def test_a_document_deleted_between_pages_is_not_shown(many):
     asked = query("aspirin", access=EVERYTHING, size=5)
     first, whole = medley.search(asked), medley.search(dataclasses.replace(asked, size=20))
     gone = whole.hits[6].document
-    medley.store("abstracts").delete([gone])
+    medley.collections.store("abstracts").delete([gone])
     index_waiting(medley)
     second = medley.search(dataclasses.replace(asked, cursor=first.cursor))
     assert gone not in {hit.document for hit in second.hits}

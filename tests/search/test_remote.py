@@ -15,6 +15,7 @@ from search.models import calls, connection
 from search.models.connection import Breaker
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
+from search.process import warm_up
 from search.protocols import Encoder, Reranker, TimedOut, TimedReranker
 from search.query import Query
 from search.ranking.anytime import Anytime, Pace, ScoreCache
@@ -301,7 +302,7 @@ def test_indexing_and_search_with_models_on_servers(tmp_path, bi, cross, index_a
     assert len(stored) == 1
     asked = len(bi.paths())
     for _ in range(3):
-        medley.encoder("bi").encode_passages(["the same passage"])
+        medley.models.encoder("bi").encode_passages(["the same passage"])
     assert len(bi.paths()) == asked + 1
 
 
@@ -311,7 +312,7 @@ def test_servers_that_are_down_are_named_in_the_answer_and_used_when_back(tmp_pa
     bi.stop()
     cross.stop()
     medley = Medley.open(both)
-    medley.warm()
+    warm_up(medley)
     results = ask(medley)
     assert results.hits
     assert [line.split(" (")[0] for line in results.degraded] == [
@@ -321,7 +322,7 @@ def test_servers_that_are_down_are_named_in_the_answer_and_used_when_back(tmp_pa
     assert bi.address in results.degraded[0]
     bi.restart()
     cross.restart()
-    for server in medley.servers.servers:
+    for server in medley.models.servers.servers:
         server.connection.breaker.succeed()
     assert ask(medley, "aspirin again").degraded == ()
 

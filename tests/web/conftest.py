@@ -59,4 +59,4 @@ def logged(home):
 @pytest.fixture
 def store(app):
     """The store of the abstracts."""
-    return app.extensions["medley"].medley.store("abstracts")
+    return app.extensions["medley"].medley.collections.store("abstracts")

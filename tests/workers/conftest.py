@@ -37,5 +37,5 @@ def queue(redis):
 def worker(tmp_path, queue):
     """A worker's work, without a process of its own, over a new home with the collection `notes`."""
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
-    medley.create("notes")
+    medley.collections.create("notes")
     return IndexWorker(medley, queue)

@@ -25,13 +25,13 @@ NOTES = QueueTarget("notes")
 
 
 def put(worker, *documents) -> None:
-    worker.medley.store("notes").put(documents)
+    worker.medley.collections.store("notes").put(documents)
 
 
 def states(worker, state: State) -> dict[str, int]:
     """Id -> version of the documents in a state."""
     index = worker.medley.engine.resolve("notes").index
-    return {record.id: record.version for record in worker.medley.store("notes").states(index, state)}
+    return {record.id: record.version for record in worker.medley.collections.store("notes").states(index, state)}
 
 
 def findings(worker) -> list[str]:
@@ -114,7 +114,7 @@ def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_pending_v
     begin(worker, "t", ["a"], DEATHS)
     worker.index(NOTES, ["a"], "t")
     index = worker.medley.engine.resolve("notes").index
-    (record,) = worker.medley.store("notes").states(index, State.FAILED)
+    (record,) = worker.medley.collections.store("notes").states(index, State.FAILED)
     assert (record.id, record.version) == ("a", 2)
     assert record.cause == "a worker died 2 times while it was indexing this document alone"
     assert states(worker, State.INDEXED) == {"b": 1}
@@ -126,7 +126,7 @@ def test_a_newer_pending_version_is_not_to_blame_for_what_an_older_one_did(worke
     put(worker, note("a"), note("b"))
     begin(worker, "t", ["a"], DEATHS)
     put(worker, note("a", "mended"))
-    worker.medley.store("notes").delete(["b"])
+    worker.medley.collections.store("notes").delete(["b"])
     worker.index(NOTES, ["a"], "t")
     worker.index(NOTES, ["b"], "t")
     assert states(worker, State.FAILED) == {}
@@ -200,7 +200,7 @@ def test_a_file_is_read_into_the_store_and_announced(worker, client, tmp_path, c
     with caplog.at_level(logging.INFO, "medley.worker"):
         worker.parse("notes", str(file), "jsonl")
     assert sent(client) == [["notes", ["a", "b"]]]
-    store = worker.medley.store("notes")
+    store = worker.medley.collections.store("notes")
     assert sorted(store.latest(["a", "b"])) == ["a", "b"]
     (name,) = {word.rstrip(":") for word in caplog.text.split() if word.startswith("notes.")}
     job = store.job(name)
@@ -244,10 +244,10 @@ def test_a_message_for_what_is_done_takes_nothing_away(worker, client):
 
 
 def test_a_collection_that_is_not_well_keeps_no_other_waiting(worker, client, caplog):
-    worker.medley.create("reports")
+    worker.medley.collections.create("reports")
     put(worker, note("a"))
-    worker.medley.store("reports").put([note("r")])
-    store = worker.medley.store("notes")
+    worker.medley.collections.store("reports").put([note("r")])
+    store = worker.medley.collections.store("notes")
     store.pending = lambda *_: (_ for _ in ()).throw(Unavailable("the index is red"))
     caplog.set_level(logging.ERROR, "medley.worker")
     assert worker.sweep() == 1
@@ -259,7 +259,7 @@ def test_a_document_that_kills_is_given_up_also_in_an_index_of_another_model(wor
     put(worker, note("a"))
     worker.index(NOTES, ["a"], "t")
     put(worker, note("k"))
-    worker.medley.encoders = lambda _: {"dense": HashingEncoder(32)}  # the collection's model of today
+    worker.medley.models.encoders = lambda _: {"dense": HashingEncoder(32)}  # the collection's model of today
     begin(worker, "t2", ["k"], DEATHS)
     worker.index(NOTES, ["k"], "t2")
     assert states(worker, State.FAILED) == {"k": 1}

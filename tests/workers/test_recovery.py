@@ -16,7 +16,7 @@ NOTES = QueueTarget("notes")
 
 
 def deliver(worker, *changes, queue=None) -> None:
-    Delivery(worker.medley.store("notes"), "notes", queue).accept(changes)
+    Delivery(worker.medley.collections.store("notes"), "notes", queue).accept(changes)
 
 
 def test_what_was_accepted_and_never_announced_is_found(worker, client):
@@ -48,7 +48,7 @@ def test_after_redis_was_emptied_all_that_waits_is_found(worker, redis, client):
     deliver(worker, note("a"))
     worker.index(NOTES, ["a"], "t")
     deliver(worker, note("a", "changed"), note("b"), queue=worker.queue)
-    worker.medley.store("notes").delete(["a"])
+    worker.medley.collections.store("notes").delete(["a"])
     redis.kill()
     redis.start()
     assert worker.sweep() == 2
@@ -67,15 +67,15 @@ def test_what_was_accepted_while_redis_was_down_is_found(worker, redis, client):
 def test_a_failed_document_that_is_to_be_tried_again_is_found(worker, client):
     deliver(worker, note("b", date="yesterday"))
     worker.index(NOTES, ["b"], "t")
-    assert worker.medley.store("notes").retry(worker.medley.engine.resolve("notes").index) == 1
+    assert worker.medley.collections.store("notes").retry(worker.medley.engine.resolve("notes").index) == 1
     assert worker.sweep() == 1
     assert sent(client) == [["notes", ["b"]]]
 
 
 def test_every_collection_is_swept(worker, client):
-    worker.medley.create("abstracts")
+    worker.medley.collections.create("abstracts")
     deliver(worker, note("a"))
-    worker.medley.store("abstracts").put([Document("x", "Title", (), frozenset({"public"}), {})])
+    worker.medley.collections.store("abstracts").put([Document("x", "Title", (), frozenset({"public"}), {})])
     assert worker.sweep() == 2
     assert sent(client) == [["abstracts", ["x"]], ["notes", ["a"]]]
 

@@ -36,16 +36,16 @@ class House:
         self.folder = home
         self.settings = {"home": str(home / "home"), "redis": url, "encoder": "hashing-256", "reranker": "none"}
         self.medley = Medley.open(Settings(home=home / "home", encoder="hashing-256", reranker="none"))
-        self.medley.create("notes")
+        self.medley.collections.create("notes")
         self.queue = Queue(url)
 
     def deliver(self, *changes, request: str = "") -> None:
-        Delivery(self.medley.store("notes"), "notes", self.queue, request).accept(changes)
+        Delivery(self.medley.collections.store("notes"), "notes", self.queue, request).accept(changes)
 
     def states(self, state: State) -> dict[str, str]:
         """Id -> cause of the documents in a state."""
         index = self.medley.engine.published("notes") or ""
-        return {item.id: item.cause for item in self.medley.store("notes").states(index, state, 10_000)}
+        return {item.id: item.cause for item in self.medley.collections.store("notes").states(index, state, 10_000)}
 
     def settled(self, count: int):
         """Whether so many documents are settled, and none waits."""
@@ -151,7 +151,7 @@ def test_whichever_process_of_a_worker_dies_what_is_lost_is_found(house):
         children = worker.children()
         worker.kill(*children)
         eventually(lambda: len(set(worker.children()) - set(children)) == len(children), "there are others")
-        house.medley.store("notes").put([note("never announced")])
+        house.medley.collections.store("notes").put([note("never announced")])
         eventually(house.settled(2), "the sweeper goes on", told=lambda: worker.log)
 
 

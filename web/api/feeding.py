@@ -131,7 +131,7 @@ def job(identifier: str) -> Response:
     name = identifier.rpartition(".")[0]
     auth.check_writer(name)
     medley = context.portal().medley
-    store = medley.store(name) if name in medley.names() else None
+    store = medley.collections.store(name) if name in medley.collections.names() else None
     found = store.job(identifier) if store else None
     if store is None or found is None:
         raise NotFound(f"there is no job {identifier[:100]!r}", field="job")
@@ -141,12 +141,12 @@ def job(identifier: str) -> Response:
 def writable(name: str) -> Collection:
     """The collection of this name. Raises `Forbidden` for a caller who may not write there, `NotFound`."""
     auth.check_writer(name)
-    return context.portal().medley.collection(name)
+    return context.portal().medley.collections.get(name)
 
 
 def _delivery(name: str) -> Delivery:
     portal = context.portal()
-    return Delivery(portal.medley.store(name), name, portal.queue, context.request_id())
+    return Delivery(portal.medley.collections.store(name), name, portal.queue, context.request_id())
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Gauges(Collector):
         rows: dict[str, list[Row]] = {name: [] for name in GAUGES}
         names: list[str] = []
         with suppress(MedleyError):
-            names = self._medley.names()
+            names = self._medley.collections.names()
         for name in names:
             with suppress(MedleyError):
                 self._stored(name, rows)
@@ -76,7 +76,7 @@ class Gauges(Collector):
         yield from self._worked()
 
     def _stored(self, name: str, rows: Mapping[str, list[Row]]) -> None:
-        store, index = self._medley.store(name), published(self._medley, name)
+        store, index = self._medley.collections.store(name), published(self._medley, name)
         counts, oldest = store.counts(index), store.oldest(index)
         states = {state: counts.states.get(state, 0) for state in (State.INDEXED, State.FAILED)}
         shown = {"indexed": states[State.INDEXED], "waiting": counts.waiting, "failed": states[State.FAILED]}

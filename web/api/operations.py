@@ -108,16 +108,16 @@ def _may_know() -> bool:
 def not_ready() -> list[str]:
     """What stands in the way of searching, in plain words; the models are loaded on the way."""
     medley = portal().medley
-    reasons = [] if medley.names() else ["there is no collection yet: run `medley demo` or `medley ingest`"]
-    for name in medley.names():
+    reasons = [] if medley.collections.names() else ["there is no collection yet: run `medley demo` or `medley ingest`"]
+    for name in medley.collections.names():
         try:
-            collection = medley.collection(name)
+            collection = medley.collections.get(name)
             meta = medley.engine.resolve(name)
-            medley.stages(collection)
+            medley.models.rerank_stages(collection)
         except MedleyError as error:
             reasons.append(f"{name}: {error.message}")
             continue
-        missing = [field for field, mark in meta.encoders.items() if medley.encoder_of(mark) is None]
+        missing = [field for field, mark in meta.encoders.items() if medley.models.find_encoder(mark) is None]
         reasons += [
             f"{name}: the encoder that filled the vector field '{field}' is not among the models here"
             for field in missing

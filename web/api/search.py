@@ -75,7 +75,7 @@ def document(identifier: str) -> Response:
 def collections() -> Response:
     """Every collection, and what can be asked of it."""
     medley = context.portal().medley
-    found = [medley.collection(name) for name in medley.names()]
+    found = [medley.collections.get(name) for name in medley.collections.names()]
     return jsonify({"collections": [wire.collection_as_json(item, forms.sorts(item)) for item in found]})
 
 
@@ -89,11 +89,11 @@ def body() -> Any:
 def collection_of(name: str) -> Collection:
     """The collection of this name. Raises `InvalidInput` naming the known."""
     medley = context.portal().medley
-    if name not in (known := medley.names()):
+    if name not in (known := medley.collections.names()):
         raise InvalidInput(
             f"there is no collection {name[:80]!r}; there are: {', '.join(known) or 'none yet'}", field="collection"
         )
-    return medley.collection(name)
+    return medley.collections.get(name)
 
 
 def query_of(form: forms.SearchForm) -> Query:
@@ -135,7 +135,7 @@ def opened(collection: str, identifier: str, action: str) -> StoredDocument:
     """A document that the caller may see, written to the access log before anybody sees it. Raises `NotFound`."""
     asked = {"id": identifier[:1000]}
     try:
-        stored = context.portal().medley.document(collection, identifier, context.caller().access)
+        stored = context.portal().medley.collections.document(collection, identifier, context.caller().access)
     except NotFound as error:
         context.log(context.audit(action, collection, asked, [], error.status))
         raise
@@ -151,7 +151,7 @@ def citations(query: Query, results: Results) -> list[export.Citation]:
 
 def visible(query: Query, ids: Sequence[str]) -> dict[str, Document]:
     """Those of the documents that are there and that the caller may see, in the order of `ids`."""
-    stored = context.portal().medley.store(query.collection).latest(ids)
+    stored = context.portal().medley.collections.store(query.collection).latest(ids)
     found = {name: stored[name].document for name in ids if name in stored}
     return {name: item for name, item in found.items() if item and query.access.may_see(item.labels)}
 

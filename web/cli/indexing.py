@@ -56,16 +56,16 @@ def forget(medley: Medley, index: str) -> None:
     from workers.indexing.indexer import Indexer
 
     collection, _ = split_index(index)
-    if collection in medley.names():
+    if collection in medley.collections.names():
         rebuild.forget(Indexer.of(medley, collection, encoders={}), index)
 
 
 def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
     """Vector field -> the encoder of this name, or the collection's own where none is named."""
-    collection = medley.collection(name)
+    collection = medley.collections.get(name)
     if encoder is None:
-        return medley.encoders(collection)
-    return dict.fromkeys(collection.vectors, medley.encoder(encoder))
+        return medley.models.encoders(collection)
+    return dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
 
 
 def findings(medley: Medley, name: str) -> list[str]:

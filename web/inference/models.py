@@ -15,7 +15,7 @@ from encoders.pooling import Floats, unit
 from encoders.runtime import BiEncoder, CrossEncoder, Model
 from encoders.text import Tokens
 from mappings.errors import MedleyError, ModelError
-from search.bootstrap import HASHING
+from search.models.registry import HASHING
 from search.settings import Settings
 
 DEFAULT: Final = ("medley-biencoder", "medley-crossencoder", "medley-crossencoder-small")

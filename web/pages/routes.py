@@ -74,7 +74,7 @@ def sent_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def shown_search(state: State) -> Response:
     """The search page for `state`; an error in it is shown above the form, which keeps what was typed."""
     medley = context.portal().medley
-    page = view.SearchPage(state, [medley.collection(name) for name in medley.names()])
+    page = view.SearchPage(state, [medley.collections.get(name) for name in medley.collections.names()])
     status = 200
     if page.asked and page.collection:
         try:
@@ -86,7 +86,9 @@ def shown_search(state: State) -> Response:
                 raise
             page.error, status = error, error.status
     elif page.collection:
-        page.examples = examples.of(page.collection.name, medley.store(page.collection.name), context.caller().access)
+        page.examples = examples.of(
+            page.collection.name, medley.collections.store(page.collection.name), context.caller().access
+        )
     return make_response(render_template("search.html", page=page), status)
 
 

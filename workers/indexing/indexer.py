@@ -69,10 +69,10 @@ class Indexer:
 
         Give empty `encoders` where none is needed, and none should be loaded. Raises `NotFound`, `ModelError`.
         """
-        collection, options = medley.collection(name), options or IndexingOptions()
-        options = replace(options, find_encoder=options.find_encoder or medley.encoder_of)
-        encoders = medley.encoders(collection) if encoders is None else encoders
-        return cls(medley.store(name), medley.engine, encoders, collection, options)
+        collection, options = medley.collections.get(name), options or IndexingOptions()
+        options = replace(options, find_encoder=options.find_encoder or medley.models.find_encoder)
+        encoders = medley.models.encoders(collection) if encoders is None else encoders
+        return cls(medley.collections.store(name), medley.engine, encoders, collection, options)
 
     @property
     def name(self) -> str:

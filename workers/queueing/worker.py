@@ -105,7 +105,7 @@ class IndexWorker:
     def _pending_version(self, target: QueueTarget, identifier: str) -> int:
         """The version of a document that is pending; 0 where none is."""
         index = target.index or self.medley.engine.published(target.collection) or ""
-        pending = self.medley.store(target.collection).pending(index, 1, [identifier])
+        pending = self.medley.collections.store(target.collection).pending(index, 1, [identifier])
         return next((version for _, version in pending), 0)
 
     def _give_up(self, target: QueueTarget, identifier: str, version: int, deaths: int) -> None:
@@ -115,7 +115,7 @@ class IndexWorker:
         cause = f"a worker died {deaths} times while it was indexing this document alone"
         failure = DocumentBatch(failed=(Outcome.failure(identifier, version, cause),))
         open_writer = partial(self.medley.engine.writer, index, _LOCK_SECONDS)
-        if not BatchWriter(self.medley.store(target.collection), index, open_writer).write(failure):
+        if not BatchWriter(self.medley.collections.store(target.collection), index, open_writer).write(failure):
             return  # a newer version came; it has a message of its own
         self.queue.release(target, [identifier])
         _log.error("%s: %s version %d failed: %s", target, identifier, version, cause)
@@ -145,8 +145,8 @@ class IndexWorker:
         """Read a file or folder into the store. Raises `InvalidInput` for one that can't be read."""
         from mappings.formats.registry import read
 
-        delivery = Delivery(self.medley.store(collection), collection, self.queue)
-        records = read(Path(path), format_name, self.medley.collection(collection))
+        delivery = Delivery(self.medley.collections.store(collection), collection, self.queue)
+        records = read(Path(path), format_name, self.medley.collections.get(collection))
         while batch := list(islice(records, _READ_RECORDS)):
             delivery.accept([item for item in batch if isinstance(item, Document | Deletion)])
             rejected = [item for item in batch if isinstance(item, Rejection)]
@@ -161,7 +161,7 @@ class IndexWorker:
 
         Raises when not one collection could be swept, as without Redis.
         """
-        names = self.medley.names() if collections is None else collections
+        names = self.medley.collections.names() if collections is None else collections
         announced, errors = 0, []
         for name in names:
             try:

@@ -24,7 +24,8 @@ from evaluation.suites.radiology import judgements as radiology
 from evaluation.suites.radiology.judgements import Judgements, Scoring, Values
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError, Unavailable
-from search.bootstrap import HASHING, Medley
+from search.bootstrap import Medley
+from search.models.registry import HASHING
 from search.protocols import Encoder
 from search.settings import Settings
 
@@ -126,7 +127,7 @@ def _encoders(medley: Medley, baseline: str, folds: Path | None) -> dict[str, tu
     named: dict[str, tuple[Encoder, ...]] = {}
     for system, name in ((DENSE, settings.encoder or next(iter(vectors.values()), "")), (BASELINE, baseline)):
         if name:
-            named[system] = (medley.encoder(name),)
+            named[system] = (medley.models.encoder(name),)
             _refuse_taught(medley, name, fold=0)
     if folds:
         named[FOLDS] = tuple(_of_fold(medley, folds / f"fold-{fold}", fold) for fold in (1, 2))
@@ -135,7 +136,7 @@ def _encoders(medley: Medley, baseline: str, folds: Path | None) -> dict[str, tu
 
 def _of_fold(medley: Medley, model: Path, fold: int) -> Encoder:
     try:
-        encoder = medley.encoder(str(model.absolute()))
+        encoder = medley.models.encoder(str(model.absolute()))
     except ModelError as error:
         message = (
             f"{model} is no usable bi-encoder ({error.message}); a folder of folds holds the models fold-1 and fold-2"
@@ -147,9 +148,9 @@ def _of_fold(medley: Medley, model: Path, fold: int) -> Encoder:
 
 def _refuse_taught(medley: Medley, name: str, fold: int) -> None:
     """Raise `InvalidInput` where the model's card says that it learnt findings it is asked for: all but those of `fold`."""
-    if name == HASHING or medley.servers is not None:
+    if name == HASHING or medley.models.servers is not None:
         return
-    data = Artifact.open(find(name, medley.model_folders())).manifest.get("card", {}).get("data", {})
+    data = Artifact.open(find(name, medley.models.folders())).manifest.get("card", {}).get("data", {})
     if TASK in data.get("training_pairs", {}) and (not fold or data.get("fold") != fold):
         taught = f"fold {data['fold']}" if data.get("fold") else "all of them"
         asked = f"those of fold {3 - fold}" if fold else "all of them"

@@ -78,12 +78,12 @@ label_sets = st.frozensets(st.sampled_from(LABELS))
 def test_whatever_the_labels_only_shared_ones_show(tmp_path_factory, documents, own):
     home = tmp_path_factory.mktemp("labels")
     medley = Medley.open(Settings(home=home, encoder="hashing-256", reranker="none"))
-    medley.create("abstracts")
+    medley.collections.create("abstracts")
     texts = [
         Document(f"d{number}", f"Title {number}", (Section("", "fever"),), labels)
         for number, labels in enumerate(documents)
     ]
-    medley.store("abstracts").put(texts)
+    medley.collections.store("abstracts").put(texts)
     fill_quietly(medley, "abstracts")
     headers = {"Authorization": f"Bearer {tokens.add(home, 'ada', own)}"}
     client = create_app(medley).test_client()

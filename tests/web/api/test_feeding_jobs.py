@@ -160,8 +160,10 @@ def test_a_backlog_that_fills_up_rejects_the_rest_in_order(home, monkeypatch):
 
 def test_before_anything_was_indexed_all_waits(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", backlog=1))
-    medley.create("abstracts")
-    medley.store("abstracts").put([Document("a", "A title", (Section("", "a text"),), frozenset({"public"}))])
+    medley.collections.create("abstracts")
+    medley.collections.store("abstracts").put(
+        [Document("a", "A title", (Section("", "a text"),), frozenset({"public"}))]
+    )
     assert post(create_app(medley).test_client(), [good("b")]).status_code == 429
 
 

@@ -80,7 +80,7 @@ def post(place, body, **headers):
 def stored(home, count):
     """Which of the first `count` documents are in the store."""
     medley = Medley.open(settings_of(home))
-    return set(medley.store("abstracts").latest([f"d/{number:06}" for number in range(count)]))
+    return set(medley.collections.store("abstracts").latest([f"d/{number:06}" for number in range(count)]))
 
 
 def sent_in_part(place, head, body):

@@ -39,7 +39,7 @@ def queued(home, redis):
 
 def test_documents_are_shown_by_their_states(client, app):
     medley = app.extensions["medley"].medley
-    store, index = medley.store("abstracts"), medley.engine.resolve("abstracts").index
+    store, index = medley.collections.store("abstracts"), medley.engine.resolve("abstracts").index
     store.settle(index, [StateRecord("pm/1", 1, State.FAILED, cause="no\nwords " + "x" * 90)])
     store.delete(["pm/2"])
     assert shown(client, "medley_documents{") == {
@@ -63,7 +63,7 @@ def test_documents_are_shown_by_their_states(client, app):
 
 
 def test_only_the_most_frequent_causes_are_named(client, app):
-    store = app.extensions["medley"].medley.store("abstracts")
+    store = app.extensions["medley"].medley.collections.store("abstracts")
     index = app.extensions["medley"].medley.engine.resolve("abstracts").index
     from portal_home import abstract
 
@@ -121,7 +121,7 @@ def test_without_the_catalog_the_rest_is_shown(client, app, monkeypatch):
         raise Unavailable("the cluster is down")
 
     client.get("/healthz")
-    monkeypatch.setattr(app.extensions["medley"].medley, "names", down)
+    monkeypatch.setattr(app.extensions["medley"].medley.collections, "names", down)
     assert shown(client, "medley_documents{") == {}
     assert shown(client, 'medley_requests_total{endpoint="healthz"') != {}
 
@@ -134,7 +134,7 @@ def test_workers_of_a_gateway_show_the_same(client, monkeypatch, tmp_path):
 @pytest.mark.parametrize(("labels", "told"), [(("public",), False), (("*",), True)])
 def test_causes_are_told_to_those_who_may_see_every_document(client, app, token, labels, told):
     medley = app.extensions["medley"].medley
-    store, index = medley.store("notes"), medley.engine.resolve("notes").index
+    store, index = medley.collections.store("notes"), medley.engine.resolve("notes").index
     (first, *_) = store.states(index, State.INDEXED)
     store.settle(index, [StateRecord(first.id, first.version, State.FAILED, cause="a date, not 'Jane Doe'")])
     answer = client.get("/metrics", headers=token("ada", *labels))

@@ -41,7 +41,7 @@ def test_only_who_shows_a_token_is_told_why(home, token):
 
 def test_a_collection_without_an_index_is_not_ready(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
-    medley.create("abstracts")
+    medley.collections.create("abstracts")
     answer = create_app(medley).test_client().get("/readyz")
     assert answer.status_code == 503
     assert answer.json["reasons"][0].startswith("abstracts: ")
@@ -49,7 +49,7 @@ def test_a_collection_without_an_index_is_not_ready(tmp_path):
 
 def test_a_search_before_there_is_an_index_is_no_empty_answer(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
-    medley.create("abstracts")
+    medley.collections.create("abstracts")
     answer = create_app(medley).test_client().get("/v1/search?collection=abstracts&text=a")
     assert answer.status_code in (404, 503)
 

@@ -17,6 +17,7 @@ class Installation:
 
     def __init__(self, folder: Path) -> None:
         self._store = EmbeddedStore(folder)
+        self.collections = self
 
     def store(self, name: str) -> EmbeddedStore:
         return self._store
@@ -27,7 +28,7 @@ def document(identifier: str, text: str = "Text.") -> Document:
 
 
 def standing(medley: Installation, *ids: str) -> dict[str, str | None]:
-    found = medley.store("notes").latest(ids)
+    found = medley.collections.store("notes").latest(ids)
     return {name: item.document.sections[0].text if item.document else None for name, item in found.items()}
 
 

@@ -17,6 +17,7 @@ from portal_home import settings_of
 
 from mappings.errors import ModelError
 from search.bootstrap import Medley
+from search.process import warm_up
 from search.ranking.anytime import Anytime
 from web import create_app
 from web.access import tokens
@@ -89,23 +90,23 @@ def test_workers_agree_and_a_revoked_token_is_refused_by_all(served):
 
 def test_models_are_ready_before_the_first_search(home):
     medley = Medley.open(replace(settings_of(home), encoder="", reranker=""))
-    medley.warm()
-    assert set(medley._rerankers) == SHIPPED_RERANKERS
-    for kept in medley._rerankers.values():
+    warm_up(medley)
+    assert set(medley.models._rerankers) == SHIPPED_RERANKERS
+    for kept in medley.models._rerankers.values():
         assert isinstance(kept, Anytime)
         assert kept.pace._measured
 
 
 def test_a_reranker_that_is_missing_does_not_stop_the_start(home):
     medley = Medley.open(replace(settings_of(home), reranker="no-such-model"))
-    medley.warm()
+    warm_up(medley)
     with pytest.raises(ModelError, match="no-such-model"):
-        medley.stages(medley.collection("notes"))
+        medley.models.rerank_stages(medley.collections.get("notes"))
 
 
 def test_a_gateway_starts_while_its_cluster_is_down_and_says_so(tmp_path):
     medley = Medley.open(replace(settings_of(tmp_path), opensearch="http://127.0.0.1:9"))
-    medley.warm()
+    warm_up(medley)
     client = create_app(medley).test_client()
     assert client.get("/healthz").status_code == 200
     for address in ("/readyz", "/v1/search?collection=notes&text=fever", "/"):

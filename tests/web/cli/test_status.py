@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mappings.documents import Document, Section
-from search.bootstrap import HASHING, Medley
+from search.bootstrap import Medley
+from search.models.registry import HASHING
 from search.settings import Settings
 from web.cli.commands.status import _forecasts, _span, stands
 from web.cli.indexing import fill_quietly
@@ -19,13 +20,13 @@ def document(name: str) -> Document:
 
 def opened(tmp_path: Path) -> Medley:
     medley = Medley.open(Settings(home=tmp_path, encoder=HASHING, reranker="none"))
-    medley.create("abstracts")
+    medley.collections.create("abstracts")
     return medley
 
 
 def test_where_documents_stand_before_while_and_after(tmp_path):
     medley = opened(tmp_path)
-    store = medley.store("abstracts")
+    store = medley.collections.store("abstracts")
     store.put([document("a"), document("b")])
     nothing = {"collection": "abstracts", "kind": "abstracts", "documents": 2, "deleted": 0, "building": []}
     assert stands(medley, "abstracts") == nothing | {
@@ -41,7 +42,7 @@ def test_where_documents_stand_before_while_and_after(tmp_path):
 
 def test_an_index_that_workers_build_is_shown(tmp_path):
     medley = opened(tmp_path)
-    medley.store("abstracts").put([document("a"), document("b")])
+    medley.collections.store("abstracts").put([document("a"), document("b")])
     fill_quietly(medley, "abstracts")
     begin(Indexer.of(medley, "abstracts"))
     assert stands(medley, "abstracts")["building"] == [

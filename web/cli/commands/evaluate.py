@@ -131,12 +131,12 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     settings = read()
     options = tuning.Options(rerank=not no_rerank, **chosen)
     if collection:
-        _require_kind(Medley.open(settings).collection(collection), kind)  # told now, not after the tuning
+        _require_kind(Medley.open(settings).collections.get(collection), kind)  # told now, not after the tuning
     with progress("tuning") as advance:
         report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
-        Medley.open(settings).tune(collection, tuning.toml(report))
+        Medley.open(settings).collections.tune(collection, tuning.toml(report))
 
 
 def _require_kind(collection: Collection, kind: str) -> None:

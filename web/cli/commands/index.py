@@ -24,7 +24,7 @@ def create(collection: str, kind: str | None, as_json: bool) -> None:
     from web.cli.indexing import fill_quietly
 
     medley = open_medley(patient=True)
-    medley.create(collection, kind)
+    medley.collections.create(collection, kind)
     fill_quietly(medley, collection)
     _show_list(medley, collection, as_json)
 
@@ -114,7 +114,7 @@ def list_(collection: str | None, as_json: bool) -> None:
     """List every index, or those of COLLECTION."""
     medley = open_medley()
     if collection:
-        medley.collection(collection)
+        medley.collections.get(collection)
     _show_list(medley, collection, as_json)
 
 

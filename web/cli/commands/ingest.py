@@ -66,10 +66,10 @@ def ingest(
 
 def ensure(medley: Medley, collection: str, kind: str | None) -> Any:
     """The collection; made of `kind`, or of the kind of its own name, when it is not there."""
-    if kind is None and collection in medley.names():
-        return medley.collection(collection)
+    if kind is None and collection in medley.collections.names():
+        return medley.collections.get(collection)
     try:
-        return medley.create(collection, kind)
+        return medley.collections.create(collection, kind)
     except NotFound as error:
         raise NotFound(f"{error.message}: say --kind for a collection of another name", field="kind") from error
 
@@ -78,7 +78,7 @@ def accept(
     medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None, line: Queue | None = None
 ) -> dict[str, Any]:
     """Carry out the records in the store, batch by batch; what was rejected is counted, the first few are named."""
-    delivery = Delivery(medley.store(collection), collection, line)
+    delivery = Delivery(medley.collections.store(collection), collection, line)
     named: list[dict[str, str | None]] = []
     with progress("accepting") as advance, _lines(file) as write:
         for batch in _batches(iter(records)):
@@ -140,7 +140,7 @@ def _report(report: dict[str, Any]) -> str:
 def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) -> None:
     """Delete the documents with these IDS."""
     medley, line = open_medley(patient=True), open_line(queue)
-    done = medley.store(collection).delete(ids)
+    done = medley.collections.store(collection).delete(ids)
     if line is None:
         index_all(medley, collection)
     else:
@@ -161,7 +161,7 @@ def retry(collection: str, queue: bool, as_json: bool) -> None:
     from web.backlog import published
 
     medley, line = open_medley(patient=True), open_line(queue)
-    store, index = medley.store(collection), published(medley, collection)
+    store, index = medley.collections.store(collection), published(medley, collection)
     failed = [record.id for record in store.states(index, State.FAILED, EVERYTHING)] if line else []
     report: dict[str, Any] = {"collection": collection, "retried": store.retry(index)}
     if line is None:

@@ -124,7 +124,7 @@ def _of_files(path: Path, format_: str, kind: str, settings: Settings) -> tuple[
 def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
     """The documents that a collection's store holds, whether indexed or not."""
     medley = open_medley(patient=True)
-    store = medley.store(name)
+    store = medley.collections.store(name)
 
     def documents() -> Iterator[Document]:
         ids = iter([identifier for identifier, _ in store.pending(NO_INDEX, EVERYTHING)])
@@ -133,7 +133,7 @@ def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
                 if stored.document is not None:
                     yield stored.document
 
-    return documents(), medley.collection(name)
+    return documents(), medley.collections.get(name)
 
 
 @label.command()

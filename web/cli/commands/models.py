@@ -17,9 +17,9 @@ def models(name: str | None, as_json: bool) -> None:
     """List the models, checked file by file, and say what they are; with NAME, print that model's card."""
     medley = open_medley()
     if name:
-        _card(name, medley.model_folders(), as_json)
+        _card(name, medley.models.folders(), as_json)
         return
-    found = [_described(name, medley.model_folders()) for name in medley.model_names()]
+    found = [_described(name, medley.models.folders()) for name in medley.models.names()]
     rows = [
         [item["name"], item["kind"], str(item["dimension"] or ""), item["fingerprint"][:12], item["state"]]
         for item in found

@@ -57,9 +57,9 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     medley = open_medley()
     form = search_form(_form(asked))
     access = Access(getpass.getuser(), frozenset(labels or (EVERY_LABEL,)))
-    query = to_query(form, medley.collection(form.collection), access)
+    query = to_query(form, medley.collections.get(form.collection), access)
     results = medley.search(query)
-    _log(medley.home, query, results)
+    _log(medley.settings.home, query, results)
     answer = results_as_json(results)
     show(answer, as_json, lambda: _text(answer))
 

@@ -46,11 +46,11 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
 
 def _portal() -> Any:
     from search.bootstrap import Medley
-    from search.process import settle
+    from search.process import settle, warm_up
     from web import create_app
 
     medley = Medley.open(read())
-    medley.warm()  # a worker takes no request before, so none waits for a model to be loaded
+    warm_up(medley)  # a worker takes no request before, so none waits for a model to be loaded
     settle()
     return create_app(medley)
 

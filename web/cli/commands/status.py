@@ -30,7 +30,7 @@ Seen = list[tuple[float, Mapping[str, int]]]
 def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> None:
     """Show what is stored, indexed, waiting and failed; on a terminal until nothing waits any more."""
     medley = open_medley()
-    names = [medley.collection(collection).name] if collection else medley.names()
+    names = [medley.collections.get(collection).name] if collection else medley.collections.names()
     if sys.stdout.isatty() and not (once or as_json):
         _watch(medley, names)
     states = [stands(medley, name, failed) for name in names]
@@ -39,7 +39,7 @@ def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> N
 
 def stands(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
     """Where the documents of a collection stand, and how far the indexes are that the queue builds."""
-    store, kind = medley.store(name), medley.collection(name).kind
+    store, kind = medley.collections.store(name), medley.collections.get(name).kind
     try:
         meta = medley.engine.resolve(name)
         index, passages = meta.index, meta.passages

@@ -96,8 +96,8 @@ def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
     from web.cli.common import open_medley
 
     medley = open_medley()
-    model = medley.encoder(encoder) if encoder else None
-    show(mine_folder(labels, out, medley.home / "mining", model), as_json)
+    model = medley.models.encoder(encoder) if encoder else None
+    show(mine_folder(labels, out, medley.settings.home / "mining", model), as_json)
 
 
 @click.command()

@@ -1,0 +1,111 @@
+"""The collections of an installation: their kinds, tuned weights and document stores."""
+
+from __future__ import annotations
+
+import re
+import threading
+import tomllib
+from typing import Final
+
+from mappings import collection as kinds
+from mappings.collection import Collection
+from mappings.documents import Access
+from mappings.errors import Conflict, InvalidInput, NotFound
+from search.engines.opened import Engines
+from search.settings import Settings
+from search.storage import CatalogEntry, DocumentStore, StoredDocument
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class Collections:
+    """Collections by name, as the engine's catalog lists them; threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._engines: Engines | None = None
+        self._loaded: dict[str, tuple[CatalogEntry, Collection]] = {}
+        self._stores: dict[str, DocumentStore] = {}
+        self._lock = threading.RLock()
+
+    def attach(self, engines: Engines) -> None:
+        """Use the catalog and the stores of `engines`, which themselves read collections from here."""
+        self._engines = engines
+
+    @property
+    def engines(self) -> Engines:
+        """What was attached."""
+        if self._engines is None:
+            raise RuntimeError("no engines are attached to these collections")
+        return self._engines
+
+    def names(self) -> list[str]:
+        """All collections."""
+        return list(self.engines.catalog.names())
+
+    def create(self, name: str, kind: str | None = None) -> Collection:
+        """Create a collection of a kind (by default of its own name); repeating it with the same kind changes nothing.
+
+        Raises `InvalidInput` for an invalid name or an unknown kind, `Conflict` if it exists with another kind.
+        """
+        created = kinds.load(check_name(name), kind, self._settings.collections)
+        present = self.engines.catalog.read(name)
+        if present is not None and present.kind != created.kind:
+            raise Conflict(f"the collection {name!r} already exists, of kind {present.kind!r}", field="collection")
+        if present is None:
+            self.engines.catalog.add(name, created.kind)
+        return self.get(name)
+
+    def get(self, name: str) -> Collection:
+        """A collection with its settings and tuned weights. Raises `NotFound`."""
+        entry = self.engines.catalog.read(check_name(name))
+        if entry is None:
+            known = ", ".join(self.names()) or "none yet"
+            raise NotFound(f"there is no collection {name!r}; there are: {known}", field="collection")
+        loaded = self._loaded.get(name)
+        if loaded is None or loaded[0] != entry:
+            collection = _with_tuned(kinds.load(name, entry.kind, self._settings.collections), entry.tuned)
+            loaded = self._loaded[name] = (entry, collection)
+        return loaded[1]
+
+    def tune(self, name: str, weights: str) -> str:
+        """Store measured weights (TOML) of a collection; returns where they are kept."""
+        return self.engines.catalog.tune(name, weights)
+
+    def store(self, name: str) -> DocumentStore:
+        """The durable documents of a collection. Raises `NotFound`."""
+        with self._lock:
+            if name not in self._stores:
+                self.get(name)
+                self._stores[name] = self.engines.store(name)
+            return self._stores[name]
+
+    def document(self, name: str, identifier: str, access: Access) -> StoredDocument:
+        """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one."""
+        stored = self.store(name).latest([identifier]).get(identifier)
+        if stored is None or stored.document is None or not access.may_see(stored.document.labels):
+            raise NotFound(f"there is no document {identifier[:200]!r} in {name!r} that you may see", field="id")
+        return stored
+
+
+def check_name(name: str) -> str:
+    """`name`, if it is a valid collection name. Raises `InvalidInput`."""
+    if not NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:80]!r} is not a valid collection name: use 1 to 63 lower-case letters, digits, '-' and '_'",
+            field="collection",
+        )
+    return name
+
+
+def _with_tuned(collection: Collection, weights: str) -> Collection:
+    """The collection with the weights that `medley tune` measured, if any."""
+    if not weights:
+        return collection
+    try:
+        return kinds.tuned(collection, tomllib.loads(weights))
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the weights of {collection.name!r} (tuned.toml) are not what `medley tune` writes: {error}",
+            field="tuned.toml",
+        ) from error

@@ -1,0 +1,136 @@
+"""The models that are available here: found by name or fingerprint, loaded once, in this process or on model servers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from encoders.artifact import SHIPPED, Artifact, find
+from encoders.cache import CachedEncoder
+from encoders.hashing import HashingEncoder
+from encoders.poly import PolyEncoder, PolyReranker
+from encoders.runtime import BiEncoder, CrossEncoder
+from mappings.collection import Collection
+from mappings.errors import MedleyError
+from search.engines.opened import secret
+from search.models.remote import RemoteEncoder, RemoteReranker
+from search.models.servers import Servers
+from search.protocols import Encoder, Reranker
+from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.cascade import RerankStages
+from search.settings import Settings
+
+HASHING: Final = "hashing-256"
+"""The name of the encoder that needs no model."""
+
+
+class Models:
+    """Encoders and rerankers by the settings, each loaded when it is first needed; threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.servers = model_servers(settings)
+        self._encoders: dict[str, Encoder] = {}
+        self._rerankers: dict[str, Anytime | MedleyError] = {}
+        self._lock = threading.RLock()
+
+    def folders(self) -> Sequence[Path]:
+        """Where model directories are looked for, in order."""
+        return [folder for folder in (self.settings.models, SHIPPED) if folder is not None]
+
+    def names(self) -> list[str]:
+        """The name of every model directory, each once."""
+        found = (path.parent.name for folder in self.folders() for path in sorted(folder.glob("*/model.json")))
+        return list(dict.fromkeys(found))
+
+    def encoder(self, name: str) -> Encoder:
+        """The bi-encoder called `name`, with its vectors cached on disk. Raises `NotFound`, `ModelError`."""
+        with self._lock:
+            if name not in self._encoders:
+                loaded = self._load_encoder(name)
+                # Hashing a text is faster than reading its vector from disk.
+                cached = loaded if name == HASHING else CachedEncoder(loaded, self.settings.home / "vectors")
+                self._encoders[name] = cached
+            return self._encoders[name]
+
+    def encoders(self, collection: Collection) -> dict[str, Encoder]:
+        """Vector field -> the encoder that fills a new index of the collection."""
+        return {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
+
+    def find_encoder(self, fingerprint: str) -> Encoder | None:
+        """The encoder with this fingerprint, or None if no model here has it."""
+        if self.servers is not None and fingerprint != HashingEncoder(256).fingerprint:
+            # A server that may be down is not asked here: the encoder says so when it is used.
+            return RemoteEncoder(self.servers, fingerprint) if self.servers.may_have(fingerprint) else None
+        with self._lock:
+            for loaded in self._encoders.values():
+                if loaded.fingerprint == fingerprint:
+                    return loaded
+            for name in (HASHING, *self.names()):
+                try:
+                    if self._fingerprint(name) == fingerprint:
+                        return self.encoder(name)
+                except MedleyError:
+                    continue  # a broken model can't be the one: the answer will name what is missing
+            return None
+
+    def reranker(self, name: str) -> Reranker:
+        """The cross-encoder or poly-encoder called `name`. Raises `NotFound`, `ModelError`."""
+        if self.servers is not None:
+            return RemoteReranker(self.servers, name)
+        artifact = Artifact.open(find(name, self.folders()))
+        arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
+        return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
+
+    def rerank_stages(self, collection: Collection) -> RerankStages | None:
+        """The collection's rerankers; None if reranking is switched off. Raises as `reranker` does.
+
+        A reranker that the settings name works alone. A first stage that cannot be loaded is named in `missing`.
+        """
+        name, first = self.settings.reranker or collection.reranking.model, collection.reranking.first
+        if name == "none":
+            return None
+        last = self._anytime(name)
+        if first is None or self.settings.reranker:
+            return RerankStages(last)
+        try:
+            return RerankStages(last, self._anytime(first.model))
+        except MedleyError as error:
+            return RerankStages(last, missing=error.message)
+
+    def _load_encoder(self, name: str) -> Encoder:
+        if name == HASHING:
+            return HashingEncoder(256)
+        if self.servers is not None:
+            return RemoteEncoder(self.servers, self.servers.fingerprint("bi-encoder", name))
+        artifact = Artifact.open(find(name, self.folders()))
+        return BiEncoder(artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
+
+    def _fingerprint(self, name: str) -> str:
+        if name == HASHING:
+            return HashingEncoder(256).fingerprint
+        manifest = json.loads((find(name, self.folders()) / "model.json").read_text(encoding="utf-8"))
+        return str(manifest.get("fingerprint", "")) if isinstance(manifest, dict) else ""
+
+    def _anytime(self, name: str) -> Anytime:
+        """A reranker with its cache and pace, created once."""
+        with self._lock:
+            if name not in self._rerankers:
+                try:
+                    self._rerankers[name] = Anytime(self.reranker(name), ScoreCache(), Pace())
+                except MedleyError as error:
+                    self._rerankers[name] = error  # looked for once, not in every search
+            found = self._rerankers[name]
+        if isinstance(found, MedleyError):
+            raise found
+        return found
+
+
+def model_servers(settings: Settings) -> Servers | None:
+    """The model servers of the settings, not yet contacted; None if models run in this process."""
+    addresses = [address.strip() for address in settings.inference.split(",") if address.strip()]
+    token = secret(settings.inference_token_file, "MEDLEY_INFERENCE_TOKEN_FILE")
+    return Servers(addresses, token) if addresses else None
