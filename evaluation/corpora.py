@@ -1,15 +1,13 @@
-"""Abstracts as documents, and twins: records of one title count as one."""
+"""Records of data sets as documents. Documents with the same normalised title count as twins: one is kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-from evaluation.data import folder, present, records
+from mappings.datasets.abstracts import read_abstracts
 from mappings.documents import Document, Section
-from search.settings import Settings
 
 LABELS = frozenset({"public"})
 
@@ -19,28 +17,15 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
-def abstract(identifier: str, title: str, sections: Iterable[tuple[str, str]], source: str) -> Document:
-    """An abstract as a document; sections are (heading, text), `source` is a field."""
-    return Document(
-        id=identifier,
-        title=title,
-        sections=tuple(Section(heading, text) for heading, text in sections),
-        labels=LABELS,
-        fields={"source": source},
-    )
+def abstract(identifier: str, title: str, sections: Iterable[Section], source: str) -> Document:
+    """An abstract as a document; `source` is a field."""
+    return Document(id=identifier, title=title, sections=tuple(sections), labels=LABELS, fields={"source": source})
 
 
-def pool(settings: Settings) -> Iterator[Document]:
-    """The distractors: the abstracts of MEDLEY_DATA/abstracts, without those that have no text."""
-    for _, record in records(
-        present(folder(settings, "abstracts") / "abstracts.jsonl"), ("doc_id", "title", "sections")
-    ):
-        yield _pooled(record)
-
-
-def _pooled(record: Mapping[str, Any]) -> Document:
-    sections = [(str(item.get("label") or ""), str(item["text"])) for item in record["sections"]]
-    return abstract(f"pool:{record['doc_id']}", str(record["title"]), sections, source="pool")
+def pool(data: Path | None) -> Iterator[Document]:
+    """The distractors: the abstracts of MEDLEY_DATA/abstracts."""
+    for record in read_abstracts(data):
+        yield abstract(f"pool:{record.id}", record.title, record.sections, source="pool")
 
 
 def merged(originals: Iterable[Document], others: Iterable[Document]) -> Iterator[Document]:
@@ -58,8 +43,3 @@ def merged(originals: Iterable[Document], others: Iterable[Document]) -> Iterato
             continue
         titles.add(title)
         yield document
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    """All objects of a JSON Lines file."""
-    return [record for _, record in records(present(path))]

@@ -18,7 +18,7 @@ from evaluation.score_cache import KeptScores
 from evaluation.suites import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
 from evaluation.suites.radiology import suite as radiology
 from evaluation.task import Corpus, Task
-from mappings.analysis.reading import READINGS, Reading, limited
+from mappings.analysis.abstract_excerpt import EXCERPTS, AbstractExcerpt, excerpt
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
 from search.ranking.anytime import Anytime, Pace, ScoreCache
@@ -46,7 +46,7 @@ class Options:
 
     `queries`: a fixed sample of so many; `full`: no candidate protocol; `distractors`: the pool joins the corpus;
     `folder`, `split`, `kind`: for `beir`; `rerank`: whether the cross-encoder takes part; `variants`: whether
-    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.reading`);
+    further rows (titles, slots, strict) are printed; `reading`: how much of an abstract is read (`mappings.analysis.abstract_excerpt`);
     `folds`, `baseline`: models for `radiology`.
     """
 
@@ -58,15 +58,15 @@ class Options:
     kind: str = "abstracts"
     rerank: bool = True
     variants: bool = True
-    reading: Reading = "whole"
+    reading: AbstractExcerpt = "whole"
     folds: Path | None = None
     baseline: str = ""
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
             raise InvalidInput(f"queries is {self.queries}; a sample has 1 or more", field="queries")
-        if self.reading not in READINGS:
-            raise InvalidInput(f"reading is {self.reading!r}; it is one of {', '.join(READINGS)}", field="reading")
+        if self.reading not in EXCERPTS:
+            raise InvalidInput(f"reading is {self.reading!r}; it is one of {', '.join(EXCERPTS)}", field="reading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ def _beir(settings: Settings, options: Options) -> Sequence[Task]:
     return [beir.task(options.folder, options.split, options.kind, settings.collections)]
 
 
-def _read(task: Task, reading: Reading) -> Sequence[Task]:
+def _read(task: Task, reading: AbstractExcerpt) -> Sequence[Task]:
     """The task over abstracts of which only a part is read: a corpus of its own, and rows that say so."""
     if reading == "whole":
         return [task]
     corpus = task.corpus
     name = f"{corpus.name}-reading-{reading.lower()}"
-    read = Corpus(name, corpus.kind, lambda: (limited(document, reading) for document in corpus.documents()))
+    read = Corpus(name, corpus.kind, lambda: (excerpt(document, reading) for document in corpus.documents()))
     note = f"reading {reading}: every stage reads that part of an abstract only"
     return [replace(task, corpus=read, variant=f"reading {reading}", notes=(*task.notes, note), reference=False)]
 

@@ -1,8 +1,8 @@
 """More positives from the same headline (CLAIMS, section 3.2): words inserted or substituted by distributional similarity.
 
-At most 10 and not more than 30 % of a headline's tokens change; half of its variants are insertions of a similar word
-beside a word, half are substitutions. Words that turn a claim round ("no", "lower") stay as they are, and so do numbers
-and function words: to distributional similarity "increase" and "decrease" are alike.
+At most 10 tokens of a headline, and at most 30 %, change; half of its variants insert a similar word beside a word,
+half substitute one. Words that reverse a claim ("no", "lower") stay as they are, since distributional
+similarity cannot tell "increase" from "decrease"; so do numbers and function words.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from encoders.labels.split import TRAIN
 from mappings.analysis.words import STOP_WORDS
 from mappings.errors import InvalidInput
 
-MOST: Final = 10
-SHARE: Final = 0.3
+MAX_CHANGES: Final = 10
+MAX_SHARE: Final = 0.3
 SEED: Final = 13
 NEIGHBOURS: Final = "neighbours.jsonl"
 
 Neighbours = Mapping[str, Sequence[str]]
-"""Word in small letters -> similar words, most similar first."""
+"""Lowercase word -> similar words, most similar first."""
 
 _TOKEN: Final = re.compile(r"\S+")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z'-]*")
-_TURNING_WORDS: Final = (
+_REVERSING_WORDS: Final = (
     "no not none never nor without neither cannot lack lacks absence absent fail fails failed unable increase "
     "increases increased increasing decrease decreases decreased decreasing reduce reduces reduced reducing raise "
     "raises raised lower lowers lowered lowering higher high low more less fewer greater smaller better worse "
@@ -40,40 +40,40 @@ _TURNING_WORDS: Final = (
     "inhibit inhibits activate activates suppress suppresses enhance enhances impair impairs upregulate "
     "downregulate "
 )
-_TURNING: Final = frozenset(_TURNING_WORDS.split())
+_REVERSING: Final = frozenset(_REVERSING_WORDS.split())
 _TRIES: Final = 4
 
 
-def augmented(pairs: Iterable[Pair], neighbours: Neighbours, m: int, seed: int = SEED) -> Iterator[Pair]:
-    """Every pair, a training one followed by at most `m` variants of its query; held-out pairs stay as they are.
+def augment(pairs: Iterable[Pair], neighbours: Neighbours, m: int, seed: int = SEED) -> Iterator[Pair]:
+    """Every pair; a training pair is followed by at most `m` variants of its query, a held-out pair by none.
 
-    The same on every machine. A query too short, or without words that have neighbours, has fewer variants or none.
+    The same on every machine. A query that is short, or has few words with neighbours, gets fewer variants or none.
     """
     for pair in pairs:
         yield pair
         if pair.split == TRAIN:
             draw = random.Random(f"{seed}:{pair.id}")  # noqa: S311 - reproducible, not secret
-            for number, query in enumerate(variants(pair.query, neighbours, m, draw), 1):
+            for number, query in enumerate(vary(pair.query, neighbours, m, draw), 1):
                 yield replace(pair, id=f"{pair.id}+{number}", query=query)
 
 
-def variants(query: str, neighbours: Neighbours, m: int, draw: random.Random) -> list[str]:
+def vary(query: str, neighbours: Neighbours, m: int, draw: random.Random) -> list[str]:
     """At most `m` distinct variants of the query: first insertions, m // 2 of them, then substitutions."""
     tokens = _TOKEN.findall(query)
     places = [place for place, token in enumerate(tokens) if _similar(token, neighbours)]
-    changes = min(MOST, int(SHARE * len(tokens)), len(places))
+    changes = min(MAX_CHANGES, int(MAX_SHARE * len(tokens)), len(places))
     found: dict[str, None] = {query: None}
     for inserts, wanted in ((True, m // 2), (False, m - m // 2)):
         for _ in range(wanted * _TRIES if changes else 0):
             if wanted:
                 chosen = frozenset(draw.sample(places, changes))
-                made = " ".join(_changed(tokens, chosen, neighbours, inserts, draw))
+                made = " ".join(_change(tokens, chosen, neighbours, inserts, draw))
                 wanted -= made not in found
                 found.setdefault(made)
     return list(found)[1:]
 
 
-def _changed(
+def _change(
     tokens: Sequence[str], chosen: frozenset[int], neighbours: Neighbours, inserts: bool, draw: random.Random
 ) -> Iterator[str]:
     for place, token in enumerate(tokens):
@@ -84,18 +84,18 @@ def _changed(
         if inserts:
             yield from (other, token)
         else:
-            yield _in_place_of(token, other)
+            yield _dress(token, other)
 
 
 def _similar(token: str, neighbours: Neighbours) -> Sequence[str]:
     word = _WORD.search(token)
-    small = word[0].lower() if word and not any(map(str.isdigit, token)) else ""  # "p53" is no "p"
-    near = () if small in _TURNING or small in STOP_WORDS else neighbours.get(small, ())
-    return [other for other in near if other not in _TURNING]
+    small = word[0].lower() if word and not any(map(str.isdigit, token)) else ""  # "p53" is not "p"
+    near = () if small in _REVERSING or small in STOP_WORDS else neighbours.get(small, ())
+    return [other for other in near if other not in _REVERSING]
 
 
-def _in_place_of(token: str, other: str) -> str:
-    """The other word with the token's marks around it and its capital: "Statins," and "aspirin" give "Aspirin,"."""
+def _dress(token: str, other: str) -> str:
+    """The other word with the token's capital and punctuation: "Statins," and "aspirin" give "Aspirin,"."""
     capital = _WORD.search(token)
     cased = other.capitalize() if capital and capital[0][0].isupper() else other
     return _WORD.sub(lambda _: cased, token, count=1)
@@ -104,7 +104,7 @@ def _in_place_of(token: str, other: str) -> str:
 def read_neighbours(path: Path) -> Neighbours:
     """The neighbours that `medley label vectors` wrote. Raises `InvalidInput` with file and line."""
     if not path.is_file():
-        raise InvalidInput(f"{path} is not there; `medley label vectors LABELS` writes it", field="neighbours")
+        raise InvalidInput(f"{path} does not exist; `medley label vectors LABELS` writes it", field="neighbours")
     found: dict[str, list[str]] = {}
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
@@ -112,6 +112,6 @@ def read_neighbours(path: Path) -> Neighbours:
             found[record["word"]] = [str(word) for word in record["near"]]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise InvalidInput(
-                f'{path.name}, line {number}: a line is {{"word": …, "near": [words]}}', field="neighbours"
+                f'{path.name}, line {number}: a line must be {{"word": …, "near": [words]}}', field="neighbours"
             ) from None
     return found

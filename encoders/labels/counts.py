@@ -1,4 +1,4 @@
-"""What labelling counted, in one `counts.json` beside the pairs: a model's card repeats it."""
+"""The counts of labelling, in a `counts.json` beside the pairs; a model's card repeats them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LICENCES: Final = {
     "substituted": "unstated (Open-i), names by this project",
     "polarity": "made by this project, Apache-2.0",
 }
-"""Task -> the licence of the data that it is labelled from, as its publishers state it."""
+"""Task -> the licence of the data that it comes from, as the publishers state it."""
 
 Counts = dict[str, Any]
-"""Pairs and corpora by name, what was dropped and why, and what a way of labelling adds."""
+"""Pairs and corpora by name, what was dropped and why, and what a task adds."""
 
 
 def join_counts(out: Path, counts: Counts) -> Counts:
-    """Write `OUT/counts.json`; what it holds of other tasks stays, as their pairs do.
+    """Add the counts to `OUT/counts.json`, which keeps those of other tasks, as `OUT` keeps their pairs.
 
-    These counts are returned with the licences of their tasks' data, which a model's card repeats.
+    Returns the counts with the licences of their tasks' data.
     """
     file = out / "counts.json"
     written = orjson.loads(file.read_bytes()) if file.is_file() else {}

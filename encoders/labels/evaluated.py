@@ -1,4 +1,4 @@
-"""What evaluation judges, suite by suite: the queries and passages that no training file may hold."""
+"""What evaluation judges, suite by suite: the queries and passages that no training file may contain."""
 
 from __future__ import annotations
 
@@ -7,21 +7,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from encoders.labels import abstracts, claims
-from encoders.labels.notes import note_sections
 from encoders.labels.pairs import Text
-from encoders.labels.records import Record, records
 from encoders.labels.split import is_test_note
+from encoders.labels.tasks import abstracts, claims
+from encoders.labels.tasks.notes import note_sections
 from mappings.analysis.sections import split_note
+from mappings.datasets import (
+    aci_bench,
+    check_covid,
+    cystic_fibrosis,
+    evidence_inference,
+    indiana_cxr,
+    medquad,
+    mts_dialog,
+    mtsamples,
+    press_releases,
+    scifact,
+)
 from mappings.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class JudgedData:
     """A suite's evaluation split.
 
-    `claims`: whether its queries are statements of their own, so that a near-twin is the same story; where they are
-    templates ("What causes X?") only the same query is.
+    `claims`: whether its queries are statements of their own, so that a near-twin tells the same story. Where they come
+    from templates ("What causes X?"), only the same query counts.
     """
 
     suite: str
@@ -30,112 +41,109 @@ class Evaluated:
     claims: bool = False
 
 
-def evaluated(data: Path) -> list[Evaluated]:
-    """Every suite whose data set lies in `data`.
+def read_judged_data(data: Path) -> list[JudgedData]:
+    """Every suite whose data set is in `data`.
 
-    Raises `NotFound` where `data` holds none of the data sets, which would let everything pass, or a data set without
+    Raises `NotFound` if `data` contains none of the data sets, which would let everything pass, or a data set without
     one of its files.
     """
-    known = (*_SUITES, _REPORTS)
+    known = (*_SUITES, indiana_cxr.NAME)
     if not any((data / folder).is_dir() for folder in known):
-        what = f"holds none of the data sets ({', '.join(known)})" if data.is_dir() else "is no folder"
+        what = f"contains none of the data sets ({', '.join(known)})" if data.is_dir() else "is not a folder"
         raise NotFound(
-            f"MEDLEY_DATA is {data}, which {what}: without them nothing tells what evaluation judges; name their"
-            " folder, or unset it",
+            f"MEDLEY_DATA is {data}, which {what}, so nothing says what evaluation judges; name the folder of the data"
+            " sets, or unset it",
             field="MEDLEY_DATA",
         )
-    return [make(data) for folder, make in _SUITES.items() if (data / folder).is_dir()]
+    return [read(data) for folder, read in _SUITES.items() if (data / folder).is_dir()]
 
 
-def _scifact(data: Path) -> Evaluated:
-    cited = claims.cited_in_development(data)
-    texts = tuple(text for text in claims.scifact_corpus(data) if text.id in cited)
-    return Evaluated("scifact", _of(records(data, "scifact/claims_dev.jsonl.gz"), "claim"), texts, claims=True)
+def _scifact(data: Path) -> JudgedData:
+    cited = claims.read_development_citations(data)
+    texts = tuple(text for text in claims.read_scifact_texts(data) if text.id in cited)
+    return JudgedData("scifact", _filled(claim.text for claim in scifact.read_claims(data, "dev")), texts, claims=True)
 
 
-def _check_covid(data: Path) -> Evaluated:
-    queries = _of(records(data, "check_covid/claims_dev.jsonl.gz"), "claim")
-    return Evaluated("check-covid", queries, tuple(claims.check_covid_corpus(data)), claims=True)
+def _check_covid(data: Path) -> JudgedData:
+    queries = _filled(claim.text for claim in check_covid.read_claims(data, "dev"))
+    return JudgedData("check-covid", queries, tuple(claims.read_check_covid_texts(data)), claims=True)
 
 
-def _cystic_fibrosis(data: Path) -> Evaluated:
-    found = records(data, "cystic_fibrosis/corpus.jsonl.gz")
-    texts = tuple(Text(r["doc_id"], r["title"], "", r["abstract"]) for r in found)
-    queries = "cystic_fibrosis/queries.jsonl.gz"
-    asked = records(data, queries) if (data / queries).is_file() else []
-    return Evaluated("cystic-fibrosis", _of(asked, "text"), texts, claims=True)
+def _cystic_fibrosis(data: Path) -> JudgedData:
+    texts = tuple(Text(item.id, item.title, "", item.text) for item in cystic_fibrosis.read_corpus(data))
+    queries = _filled(query.text for query in cystic_fibrosis.read_queries(data))
+    return JudgedData("cystic-fibrosis", queries, texts, claims=True)
 
 
-def _medquad(data: Path) -> Evaluated:
-    judged = {record["passage"] for record in records(data, "medquad/cdv_test_passages.jsonl.gz")}
+def _medquad(data: Path) -> JudgedData:
+    judged = {passage.id for passage in medquad.read_judged_passages(data)}
     texts = tuple(
-        Text(passage["id"], "", "", passage["text"])  # the title is an entity's name, which others may share
-        for record in records(data, "medquad/documents.jsonl.gz")
-        for passage in record["passages"]
-        if passage["id"] in judged
+        Text(passage.id, "", "", passage.text)  # the title is an entity's name, which other articles can share
+        for article in medquad.read_articles(data)
+        for passage in article.passages
+        if passage.id in judged
     )
-    asked = records(data, "medquad/cdv_test_queries.jsonl.gz")
-    slots = (f"{r['entity']} {r[name]}" for r in asked for name in ("aspect", "aspect_heading") if r.get(name))
-    return Evaluated("medquad", (*_of(asked, "question"), *slots), texts)
+    questions = list(medquad.read_questions(data))
+    slots = (f"{item.entity} {aspect}" for item in questions for aspect in (item.aspect, item.aspect_heading) if aspect)
+    return JudgedData("medquad", (*_filled(item.question for item in questions), *slots), texts)
 
 
-def _press(data: Path) -> Evaluated:
-    found = records(data, "press_releases/insciout_test.jsonl.gz")
-    texts = tuple(Text(r["original_file_id"], "", "", r["abstract_conclusion"]) for r in found)
-    return Evaluated("press", _of(found, "press_release_conclusion"), texts, claims=True)
+def _press(data: Path) -> JudgedData:
+    releases = list(press_releases.read_press_releases(data, "test"))
+    texts = tuple(Text(release.id, "", "", release.conclusion) for release in releases)
+    return JudgedData("press", _filled(release.statement for release in releases), texts, claims=True)
 
 
-def _notes(data: Path) -> Evaluated:
-    found = [r for r in records(data, "mtsamples/notes.jsonl.gz") if is_test_note(r["id"])]
-    return Evaluated("notes", (), tuple(text for record in found for text in note_texts(record["id"], record)))
+def _notes(data: Path) -> JudgedData:
+    notes = (note for note in mtsamples.read_notes(data) if is_test_note(note.id))
+    return JudgedData("notes", (), tuple(text for note in notes for text in _note_texts(note)))
 
 
-def note_texts(identifier: str, record: Record) -> Iterator[Text]:
+def _note_texts(note: mtsamples.TranscribedNote) -> Iterator[Text]:
     """The sections of a note as labelling cuts it, and as the product does."""
-    yield from note_sections(record)
-    for number, section in enumerate(split_note(record["text"])):
+    yield from note_sections(note)
+    yield from _section_texts(note.id, note.text)
+
+
+def _section_texts(identifier: str, note: str) -> Iterator[Text]:
+    for number, section in enumerate(split_note(note)):
         yield Text(f"{identifier}:{number}", "", section.heading, section.text)
 
 
-def _evidence(data: Path) -> Evaluated:
-    train = abstracts.train_articles(data)
-    found = [r for r in records(data, "evidence_inference/abstracts.jsonl.gz") if str(r["pmcid"]) not in train]
-    prompts = [r for r in records(data, "evidence_inference/prompts.jsonl.gz") if str(r["PMCID"]) not in train]
-    return Evaluated("evidence", tuple(map(abstracts.trial_question, prompts)), tuple(map(abstracts.trial_text, found)))
-
-
-def _mts_dialog(data: Path) -> Evaluated:
-    files = sorted((data / "mts_dialog").glob("*TestSet*.jsonl.gz"))
-    found = [r for file in files for r in records(data, f"mts_dialog/{file.name}")]
-    texts = tuple(Text(str(r["ID"]), "", r["section_header"], r["section_text"]) for r in found)
-    return Evaluated("mts-dialog", (), texts)
-
-
-def _aci_bench(data: Path) -> Evaluated:
-    files = sorted((data / "aci_bench").glob("*test*.jsonl.gz"))
-    found = [r for file in files for r in records(data, f"aci_bench/{file.name}")]
+def _evidence(data: Path) -> JudgedData:
+    train = evidence_inference.read_train_articles(data)
     texts = (
-        Text(f"{r['encounter_id']}:{number}", "", section.heading, section.text)
-        for r in found
-        for number, section in enumerate(split_note(r["note"]))
+        abstracts.trial_text(abstract)
+        for abstract in evidence_inference.read_abstracts(data)
+        if abstract.id not in train
     )
-    return Evaluated("aci-bench", (), tuple(texts))
+    prompts = (prompt for prompt in evidence_inference.read_prompts(data) if prompt.article not in train)
+    return JudgedData("evidence", tuple(map(abstracts.trial_question, prompts)), tuple(texts))
 
 
-def _of(found: Iterable[Record], name: str) -> tuple[str, ...]:
-    return tuple(record[name] for record in found if record.get(name))
+def _mts_dialog(data: Path) -> JudgedData:
+    sections = mts_dialog.read_test_sections(data)
+    return JudgedData("mts-dialog", (), tuple(Text(item.id, "", item.header, item.text) for item in sections))
 
 
-_SUITES: Final[Mapping[str, Callable[[Path], Evaluated]]] = {
-    "scifact": _scifact,
-    "check_covid": _check_covid,
-    "cystic_fibrosis": _cystic_fibrosis,
-    "medquad": _medquad,
-    "press_releases": _press,
-    "mtsamples": _notes,
-    "evidence_inference": _evidence,
-    "mts_dialog": _mts_dialog,
-    "aci_bench": _aci_bench,
+def _aci_bench(data: Path) -> JudgedData:
+    notes = aci_bench.read_test_notes(data)
+    return JudgedData("aci-bench", (), tuple(text for note in notes for text in _section_texts(note.id, note.text)))
+
+
+def _filled(queries: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, queries))
+
+
+_SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
+    scifact.NAME: _scifact,
+    check_covid.NAME: _check_covid,
+    cystic_fibrosis.NAME: _cystic_fibrosis,
+    medquad.NAME: _medquad,
+    press_releases.NAME: _press,
+    mtsamples.NAME: _notes,
+    evidence_inference.NAME: _evidence,
+    mts_dialog.NAME: _mts_dialog,
+    aci_bench.NAME: _aci_bench,
 }
-_REPORTS: Final = "indiana_cxr"
-"""The one data set whose suite asks nothing that a text could repeat: its folds keep the sides apart."""
+"""Data set -> what its suite judges. `indiana_cxr` is missing: its queries are no text to repeat, and folds separate it."""

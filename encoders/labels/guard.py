@@ -1,7 +1,7 @@
-"""The last gate before training: a file that holds evaluation data is refused, by hash.
+"""The last check before training: a file that contains evaluation data is refused, by hash.
 
-Labelling drops near-twins (`sieve`); here the same text is what counts, so that pairs of any origin can be checked
-in seconds.
+Labelling also drops near-twins (`sieve`); here only identical normalised text counts, so that pairs of any origin can be
+checked in seconds.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from encoders.labels.evaluated import Evaluated, evaluated
+from encoders.labels.evaluated import JudgedData, read_judged_data
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, Text, placed_pairs
+from encoders.labels.pairs import Pair, Text, located_pairs
 from mappings.errors import InvalidInput
 
-LEAST_TEXT: Final = 8
-LEAST_TITLE: Final = 5
-"""Words: a shorter text ("No known drug allergies") or title ("Gout") is no one's own."""
+MIN_TEXT_WORDS: Final = 8
+MIN_TITLE_WORDS: Final = 5
+"""A shorter text ("No known drug allergies") or title ("Gout") is common property, not a leak."""
 
 SHARED: Final = frozenset({"scifact", "check-covid"})
-"""Suites whose claims of both sides share one corpus by design: there the claim decides, not the abstract. Their own
-training claims may show a judged abstract, as answer or as negative; no other task may."""
+"""Suites whose training and evaluation claims share one corpus by design: there the claim decides, not the abstract.
+Their own training claims can show a judged abstract, as answer or as negative; no other task can."""
 
 
 def digest(text: str) -> bytes:
@@ -34,34 +34,34 @@ def digest(text: str) -> bytes:
 class Guard:
     """The hashes of all evaluation queries, judged texts and their titles, each with its suite."""
 
-    def __init__(self, suites: Iterable[Evaluated]) -> None:
+    def __init__(self, suites: Iterable[JudgedData]) -> None:
         self._queries: dict[bytes, str] = {}
         self._texts: dict[bytes, set[str]] = {}
         self._known: dict[int, frozenset[str]] = {}
-        for found in suites:
-            self._queries |= {digest(query): found.suite for query in found.queries}
-            for text in found.texts:
-                for part, least in ((text.title, LEAST_TITLE), (text.text, LEAST_TEXT)):
+        for judged in suites:
+            self._queries |= {digest(query): judged.suite for query in judged.queries}
+            for text in judged.texts:
+                for part, least in ((text.title, MIN_TITLE_WORDS), (text.text, MIN_TEXT_WORDS)):
                     if len(part.split()) >= least:
-                        self._texts.setdefault(digest(part), set()).add(found.suite)
+                        self._texts.setdefault(digest(part), set()).add(judged.suite)
 
     @classmethod
     def of(cls, data: Path) -> Guard:
-        """The guard of the data sets that lie in `data`."""
-        return cls(evaluated(data))
+        """The guard of the data sets in `data`."""
+        return cls(read_judged_data(data))
 
     def check(self, pair: Pair) -> None:
-        """Raise `InvalidInput`, naming suite and field, where the pair holds an evaluation query or a judged text."""
-        suite = self._queries.get(digest(pair.query)) or self._found(pair.query, pair.task)
+        """Raise `InvalidInput`, naming suite and field, if the pair contains an evaluation query or a judged text."""
+        suite = self._queries.get(digest(pair.query)) or self._judging_suite(pair.query, pair.task)
         if suite:
             raise InvalidInput(f"the query is one of the suite {suite}: {_REFUSED}", field="query")
         for name, texts in (("positive", (pair.positive,)), ("negatives", pair.negatives)):
             for text in texts:
-                if suite := self._found(text.text, pair.task) or self._found(text.title, pair.task):
+                if suite := self._judging_suite(text.text, pair.task) or self._judging_suite(text.title, pair.task):
                     raise InvalidInput(f"{_named(name, text)} is judged by the suite {suite}: {_REFUSED}", field=name)
 
-    def _found(self, text: str, task: str) -> str:
-        """The suite that judges `text`; "" for none, or when the task shares that suite's corpus."""
+    def _judging_suite(self, text: str, task: str) -> str:
+        """The suite that judges `text`; "" for none, or if the task shares that suite's corpus."""
         key = hash(text)  # one passage is a negative of many pairs
         suites = self._known.get(key)
         if suites is None:
@@ -76,10 +76,10 @@ def _named(field: str, text: Text) -> str:
     return f"the {'positive' if field == 'positive' else 'negative'} passage {text.id!r}"
 
 
-def refuse(pairs_file: Path, data: Path) -> None:
-    """Raise `InvalidInput` with file, line and suite for the first pair in the file that holds what `data` evaluates."""
+def check_pairs_file(pairs_file: Path, data: Path) -> None:
+    """Raise `InvalidInput` with file, line and suite for the first pair in the file that contains evaluation data of `data`."""
     guard = _guard(data.resolve())
-    for place, pair in placed_pairs(pairs_file):
+    for place, pair in located_pairs(pairs_file):
         try:
             guard.check(pair)
         except InvalidInput as error:
@@ -88,5 +88,5 @@ def refuse(pairs_file: Path, data: Path) -> None:
 
 @lru_cache(1)
 def _guard(data: Path) -> Guard:
-    """One guard for all files of a run: it takes seconds to make."""
+    """One guard for all files of a run: building it takes seconds."""
     return Guard.of(data)

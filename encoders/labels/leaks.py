@@ -1,4 +1,4 @@
-"""What keeps evaluation data out of training: twins by normalised text, near-twins by shared word shingles."""
+"""Detection of evaluation data in training data: twins by normalised text, near-twins by shared word shingles."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import ceil
+from typing import Final
 
-_WORD = re.compile(r"[a-z0-9]+")
+SAME_CLAIM: Final = 0.6
+"""Two claims whose words overlap this much (Jaccard) state the same or its opposite: one story, so one split."""
+
+_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 def normalise(text: str) -> str:
-    """Lowercase words and numbers only: two texts that print alike are equal."""
+    """The text as lowercase words and numbers, so that texts that differ in case and punctuation only are equal."""
     return " ".join(_WORD.findall(text.lower()))
 
 
 def shingles(text: str, size: int) -> frozenset[tuple[str, ...]]:
-    """The distinct runs of `size` words; a shorter text is one shingle."""
+    """The distinct sequences of `size` words; a shorter text is one shingle."""
     words = _WORD.findall(text.lower())
     return frozenset(tuple(words[at : at + size]) for at in range(max(1, len(words) - size + 1)))
 
 
 class Twins:
-    """Texts that training must not see, and the question whether a text is one of them or nearly so.
+    """Texts that training must not see. `text in twins`: whether a text is one of them, or nearly so.
 
     A text is a near-twin when the Jaccard similarity of its shingles with those of a guarded text is at
-    least `threshold`; with `contained`, when that share of the guarded text's shingles occurs in it.
+    least `threshold`; with `contained`, when it contains that share of the guarded text's shingles.
     """
 
     def __init__(self, texts: Iterable[str], size: int, threshold: float, contained: bool = False) -> None:
@@ -38,9 +42,9 @@ class Twins:
                 self._postings[part].append(number)
 
     def __contains__(self, text: str) -> bool:
-        return any(True for _ in self.of(text))
+        return any(True for _ in self.find(text))
 
-    def of(self, text: str) -> Iterator[str]:
+    def find(self, text: str) -> Iterator[str]:
         """The guarded texts, normalised, of which `text` is a near-twin."""
         parts = shingles(text, self._size)
         for number in self._candidates(parts):
@@ -51,7 +55,7 @@ class Twins:
                 yield self._texts[number]
 
     def _candidates(self, parts: frozenset[tuple[str, ...]]) -> set[int]:
-        """All that may be near: a near-twin shares `threshold` of the parts, so at least one of the others' rarest."""
+        """All that can be near: a near-twin shares `threshold` of the parts, so at least one of the rarest of them."""
         ranked = sorted(parts, key=lambda part: len(self._postings.get(part, ())))
         rarest = len(parts) if self._contained else len(parts) - ceil(self._threshold * len(parts)) + 1
         return {number for part in ranked[:rarest] for number in self._postings.get(part, ())}

@@ -1,12 +1,12 @@
-"""A training pair, and its JSONL form: all that labelling, mining and training say to each other.
+"""A training pair and its JSONL form, the only interface between labelling, mining and training.
 
 One object a line::
 
     {"task": "scifact", "id": "scifact:0:31715818", "group": "31715818", "split": "train", "corpus": "scifact",
      "query": "…", "relevant": ["31715818"], "positive": {"id", "title", "heading", "text"}, "negatives": [{…}]}
 
-`group` is what may not stand on both sides of the split; `relevant` are all known answers of the query, which
-mining must not return; `negatives` is empty until pairs are mined.
+All pairs of a `group` are in one split; `relevant` are the ids of all known answers to the query, which mining must not
+return as negatives; `negatives` is empty until pairs are mined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mappings.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A passage as training sees it. A recipe decides whether title and heading are shown to the model."""
+    """A passage as training sees it. A recipe decides whether the model is shown title and heading."""
 
     id: str
     title: str
@@ -50,14 +50,13 @@ class Pair:
 def parse_pair(record: Any) -> Pair:
     """A pair from its JSON object. Raises `InvalidInput` that names the field.
 
-    Fields that are not known here are passed over. Where passages carry a `label`, it is 1 for the positive and 0 for a
-    negative.
+    Unknown fields are ignored. Where passages have a `label`, it is 1 for the positive and 0 for a negative.
     """
     if not isinstance(record, dict):
-        raise InvalidInput("a training pair is a JSON object", field="pair")
+        raise InvalidInput("a training pair must be a JSON object", field="pair")
     values = {name: _filled(record, name) for name in ("task", "id", "group", "split", "corpus", "query")}
     if values["split"] not in ("train", "held-out"):
-        raise InvalidInput(f"split is {values['split']!r}; it is 'train' or 'held-out'", field="split")
+        raise InvalidInput(f"split is {values['split']!r}; it must be 'train' or 'held-out'", field="split")
     if record.get("positive") is None:
         raise InvalidInput("the query has no positive passage", field="positive")
     positive = _passage(record["positive"], "positive", 1)
@@ -73,10 +72,10 @@ def _negatives(record: dict[str, Any], positive: str) -> tuple[Text, ...]:
     """The passages that do not answer the query: an empty list before mining."""
     found = record.get("negatives")
     if not isinstance(found, list):
-        raise InvalidInput("negatives is a list of passages, empty before mining", field="negatives")
+        raise InvalidInput("negatives must be a list of passages, empty before mining", field="negatives")
     negatives = tuple(_passage(item, "negatives", 0) for item in found)
     if any(text.id == positive for text in negatives):
-        raise InvalidInput(f"the positive {positive!r} stands among its own negatives", field="negatives")
+        raise InvalidInput(f"the positive {positive!r} is also one of the negatives", field="negatives")
     return negatives
 
 
@@ -85,14 +84,14 @@ def _relevant(record: dict[str, Any], positive: str) -> tuple[str, ...]:
     relevant = record.get("relevant")
     if not isinstance(relevant, list) or positive not in map(str, relevant):
         raise InvalidInput(
-            f"relevant is the list of all known answers' ids, the positive's ({positive!r}) among them",
+            f"relevant must list the ids of all known answers, including the positive's ({positive!r})",
             field="relevant",
         )
     return tuple(map(str, relevant))
 
 
 def _passage(record: Any, field: str, label: int) -> Text:
-    """A passage of a pair: its text is not empty, and its label, where it has one, says what the field says."""
+    """A passage of a pair. Its text must not be empty; its label, where it has one, must agree with the field."""
     try:
         text = parse_text(record)
     except InvalidInput as error:
@@ -103,7 +102,7 @@ def _passage(record: Any, field: str, label: int) -> Text:
     given = record.get("label", label)
     if isinstance(given, bool) or given != label:
         raise InvalidInput(
-            f"{field}: the label of {text.id!r} is {given!r}; it is 1 for the positive and 0 for a negative",
+            f"{field}: the label of {text.id!r} is {given!r}; it must be 1 for the positive and 0 for a negative",
             field=field,
         )
     return text
@@ -112,20 +111,20 @@ def _passage(record: Any, field: str, label: int) -> Text:
 def parse_text(record: Any) -> Text:
     """A passage from its JSON object. Raises `InvalidInput`."""
     if not isinstance(record, dict):
-        raise InvalidInput("a passage is an object with id, title, heading and text", field="positive")
+        raise InvalidInput("a passage must be an object with id, title, heading and text", field="positive")
     return Text(_filled(record, "id"), *(_text(record, name) for name in ("title", "heading", "text")))
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
     """The pairs of a JSONL file (or .jsonl.gz), in order. Raises `InvalidInput` with file, line and field."""
-    return (pair for _, pair in placed_pairs(path))
+    return (pair for _, pair in located_pairs(path))
 
 
-def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
+def located_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
     """("scifact.jsonl, line 3", pair) for each line. Raises `InvalidInput` with file, line and field.
 
-    So it does for the second line with an id, or with a query and its positive, and for a pair of another task than the
-    file's name says.
+    An id, or a query with its positive, that occurs twice is an error, and so is a pair of another task than the one
+    that the file is named after.
     """
     task = task_of(path)
     seen: dict[tuple[str, ...], int] = {}
@@ -134,13 +133,15 @@ def placed_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
         try:
             pair = parse_pair(orjson.loads(line))
             if pair.task != task:
-                raise InvalidInput(f"the task is {pair.task!r}; the file is of the task {task!r}", field="task")
+                raise InvalidInput(
+                    f"the task is {pair.task!r}, but the file is named after the task {task!r}", field="task"
+                )
             for key in ((pair.id,), (pair.query, pair.positive.id)):
                 if key in seen:
-                    raise InvalidInput(f"the pair {pair.id!r} stands in line {seen[key]} already", field="id")
+                    raise InvalidInput(f"the pair {pair.id!r} repeats line {seen[key]}", field="id")
                 seen[key] = number
         except orjson.JSONDecodeError as error:
-            raise InvalidInput(f"{place}: not JSON ({error})", field=path.name) from None
+            raise InvalidInput(f"{place}: not valid JSON ({error})", field=path.name) from None
         except InvalidInput as error:
             raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
         yield place, pair
@@ -157,28 +158,28 @@ def read_texts(path: Path) -> Iterator[Text]:
         try:
             yield parse_text(orjson.loads(line))
         except orjson.JSONDecodeError as error:
-            raise InvalidInput(f"{path.name}, line {number}: not JSON ({error})", field=path.name) from None
+            raise InvalidInput(f"{path.name}, line {number}: not valid JSON ({error})", field=path.name) from None
         except InvalidInput as error:
             raise InvalidInput(f"{path.name}, line {number}: {error.message}", field=error.field) from None
 
 
 def write_lines(path: Path, items: Iterable[Pair | Text]) -> int:
-    """Write one JSON object a line, aside first, so that a kill leaves no half file; how many were written."""
+    """Write one JSON object a line and return how many. The file is complete or absent, even if the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".partial")
+    partial = path.with_suffix(".partial")
     count = 0
-    with aside.open("wb") as file:
+    with partial.open("wb") as file:
         for item in items:
             file.write(orjson.dumps(asdict(item), option=orjson.OPT_APPEND_NEWLINE))
             count += 1
-    aside.replace(path)
+    partial.replace(path)
     return count
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line) of the lines that are not empty."""
+    """(number from 1, line) of the lines that are not blank."""
     if not path.is_file():
-        raise InvalidInput(f"{path} is not there; `medley label` and `medley mine` write such files", field=path.name)
+        raise InvalidInput(f"{path} does not exist; `medley label` and `medley mine` write such files", field=path.name)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
 
@@ -193,5 +194,5 @@ def _filled(record: dict[str, Any], name: str) -> str:
 def _text(record: dict[str, Any], name: str) -> str:
     value = record.get(name)
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} is missing or not a text", field=name)
+        raise InvalidInput(f"{name} is missing or not a string", field=name)
     return value

@@ -1,4 +1,4 @@
-"""The distinct sentences of chest X-ray reports, what each says of the findings, and the two folds of findings (RADIOLOGY, R3 and R5)."""
+"""The distinct sentences of chest X-ray reports, the findings each states, and the two folds (RADIOLOGY, R3 and R5)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.leaks import normalise
-from encoders.labels.records import Record, records
 from mappings.analysis.finding_lexicon import family
 from mappings.analysis.findings import doubts, labels
 from mappings.analysis.sentences import sentences
+from mappings.datasets.indiana_cxr import ChestReport, read_reports
 
-REPORTS: Final = "indiana_cxr/reports.jsonl.gz"
 FOLDS: Final = (1, 2)
 _FIRST: Final = frozenset(
     [
@@ -76,16 +75,15 @@ _FIRST: Final = frozenset(
         "vascular congestion",
     ]
 )
-"""The families of fold 1; all others are in fold 2. Chosen once so that the folds have about as many labels, and kept, so that
-a model trained on a fold stays untaught of the other when the lexicon grows."""
-_FIELDS: Final = ("findings", "impression")
+"""The families of fold 1; all others are in fold 2. They were chosen once so that both folds have about as many labels,
+and are kept, so that a model trained on one fold has still not seen the other when the lexicon grows."""
 _NUMBER: Final = re.compile(r"^[\[(<\s]*(?:\d{1,2}\s*[.)]\s*)?")
 _BLANK: Final = re.compile(r"\b(?:xxxx|\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A sentence: finding -> whether it is there, and the findings it leaves open, which are neither there nor not."""
+class LabelledSentence:
+    """A sentence. `labels`: finding -> whether it is present; `doubts`: the findings that the sentence leaves open."""
 
     id: str
     text: str
@@ -95,41 +93,40 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Concept:
-    """What a query asks for: a finding that is there, or one that is not."""
+    """What a query asks for: a finding that is present, or one that is absent."""
 
     finding: str
     present: bool
 
     @property
     def opposite(self) -> Concept:
-        """The same finding, the other way round."""
+        """The same finding with the opposite polarity."""
         return Concept(self.finding, not self.present)
 
 
-def reports(data: Path) -> list[Labelled]:
-    """The distinct sentences of findings and impressions. Raises `NotFound` that names the file."""
-    return list(labelled(records(data, REPORTS)))
+def read_sentences(data: Path | None) -> list[LabelledSentence]:
+    """The distinct sentences of findings and impressions. Raises as `read_reports` does."""
+    return list(label_sentences(read_reports(data)))
 
 
-def labelled(found: Iterable[Record]) -> Iterator[Labelled]:
-    """The sentences of reports, each wording once, without the number of a list; blanks alone are no sentence."""
+def label_sentences(reports: Iterable[ChestReport]) -> Iterator[LabelledSentence]:
+    """The sentences of reports, each wording once, without list numbers; text that is only blanked-out words is skipped."""
     seen: set[str] = set()
-    for record in found:
-        for number, text in enumerate(_texts(record)):
+    for report in reports:
+        for number, text in enumerate(_texts(report)):
             plain = normalise(text)
             if plain not in seen and _BLANK.sub("", plain).strip():
                 seen.add(plain)
-                yield Labelled(f"{record['uid']}-{number}", text, labels(text), doubts(text))
+                yield LabelledSentence(f"{report.id}-{number}", text, labels(text), doubts(text))
 
 
-def _texts(record: Record) -> Iterator[str]:
-    for field in _FIELDS:
-        text = record.get(field) or ""
+def _texts(report: ChestReport) -> Iterator[str]:
+    for text in (report.findings, report.impression):
         yield from (_NUMBER.sub("", text[item.start : item.end]) for item in sentences(text))
 
 
-def concepts(found: Iterable[Labelled]) -> dict[Concept, list[str]]:
-    """Concept -> the ids of all sentences that match it, by name; what is there before what is not."""
+def match_concepts(found: Iterable[LabelledSentence]) -> dict[Concept, list[str]]:
+    """Concept -> the ids of all sentences that match it, by name, present before absent."""
     matched: dict[Concept, list[str]] = {}
     for sentence in found:
         for finding, present in sentence.labels.items():
@@ -137,6 +134,6 @@ def concepts(found: Iterable[Labelled]) -> dict[Concept, list[str]]:
     return {concept: matched[concept] for concept in sorted(matched, key=lambda item: (item.finding, not item.present))}
 
 
-def folds(matched: Mapping[Concept, Sequence[str]]) -> dict[str, int]:
-    """Finding -> its fold, 1 or 2, families whole, so that no finding and none of its kinds is in both."""
+def assign_folds(matched: Mapping[Concept, Sequence[str]]) -> dict[str, int]:
+    """Finding -> its fold, 1 or 2. Families stay whole, so that neither a finding nor any of its kinds is in both."""
     return {name: 1 if family(name) in _FIRST else 2 for name in sorted({concept.finding for concept in matched})}

@@ -1,4 +1,4 @@
-"""Documents that label themselves: the training side of the public data sets, each with its kind of collection."""
+"""Documents to label with entities and aspects: the training split of the public data sets, by collection kind."""
 
 from __future__ import annotations
 
@@ -7,40 +7,35 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from encoders.labels import health, notes
-from encoders.labels.records import records
+from encoders.labels.tasks import health, notes
 from mappings.analysis.sections import split_note
 from mappings.collection import Collection
+from mappings.datasets import aci_bench, mts_dialog
 from mappings.documents import Document, Section
-from mappings.formats.mtsamples import parse
 
 Source = Callable[[Path, Collection, Counter[str]], Iterator[Document]]
-"""(data folder, collection, what was dropped) -> documents that training may see."""
+"""(data folder, collection, counts of what was dropped) -> documents that training is allowed to see."""
 
 
-def articles(data: Path, collection: Collection, dropped: Counter[str]) -> Iterator[Document]:
-    """The health articles that are not evaluated, a question's type as its passage's heading, never the question."""
-    for record in health.training_documents(data, dropped):
-        sections = tuple(Section(passage["question_type"], passage["text"]) for passage in record["passages"])
+def read_articles(data: Path, collection: Collection, dropped: Counter[str]) -> Iterator[Document]:
+    """The health articles that are not judged; a passage's heading is its question's type, never the question."""
+    for article in health.read_training_articles(data, dropped):
+        sections = tuple(Section(passage.question_type, passage.text) for passage in article.passages)
         if sections:
-            yield Document(record["id"], record["title"], sections)
+            yield Document(article.id, article.title, sections)
 
 
-def clinical(data: Path, collection: Collection, dropped: Counter[str]) -> Iterator[Document]:
-    """The training notes of MTSamples, the training sections of MTS-Dialog and the training notes of ACI-Bench."""
-    for record in notes.training_notes(data, dropped):
-        yield parse(record, collection)
-    for record in _there(data, "mts_dialog/MTS-Dialog-TrainingSet.jsonl.gz"):
-        yield Document(f"mts-dialog:{record['ID']}", "", (Section(record["section_header"], record["section_text"]),))
-    for record in _there(data, "aci_bench/train.jsonl.gz"):
-        yield Document(f"aci-bench:{record['encounter_id']}", "", tuple(split_note(record["note"])))
+def read_clinical_notes(data: Path, collection: Collection, dropped: Counter[str]) -> Iterator[Document]:
+    """The training notes of MTSamples, and where present those of MTS-Dialog (sections) and of ACI-Bench."""
+    for note in notes.read_training_notes(data, dropped):
+        yield note.document(collection)
+    if (data / mts_dialog.NAME).is_dir():
+        for section in mts_dialog.read_training_sections(data):
+            yield Document(f"mts-dialog:{section.id}", "", (Section(section.header, section.text),))
+    if (data / aci_bench.NAME).is_dir():
+        for visit in aci_bench.read_training_notes(data):
+            yield Document(f"aci-bench:{visit.id}", "", tuple(split_note(visit.text)))
 
 
-def _there(data: Path, name: str) -> Iterator[Mapping[str, str]]:
-    """The records of a data set that may be left out of the folder as a whole."""
-    if (data / name).parent.is_dir():
-        yield from records(data, name)
-
-
-SOURCES: Final[Mapping[str, Source]] = {"articles": articles, "notes": clinical}
+SOURCES: Final[Mapping[str, Source]] = {"articles": read_articles, "notes": read_clinical_notes}
 """Collection kind -> its documents."""

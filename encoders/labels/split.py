@@ -1,4 +1,4 @@
-"""Which side a record stands on. A hash decides, so the answer never depends on order or on a random state."""
+"""Which split a record belongs to. A hash decides, so the answer depends neither on order nor on a random state."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def bucket(key: str, buckets: int) -> int:
 
 
 def split_of(group: str) -> str:
-    """`held-out` for a tenth of the training groups: models are selected, and weights tuned, on those alone."""
+    """`held-out` for a tenth of the training groups: models are selected, and weights tuned, on those only."""
     return HELD_OUT if bucket(f"held-out:{group}", 10) == 0 else TRAIN
 
 
 def is_test_note(identifier: str) -> bool:
-    """Whether a clinical note belongs to the fifth that evaluation owns and training never sees."""
+    """Whether a clinical note belongs to the fifth that is for evaluation and that training never sees."""
     return bucket(f"note:{identifier}", 5) == 0

@@ -1,6 +1,6 @@
-"""Our own fastText vectors of the corpora that labelling wrote, and of each word its nearest neighbours.
+"""Trains fastText vectors on the corpora that labelling wrote, and writes the nearest neighbours of each word.
 
-What is kept is the neighbours, as JSON lines: all that augmentation asks for. Needs the extra `train`.
+Only the neighbours are kept, as JSON Lines: augmentation needs nothing else. Needs the extra `train`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _BLOCK: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
-    """Skip-gram with subwords: `words` of text at most, `vocabulary` most frequent words, `near` neighbours each.
+class VectorTraining:
+    """Skip-gram with subwords, on at most `words` words of text, of words that occur `least` times or more.
 
-    A neighbour's cosine is at least `similarity`.
+    The `vocabulary` most frequent words get up to `near` neighbours each, of cosine `similarity` or more.
     """
 
     words: int = 3_000_000
@@ -43,32 +43,34 @@ class Training:
     seed: int = SEED
 
 
-def write_neighbours(labels: Path, training: Training | None = None) -> dict[str, int]:
-    """Train on `labels/corpora/*.jsonl` and training queries, write `labels/neighbours.jsonl`; how many words it has.
+def write_neighbours(labels: Path, training: VectorTraining | None = None) -> dict[str, int]:
+    """Train on `labels/corpora/*.jsonl` and training queries, and write `labels/neighbours.jsonl`.
 
-    The same on every machine: one thread, one seed. Raises `NotFound` without corpora, `InvalidInput` where they are
-    too small to train on, `Unavailable` without gensim.
+    Returns the number of words of text and of the vocabulary. The same on every machine: one thread, one seed. Raises
+    `NotFound` without corpora, `InvalidInput` if they are too small to train on, `Unavailable` without gensim.
     """
-    training = training or Training()
+    training = training or VectorTraining()
     text = list(_sentences(labels, training.words))
-    words, vectors = _trained(text, training)
+    words, vectors = _train(text, training)
     path = labels / NEIGHBOURS
-    aside = path.with_suffix(".partial")
-    aside.write_bytes(
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(
         b"".join(
             orjson.dumps({"word": word, "near": near}, option=orjson.OPT_APPEND_NEWLINE)
             for word, near in _neighbours(words, vectors, training)
         )
     )
-    aside.replace(path)
+    partial.replace(path)
     return {"words": sum(map(len, text)), "vocabulary": len(words)}
 
 
 def _sentences(labels: Path, limit: int) -> Iterator[list[str]]:
-    """Sentences as words in small letters, every corpus by turns in the order of a hash, up to `limit` words."""
+    """Sentences as lowercase words, queries first, then all corpora mixed in the order of a hash, up to `limit` words."""
     files = sorted((labels / "corpora").glob("*.jsonl"))
     if not files:
-        raise NotFound(f"{labels} holds no corpora/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
+        raise NotFound(
+            f"{labels} contains no corpora/*.jsonl; `medley label pairs {labels}` writes them", field="labels"
+        )
     texts = [f"{text.title}. {text.text}" for file in files for text in read_texts(file)]
     queries = [p.query for f in sorted((labels / "pairs").glob("*.jsonl")) for p in read_pairs(f) if p.split == "train"]
     count = 0
@@ -81,20 +83,21 @@ def _sentences(labels: Path, limit: int) -> Iterator[list[str]]:
             yield found
 
 
-def _trained(text: list[list[str]], training: Training) -> tuple[list[str], NDArray[np.float32]]:
+def _train(text: list[list[str]], training: VectorTraining) -> tuple[list[str], NDArray[np.float32]]:
     """The most frequent words and their unit vectors, shape (words, dimension)."""
     model = _fasttext()(
         vector_size=training.dimension,
         min_count=training.least,
         sg=1,
         bucket=100_000,
-        workers=1,  # more threads would give other vectors at each run
+        workers=1,  # with more threads every run would give other vectors
         seed=training.seed,
     )
     model.build_vocab(text)
     if len(model.wv) < 2:
         raise InvalidInput(
-            f"the corpora hold no two words that occur {training.least} times: nothing to train on", field="labels"
+            f"fewer than two words of the corpora occur {training.least} times: there is nothing to train on",
+            field="labels",
         )
     model.train(text, total_examples=len(text), epochs=training.epochs)
     words = list(model.wv.index_to_key)[: training.vocabulary]  # most frequent first
@@ -106,12 +109,14 @@ def _fasttext() -> Any:
         return importlib.import_module("gensim.models").FastText
     except ModuleNotFoundError as error:
         raise Unavailable(
-            f"vectors need more packages ({error.name}): pip install -e '.[train]'", field="train"
+            f"vectors need a package that is missing ({error.name}): pip install -e '.[train]'", field="train"
         ) from error
 
 
-def _neighbours(words: list[str], vectors: NDArray[np.float32], training: Training) -> Iterator[tuple[str, list[str]]]:
-    """Each word with those of cosine `similarity` or more, nearest first, equals by frequency."""
+def _neighbours(
+    words: list[str], vectors: NDArray[np.float32], training: VectorTraining
+) -> Iterator[tuple[str, list[str]]]:
+    """Each word with its neighbours, nearest first, ties by frequency."""
     for start in range(0, len(words), _BLOCK):
         cosines = vectors[start : start + _BLOCK] @ vectors.T
         for row, values in enumerate(cosines):

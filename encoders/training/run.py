@@ -12,7 +12,7 @@ import orjson
 import torch
 from transformers.utils import logging
 
-from encoders.labels.guard import refuse
+from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture, towers
 from encoders.training.architectures.families import backbone
@@ -197,7 +197,7 @@ def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
     """Raise `InvalidInput` where a file of pairs holds evaluation data."""
     for task in recipe.tasks:
         if (file := data / f"{task}.jsonl").is_file():
-            refuse(file, evaluated)
+            check_pairs_file(file, evaluated)
 
 
 def _plot(name: str, out: Path) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluation.data import lines, present, records
 from evaluation.task import Corpus, Question, Task, folder_name
 from mappings import collection as kinds
 from mappings.collection import Collection
+from mappings.datasets.files import existing_file, json_records, numbered_lines
 from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from mappings.formats.beir import parse
@@ -28,8 +28,8 @@ def task(folder: Path, split: str = "test", kind: str = "abstracts", own: Path |
         raise NotFound(
             f"{folder} is no folder; one with corpus.jsonl, queries.jsonl and qrels/ is expected", field="folder"
         )
-    documents, empty = _corpus(present(folder / "corpus.jsonl"), _collection(kind, own))
-    queries = _queries(present(folder / "queries.jsonl"))
+    documents, empty = _corpus(existing_file(folder / "corpus.jsonl"), _collection(kind, own))
+    queries = _queries(existing_file(folder / "queries.jsonl"))
     path = _qrels_file(folder, split)
     judged = _qrels(path, queries)
     judgements = {query: grades for query, grades in judged.items() if any(grade > 0 for grade in grades.values())}
@@ -72,7 +72,7 @@ def _collection(kind: str, own: Path | None) -> Collection:
 def _corpus(path: Path, collection: Collection) -> tuple[list[Document], int]:
     found: dict[str, Document] = {}
     seen: dict[str, int] = {}
-    for number, record in records(path, ("_id",)):
+    for number, record in json_records(path, ("_id",)):
         identifier = _identifier(record, path, number)
         if identifier in seen:
             raise InvalidInput(
@@ -97,7 +97,7 @@ def _document(identifier: str, title: str, text: str, collection: Collection, pl
 
 def _queries(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for number, record in records(path, ("_id", "text")):
+    for number, record in json_records(path, ("_id", "text")):
         identifier = _identifier(record, path, number)
         text = _text(record, "text", path, number)
         if not text.strip():
@@ -147,7 +147,7 @@ def _qrels(path: Path, queries: dict[str, str]) -> dict[str, dict[str, int]]:
 
 
 def _judged_lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
-    for number, line in lines(path):
+    for number, line in numbered_lines(path):
         cells = tuple(cell.strip() for cell in line.split("\t"))
         if not line.strip() or (number == 1 and cells == HEADER):
             continue

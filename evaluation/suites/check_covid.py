@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.corpora import lines_of, merged, plain, pool
-from evaluation.data import folder
+from evaluation.corpora import merged, plain, pool
 from evaluation.task import Corpus, Question, Task
 from mappings import collection as kinds
+from mappings.datasets.check_covid import read_claims, read_corpus
 from mappings.documents import Document
-from mappings.formats.scifact import parse
 from search.settings import Settings
 
 MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5", "Success@20")
-DECIDED = frozenset({"SUPPORT", "REFUTE"})
 
 
 def corpus(settings: Settings) -> Iterator[Document]:
     """The 347 abstracts, as the product's own reader makes them."""
     collection = kinds.load("abstracts", None, settings.collections)
-    for record in lines_of(folder(settings, "check_covid") / "corpus.jsonl"):
-        yield parse(record, collection)
+    for abstract in read_corpus(settings.data):
+        yield abstract.document(collection)
 
 
 def task(settings: Settings, distractors: bool = False, split: str = "dev") -> Task:
     """The suite: claims of one text are one query; an abstract that settles a claim is its answer."""
     judgements: dict[str, dict[str, int]] = {}
     questions: dict[str, Question] = {}
-    for claim in lines_of(folder(settings, "check_covid") / f"claims_{split}.jsonl"):
-        if claim["label"] in DECIDED:
-            question = questions.setdefault(plain(claim["claim"]), Question(claim["id"], claim["claim"]))
-            judgements.setdefault(question.id, {})[claim["cord_id"]] = 1
+    for claim in read_claims(settings.data, split):
+        if claim.is_decided:
+            question = questions.setdefault(plain(claim.text), Question(claim.id, claim.text))
+            judgements.setdefault(question.id, {})[claim.abstract] = 1
     name = "check-covid-distractors" if distractors else "check-covid"
     return Task(
         suite=name,
@@ -47,4 +45,4 @@ def task(settings: Settings, distractors: bool = False, split: str = "dev") -> T
 
 
 def _documents(settings: Settings, distractors: bool) -> Iterator[Document]:
-    return merged(corpus(settings), pool(settings)) if distractors else corpus(settings)
+    return merged(corpus(settings), pool(settings.data)) if distractors else corpus(settings)

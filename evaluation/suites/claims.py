@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.corpora import abstract
-from evaluation.data import present, records
 from evaluation.suites import check_covid
 from evaluation.task import Corpus, Published, Question, Task, folder_name
-from mappings.documents import Document
+from mappings.datasets.files import existing_file, json_records
+from mappings.documents import Document, Section
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.settings import Settings
 
@@ -79,8 +79,8 @@ def of_folder(folder: Path, split: str) -> Task:
         raise NotFound(
             f"{folder} is no folder; one with headlines.jsonl and abstracts.jsonl is expected", field="folder"
         )
-    documents = _abstracts(present(folder / "abstracts.jsonl"))
-    questions, judgements = _headlines(present(folder / "headlines.jsonl"), split)
+    documents = _abstracts(existing_file(folder / "abstracts.jsonl"))
+    questions, judgements = _headlines(existing_file(folder / "headlines.jsonl"), split)
     missing = len({key for grades in judgements.values() for key in grades} - documents.keys())
     notes = [f"{folder.resolve().name}: {len(documents):,} abstracts"]
     notes += [f"{missing:,} cited abstracts are not in the corpus: they count as missed"] if missing else []
@@ -98,7 +98,7 @@ def of_folder(folder: Path, split: str) -> Task:
 
 
 def _headlines(path: Path, split: str) -> tuple[list[Question], dict[str, dict[str, int]]]:
-    rows = list(records(path, ("id", "headline", "abstracts")))
+    rows = list(json_records(path, ("id", "headline", "abstracts")))
     splits = {str(row["split"]) for _, row in rows if row.get("split")}
     if splits and split not in splits:
         raise NotFound(
@@ -125,7 +125,7 @@ def _headlines(path: Path, split: str) -> tuple[list[Question], dict[str, dict[s
 
 def _abstracts(path: Path) -> dict[str, Document]:
     found: dict[str, Document] = {}
-    for number, row in records(path, ("id",)):
+    for number, row in json_records(path, ("id",)):
         if str(row["id"]) in found:
             raise _wrong(path, number, f"the id {row['id']!r} was there before; ids are unique")
         try:
@@ -138,14 +138,14 @@ def _abstracts(path: Path) -> dict[str, Document]:
     return found
 
 
-def _sections(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _sections(row: dict[str, Any]) -> Iterator[Section]:
     if "sections" not in row:
-        yield "", str(row.get("text") or "")
+        yield Section("", str(row.get("text") or ""))
         return
     for part in row["sections"] if isinstance(row["sections"], list) else [None]:
         if not isinstance(part, dict) or not isinstance(part.get("text"), str):
             raise InvalidInput("sections is a list of objects with label and text", field="sections")
-        yield str(part.get("label") or ""), part["text"]
+        yield Section(str(part.get("label") or ""), part["text"])
 
 
 def _wrong(path: Path, number: int, reason: str) -> InvalidInput:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from evaluation.corpora import abstract, lines_of
-from evaluation.data import folder, lines
+from evaluation.corpora import abstract
 from evaluation.task import Corpus, Question, Task
+from mappings.datasets.cystic_fibrosis import read_corpus, read_queries, read_scores
+from mappings.documents import Section
 from search.settings import Settings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "Success@1", "R@100")
@@ -12,21 +13,17 @@ MEASURES = ("nDCG@10", "AP", "P@10", "Success@1", "R@100")
 
 def task(settings: Settings) -> Task:
     """The suite; a grade is the sum of the four readers' scores of 0 to 2 each (the file has one misprint above)."""
-    base = folder(settings, "cystic_fibrosis")
     documents = [
-        abstract(row["doc_id"], row["title"], [("", row["abstract"])], source="cystic-fibrosis")
-        for row in lines_of(base / "corpus.jsonl")
-        if row["title"].strip() or row["abstract"].strip()
+        abstract(item.id, item.title, [Section("", item.text)], source="cystic-fibrosis")
+        for item in read_corpus(settings.data)
+        if item.title.strip() or item.text.strip()
     ]
     names = {document.id.lstrip("0"): document.id for document in documents}
     judgements: dict[str, dict[str, int]] = {}
-    for number, line in lines(base / "qrels.tsv"):
-        if number > 1 and line.strip():
-            query, document, scores = line.split("\t")
-            judgements.setdefault(query, {})[names.get(document.lstrip("0"), document)] = sum(
-                min(int(score), 2) for score in scores[:4]
-            )
-    questions = tuple(Question(row["query_id"], row["text"]) for row in lines_of(base / "queries.jsonl"))
+    for judged in read_scores(settings.data):
+        document = names.get(judged.document.lstrip("0"), judged.document)
+        judgements.setdefault(judged.query, {})[document] = sum(min(score, 2) for score in judged.scores)
+    questions = tuple(Question(query.id, query.text) for query in read_queries(settings.data))
     return Task(
         suite="cystic-fibrosis",
         corpus=Corpus("cystic-fibrosis", "abstracts", lambda: documents),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from encoders.labels.abstracts import train_articles, trial_question
-from evaluation.corpora import abstract, lines_of, plain
-from evaluation.data import folder
+from encoders.labels.tasks.abstracts import trial_question
+from evaluation.corpora import abstract, plain
 from evaluation.task import Corpus, Question, Task
+from mappings.datasets.evidence_inference import read_abstracts, read_prompts, read_train_articles
 from mappings.documents import Document
 from search.settings import Settings
 
@@ -20,17 +20,16 @@ MEASURES = ("RR", "Success@1", "Success@5", "Success@20")
 
 def task(settings: Settings) -> Task:
     """The suite: prompts of one wording are one question, answered by the abstract of each of their articles."""
-    base = folder(settings, "evidence_inference")
-    train = train_articles(base.parent)
+    train = read_train_articles(settings.data)
     documents = list(_documents(settings))
     known = {document.id for document in documents}
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
-    for prompt in lines_of(base / "prompts.jsonl"):
-        article = f"pmc:{prompt['PMCID']}"
-        if str(prompt["PMCID"]) not in train and article in known:
+    for prompt in read_prompts(settings.data):
+        article = f"pmc:{prompt.article}"
+        if prompt.article not in train and article in known:
             text = trial_question(prompt)
-            question = questions.setdefault(plain(text), Question(str(prompt["PromptID"]), text))
+            question = questions.setdefault(plain(text), Question(prompt.id, text))
             judgements.setdefault(question.id, {})[article] = 1
     return Task(
         suite="evidence",
@@ -44,7 +43,6 @@ def task(settings: Settings) -> Task:
 
 
 def _documents(settings: Settings) -> Iterator[Document]:
-    for row in lines_of(folder(settings, "evidence_inference") / "abstracts.jsonl"):
-        sections = [(str(part.get("label") or ""), str(part["text"])) for part in row["abstract_sections"]]
-        if row["title"].strip() or any(text.strip() for _, text in sections):
-            yield abstract(f"pmc:{row['pmcid']}", str(row["title"]), sections, source="evidence")
+    for record in read_abstracts(settings.data):
+        if record.title.strip() or any(section.text.strip() for section in record.sections):
+            yield abstract(f"pmc:{record.id}", record.title, record.sections, source="evidence")

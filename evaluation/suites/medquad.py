@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
-from evaluation.corpora import LABELS, lines_of, plain
-from evaluation.data import folder
+from evaluation.corpora import LABELS, plain
 from evaluation.task import CANDIDATE_FIELD, Corpus, Published, Question, Task
+from mappings.datasets.medquad import read_articles, read_judged_passages, read_questions
 from mappings.documents import Document, Section
 from search.settings import Settings
 
@@ -46,16 +46,15 @@ PUBLISHED = (
 
 def tasks(settings: Settings, full: bool = False) -> list[Task]:
     """The main task (text only, question) and its variants: with the document's title, and with slots."""
-    base = folder(settings, "medquad")
-    queries = lines_of(base / "cdv_test_queries.jsonl")
-    judged = {row["passage"]: row["entity"] for row in lines_of(base / "cdv_test_passages.jsonl")}
-    passages = [row for row in _passages(settings, judged) if full or row["id"] in judged]
-    texts = {row["id"]: row["text"] for row in passages}
-    strict = {query["id"]: dict.fromkeys(query["relevant"], 1) for query in queries}
+    queries = list(read_questions(settings.data))
+    judged = {passage.id: passage.entity for passage in read_judged_passages(settings.data)}
+    passages = [passage for passage in _passages(settings, judged) if full or passage.id in judged]
+    texts = {passage.id: passage.text for passage in passages}
+    strict = {query.id: dict.fromkeys(query.relevant, 1) for query in queries}
     main = Task(
         suite="medquad-full" if full else "medquad",
         corpus=_corpus("medquad-full" if full else "medquad", passages, titled=False),
-        questions=tuple(Question(query["id"], query["question"]) for query in queries),
+        questions=tuple(Question(query.id, query.question) for query in queries),
         judgements=with_twins(strict, texts),
         strict=strict,
         measures=FULL_MEASURES if full else MEASURES,
@@ -64,7 +63,7 @@ def tasks(settings: Settings, full: bool = False) -> list[Task]:
         notes=_notes(full, len(passages)),
         reference=not full,
     )
-    slots = tuple(Question(query["id"], entity=query["entity"], aspect=query["aspect_heading"]) for query in queries)
+    slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
     return [main, titled, replace(main, variant="entity + aspect", questions=slots, reference=False)]
 
@@ -82,24 +81,29 @@ def _notes(full: bool, passages: int) -> tuple[str, ...]:
     )
 
 
-def _corpus(name: str, passages: list[dict[str, Any]], titled: bool) -> Corpus:
-    return Corpus(name, "articles", lambda: (_document(row, titled) for row in passages))
+def _corpus(name: str, passages: list[_TitledPassage], titled: bool) -> Corpus:
+    return Corpus(name, "articles", lambda: (_document(passage, titled) for passage in passages))
 
 
-def _document(row: Mapping[str, Any], titled: bool) -> Document:
-    title = row["title"] if titled else ""
-    return Document(row["id"], title, (Section("", row["text"]),), LABELS, {CANDIDATE_FIELD: row["id"]})
+def _document(passage: _TitledPassage, titled: bool) -> Document:
+    title = passage.title if titled else ""
+    return Document(passage.id, title, (Section("", passage.text),), LABELS, {CANDIDATE_FIELD: passage.id})
 
 
-def _passages(settings: Settings, entities: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every passage once. Where documents share an id, it belongs to the one whose title is the judged entity."""
-    found: dict[str, dict[str, Any]] = {}
-    for document in lines_of(folder(settings, "medquad") / "documents.jsonl"):
-        for row in document["passages"]:
-            passage = {"id": row["id"], "text": row["text"], "title": document["title"]}
-            entitled = plain(document["title"]) == plain(entities.get(row["id"], ""))
-            if row["text"].strip() and (entitled or row["id"] not in found):
-                found[row["id"]] = passage
+class _TitledPassage(NamedTuple):
+    id: str
+    title: str
+    text: str
+
+
+def _passages(settings: Settings, entities: Mapping[str, str]) -> list[_TitledPassage]:
+    """Every passage once. Where articles share an id, it belongs to the one whose title is the judged entity."""
+    found: dict[str, _TitledPassage] = {}
+    for article in read_articles(settings.data):
+        for passage in article.passages:
+            entitled = plain(article.title) == plain(entities.get(passage.id, ""))
+            if passage.text.strip() and (entitled or passage.id not in found):
+                found[passage.id] = _TitledPassage(passage.id, article.title, passage.text)
     return list(found.values())
 
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from encoders.labels.notes import notes as label
 from encoders.labels.pairs import Text
-from encoders.labels.records import Record
 from encoders.labels.split import is_test_note
-from evaluation.corpora import lines_of, plain
-from evaluation.data import folder
+from encoders.labels.tasks.notes import label_notes
+from evaluation.corpora import plain
 from evaluation.task import Corpus, Question, Task, passage_key
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
+from mappings.datasets.mtsamples import TranscribedNote, read_notes
 from mappings.documents import Passage
-from mappings.formats.mtsamples import parse
 from search.settings import Settings
 
 OPENING = 8
@@ -30,42 +28,41 @@ MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 def task(settings: Settings) -> Task:
     """The suite: the held-out fifth of the notes, each asked for by its own sections."""
-    records = lines_of(folder(settings, "mtsamples") / "notes.jsonl")
-    chosen = [record for record in records if is_test_note(record["id"])]
+    chosen = [note for note in read_notes(settings.data) if is_test_note(note.id)]
     return over(chosen, chosen, "notes", settings)
 
 
-def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings: Settings) -> Task:
-    """Questions from the notes `asked`, over the collection of `records`."""
+def over(indexed: Sequence[TranscribedNote], asked: Sequence[TranscribedNote], name: str, settings: Settings) -> Task:
+    """Questions from the notes `asked`, over a collection of the notes `indexed`."""
     collection = kinds.load("notes", None, settings.collections)
     questions, judgements, lost = _judged(asked, collection)
     return Task(
         suite="notes",
-        corpus=Corpus(name, "notes", lambda: (parse(record, collection) for record in records)),
+        corpus=Corpus(name, "notes", lambda: (note.document(collection) for note in indexed)),
         questions=questions,
         judgements=judgements,
         measures=MEASURES,
         unit="passage",
         notes=(
-            f"{len(records):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
+            f"{len(indexed):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
             f"{lost} labelled sections that the product's own sections do not show count as missed",
         ),
     )
 
 
 def _judged(
-    records: Iterable[Record], collection: Collection
+    asked: Iterable[TranscribedNote], collection: Collection
 ) -> tuple[tuple[Question, ...], dict[str, dict[str, int]], int]:
     """Questions, judgements by passage key, and how many labelled sections no passage shows."""
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
     lost = 0
-    for record in records:
-        found = passages(parse(record, collection), 1, collection)
-        for pair in label([record]):
+    for note in asked:
+        found = passages(note.document(collection), 1, collection)
+        for pair in label_notes([note]):
             # Questions of one wording are one question, whichever note they came from.
             question = questions.setdefault(plain(pair.query), Question(pair.id, pair.query))
-            answers = _answers(pair.positive, found) or [f"{record['id']}#lost"]
+            answers = _answers(pair.positive, found) or [f"{note.id}#lost"]
             lost += answers[0].endswith("#lost")
             judgements.setdefault(question.id, {}).update(dict.fromkeys(answers, 1))
     return tuple(questions.values()), judgements, lost

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from evaluation.corpora import abstract, lines_of, plain
-from evaluation.data import folder
+from evaluation.corpora import abstract, plain
 from evaluation.task import Corpus, Question, Task
+from mappings.datasets.press_releases import read_press_releases
+from mappings.documents import Section
 from search.settings import Settings
 
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
@@ -12,17 +13,17 @@ MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 def task(settings: Settings) -> Task:
     """The suite on the 563-pair half; conclusions of one text are one document."""
-    pairs = lines_of(folder(settings, "press_releases") / "insciout_test.jsonl")
+    pairs = list(read_press_releases(settings.data, "test"))
     identifiers: dict[str, str] = {}
     for pair in pairs:
-        identifiers.setdefault(plain(pair["abstract_conclusion"]), pair["original_file_id"])
-    texts = {pair["original_file_id"]: pair["abstract_conclusion"] for pair in pairs}
-    documents = [abstract(key, "", [("", texts[key])], source="press") for key in identifiers.values()]
+        identifiers.setdefault(plain(pair.conclusion), pair.id)
+    texts = {pair.id: pair.conclusion for pair in pairs}
+    documents = [abstract(key, "", [Section("", texts[key])], source="press") for key in identifiers.values()]
     return Task(
         suite="press",
         corpus=Corpus("press", "abstracts", lambda: documents),
-        questions=tuple(Question(pair["original_file_id"], pair["press_release_conclusion"]) for pair in pairs),
-        judgements={pair["original_file_id"]: {identifiers[plain(pair["abstract_conclusion"])]: 1} for pair in pairs},
+        questions=tuple(Question(pair.id, pair.statement) for pair in pairs),
+        judgements={pair.id: {identifiers[plain(pair.conclusion)]: 1} for pair in pairs},
         measures=MEASURES,
         notes=(f"{len(pairs)} pairs of the half that is never trained on; {len(documents)} distinct conclusions",),
         reference=True,

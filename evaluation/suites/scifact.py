@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.corpora import lines_of, merged, pool
-from evaluation.data import folder
+from evaluation.corpora import merged, pool
 from evaluation.task import Corpus, Published, Question, Task
 from mappings import collection as kinds
+from mappings.datasets.scifact import read_claims, read_corpus
 from mappings.documents import Document
-from mappings.formats.scifact import parse
 from search.settings import Settings
 
 MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5", "Success@20", "R@100")
@@ -27,15 +26,15 @@ PUBLISHED = (
 def corpus(settings: Settings) -> Iterator[Document]:
     """The 5,183 abstracts, as the product's own reader makes them."""
     collection = kinds.load("abstracts", None, settings.collections)
-    for record in lines_of(folder(settings, "scifact") / "corpus.jsonl"):
-        yield parse(record, collection)
+    for abstract in read_corpus(settings.data):
+        yield abstract.document(collection)
 
 
 def task(settings: Settings, distractors: bool = False, split: str = "dev") -> Task:
     """The suite; `split` is `dev` for figures and `train` for tuning, never the other way round."""
-    claims = lines_of(folder(settings, "scifact") / f"claims_{split}.jsonl")
-    judgements = {str(claim["id"]): {str(key): 1 for key in claim["cited_doc_ids"]} for claim in claims}
-    questions = tuple(Question(str(claim["id"]), claim["claim"]) for claim in claims if claim["cited_doc_ids"])
+    claims = list(read_claims(settings.data, split))
+    judgements = {claim.id: dict.fromkeys(claim.cited, 1) for claim in claims}
+    questions = tuple(Question(claim.id, claim.text) for claim in claims if claim.cited)
     name = "scifact-distractors" if distractors else "scifact"
     return Task(
         suite=name,
@@ -50,7 +49,7 @@ def task(settings: Settings, distractors: bool = False, split: str = "dev") -> T
 
 
 def _documents(settings: Settings, distractors: bool) -> Iterator[Document]:
-    return merged(corpus(settings), pool(settings)) if distractors else corpus(settings)
+    return merged(corpus(settings), pool(settings.data)) if distractors else corpus(settings)
 
 
 def _notes(distractors: bool, split: str) -> tuple[str, ...]:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from encoders.labels import claims, health
 from encoders.labels.leaks import normalise
-from encoders.labels.notes import training_notes
 from encoders.labels.pairs import Pair
 from encoders.labels.split import HELD_OUT, bucket, split_of
+from encoders.labels.tasks import claims, health
+from encoders.labels.tasks.notes import read_training_notes
 from evaluation.corpora import LABELS
-from evaluation.data import folder
 from evaluation.suites import check_covid, notes, scifact
 from evaluation.suites.medquad import CANDIDATES
 from evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task
@@ -45,11 +44,10 @@ def _task(name: str, corpus: Corpus, pairs: Iterable[Pair]) -> Task:
 
 def abstracts(settings: Settings) -> list[Task]:
     """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a collection of use, within the pool."""
-    data = folder(settings, "scifact").parent
     dropped: Counter[str] = Counter()
     asked = {
-        scifact.task: _held_out(claims.scifact(data, dropped)),
-        check_covid.task: _held_out(claims.check_covid(data, dropped)),
+        scifact.task: _held_out(claims.label_scifact(settings.data, dropped)),
+        check_covid.task: _held_out(claims.label_check_covid(settings.data, dropped)),
     }
     suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in asked.items()]
     return [_task(f"{task.suite}-train", task.corpus, pairs) for task, pairs in suites]
@@ -57,10 +55,9 @@ def abstracts(settings: Settings) -> list[Task]:
 
 def articles(settings: Settings) -> list[Task]:
     """Questions over three tenths of the training articles, with and without titles, over all and over 64 candidates."""
-    data = folder(settings, "medquad").parent
-    found = [row for row in health.training_documents(data, Counter()) if _near(normalise(row["title"]))]
-    pairs = [pair for pair in _held_out(health.health(found)) if pair.task == "question"]
-    texts = health.health_corpus(found)
+    found = [row for row in health.read_training_articles(settings.data, Counter()) if _near(normalise(row.title))]
+    pairs = [pair for pair in _held_out(health.label_health(found)) if pair.task == "question"]
+    texts = health.health_texts(found)
 
     def documents(titled: bool) -> Callable[[], Iterable[Document]]:
         return lambda: (
@@ -85,9 +82,8 @@ def _near(group: str) -> bool:
 
 def clinical(settings: Settings) -> list[Task]:
     """Self-labelled sections of the held-out training notes, among those and a fifth of the other training notes."""
-    data = folder(settings, "mtsamples").parent
-    chosen = [row for row in training_notes(data, Counter()) if _near_note(row["id"])]
-    asked = [row for row in chosen if split_of(row["id"]) == HELD_OUT]
+    chosen = [row for row in read_training_notes(settings.data, Counter()) if _near_note(row.id)]
+    asked = [row for row in chosen if split_of(row.id) == HELD_OUT]
     task = notes.over(chosen, asked, "notes-train", settings)
     return [replace(task, suite="notes-train", measures=MEASURES)]
 

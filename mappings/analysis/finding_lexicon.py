@@ -1,4 +1,4 @@
-"""The findings of `lexicons/findings.tsv`: their variants, what they are a kind of, and what rules them out by being normal."""
+"""The findings of `lexicons/findings.tsv`: variants, wider findings, and the parts whose normal state rules them out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mappings.analysis.phrases import Phrases
 
 
 @dataclass(frozen=True, slots=True)
-class Concept:
-    """A finding. `parent` is the wider finding, "" for none; `variants` begin with the name; `parts` rule it out when normal."""
+class FindingEntry:
+    """A finding. `parent`: the wider finding, or ""; `variants` start with the name; `parts` rule it out if they are normal."""
 
     name: str
     parent: str
@@ -22,16 +22,16 @@ class Concept:
 
 
 @cache
-def concepts() -> dict[str, Concept]:
+def finding_entries() -> dict[str, FindingEntry]:
     """The findings by name, in the order of the file."""
-    return {concept.name: concept for concept in _read()}
+    return {entry.name: entry for entry in _read()}
 
 
-def _read() -> Iterator[Concept]:
+def _read() -> Iterator[FindingEntry]:
     for row in rows("findings"):
         if not row[0].startswith(":"):
             name, parent, variants, parts = row
-            yield Concept(name, parent.strip("-"), (name, *_split(variants)), _split(parts))
+            yield FindingEntry(name, parent.strip("-"), (name, *_split(variants)), _split(parts))
 
 
 def _split(column: str) -> tuple[str, ...]:
@@ -39,37 +39,37 @@ def _split(column: str) -> tuple[str, ...]:
 
 
 def ancestors(name: str) -> tuple[str, ...]:
-    """The wider findings that `name` implies, the nearest first: a tension pneumothorax is a pneumothorax."""
-    parent = concepts()[name].parent
+    """The wider findings that `name` implies, nearest first: a tension pneumothorax is a pneumothorax."""
+    parent = finding_entries()[name].parent
     return (parent, *ancestors(parent)) if parent else ()
 
 
 def family(name: str) -> str:
-    """The widest finding above `name`, or `name` itself: what may not stand on both sides of a split."""
+    """The widest finding above `name`, or `name` itself; a split never separates a family."""
     return (name, *ancestors(name))[-1]
 
 
 @cache
 def variants() -> tuple[tuple[str, ...], Phrases]:
-    """The name of each variant by its number, and the index of the variants; "" for what only looks like a finding."""
-    found = [(concept.name, variant) for concept in concepts().values() for variant in concept.variants]
+    """The finding of each variant by number, "" for a phrase that only looks like one, and the index of the variants."""
+    found = [(entry.name, variant) for entry in finding_entries().values() for variant in entry.variants]
     found += [("", phrase) for phrase in _class("other")]
     return tuple(name for name, _ in found), Phrases(variant for _, variant in found)
 
 
 @cache
 def parts() -> tuple[tuple[tuple[str, ...], ...], Phrases]:
-    """The findings that each part rules out by its number, and the index of the parts."""
+    """The findings that each part rules out, by number, and the index of the parts."""
     found: dict[str, list[str]] = {}
-    for concept in concepts().values():
-        for part in concept.parts:
-            found.setdefault(part, []).append(concept.name)
+    for entry in finding_entries().values():
+        for part in entry.parts:
+            found.setdefault(part, []).append(entry.name)
     return tuple(map(tuple, found.values())), Phrases(found)
 
 
 @cache
 def words(name: str) -> re.Pattern[str]:
-    """What finds a word of the class `:name`."""
+    """A pattern for the words of the class `:name`."""
     alternatives = (r"\s+(?:\w+\s+)?".join(map(re.escape, phrase.split())) for phrase in _class(name))
     return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
 

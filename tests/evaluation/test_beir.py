@@ -88,7 +88,7 @@ def test_a_kind_of_ones_own_is_known(tmp_path: Path) -> None:
 
 DOCUMENT = json.dumps(CORPUS[0])
 WRONG = {
-    "no json": ({"corpus": f"{DOCUMENT}\n{{nope"}, r"corpus\.jsonl, line 2: not JSON"),
+    "no json": ({"corpus": f"{DOCUMENT}\n{{nope"}, r"corpus\.jsonl, line 2: not valid JSON"),
     "no object": ({"corpus": "[1]"}, r"corpus\.jsonl, line 1: a JSON object is expected on each line"),
     "no id": ({"corpus": '{"id": "d1", "text": "x"}'}, r"corpus\.jsonl, line 1: the key '_id' is missing"),
     "id no text": (

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from encoders.labels.abstracts import trial_question
+from encoders.labels.tasks.abstracts import trial_question
 from evaluation.suites import claims, evidence
+from mappings.datasets.evidence_inference import TrialPrompt
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from search.settings import Settings
 
@@ -108,12 +109,14 @@ def test_trials_are_asked_by_the_prompts_that_training_never_sees(tmp_path: Path
     write(tmp_path, "evidence_inference/abstracts.jsonl.gz", rows)
     (tmp_path / "evidence_inference/train_article_ids.txt").write_text("1\n")
     task = evidence.task(replace(Settings(), data=tmp_path))
-    assert [(item.id, item.text) for item in task.questions] == [("7", trial_question(same[1]))]
+    assert [(item.id, item.text) for item in task.questions] == [
+        ("7", trial_question(TrialPrompt("7", "2", "zinc", "placebo", "colds")))
+    ]
     assert task.judgements == {"7": {"pmc:2": 1, "pmc:3": 1}}
     assert [item.id for item in task.corpus.documents()] == ["pmc:1", "pmc:2", "pmc:3"]
 
 
 def test_the_form_of_a_folder_is_checked_before_anything_runs(tmp_path: Path) -> None:
     (folder(tmp_path / "mine") / "headlines.jsonl").write_text("[1]")
-    with pytest.raises(InvalidInput, match=r"headlines\.jsonl, line 1: a JSON object is expected"):
+    with pytest.raises(InvalidInput, match=r"headlines\.jsonl, line 1: each line must be a JSON object"):
         claims.task(Settings(), tmp_path / "mine")

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders.labels.sentences import Concept, labelled
+from encoders.labels.sentences import Concept, label_sentences
 from evaluation import run as suites
 from evaluation.baselines import lexical
 from evaluation.measures import parse, per_query
@@ -21,6 +21,7 @@ from evaluation.plan import identity
 from evaluation.suites.radiology import crossfit
 from evaluation.suites.radiology import judgements as radiology
 from evaluation.suites.radiology.judgements import Judged, Judgements
+from mappings.datasets.indiana_cxr import ChestReport
 from mappings.errors import InvalidInput, MedleyError
 from search.settings import Settings
 from web.cli.main import cli
@@ -96,7 +97,7 @@ def test_wrong_input_is_named(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
         suites.run_suite("radiology", suites.Options(), replace(settings, data=None), no_fill)
     with pytest.raises(InvalidInput, match="no finding is in 10 sentences"):
-        radiology.judged(list(labelled([{"uid": "1", "findings": "No effusion.", "impression": ""}])))
+        radiology.judged(list(label_sentences([ChestReport("1", "No effusion.", "")])))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
 
 
 def test_queries_are_concepts_with_enough_sentences() -> None:
-    found = radiology.judged(list(labelled(radiology_reports.reports())))
+    found = radiology.judged(list(label_sentences(radiology_reports.reports())))
     assert {item.concept for item in found.queries} == {
         *(Concept(name, True) for name in ("atelectasis", "granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
         *(Concept(name, False) for name in ("granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
@@ -192,7 +193,7 @@ def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
 
         encode_passages = encode_queries
 
-    found = radiology.judged(list(labelled(radiology_reports.reports())))
+    found = radiology.judged(list(label_sentences(radiology_reports.reports())))
     encoders = (Constant(1.0), Constant(2.0))
     matrices = [np.ones((len(found.texts), 1))] * 2
     scores = _dense(found, encoders, matrices)([item.text for item in found.queries])  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def articles(data: Settings) -> Settings:
     write(
         base,
         "medquad/cdv_test_passages.jsonl.gz",
-        [{"passage": name, "entity": "Gout"} for name in ("A-1", "A-2", "A-3", "B-1")],
+        [{"passage": name, "document": name[0], "entity": "Gout"} for name in ("A-1", "A-2", "A-3", "B-1")],
     )
     query = {"entity": "Gout", "aspect": "information", "aspect_heading": "information"}
     write(
@@ -208,7 +208,7 @@ def test_without_data_the_message_says_what_to_set(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="there is no folder 'scifact' in MEDLEY_DATA"):
         scifact.task(replace(Settings(), data=tmp_path))
     (tmp_path / "scifact").mkdir()
-    with pytest.raises(NotFound, match=r"claims_dev\.jsonl is missing \(nor is there claims_dev\.jsonl\.gz\)"):
+    with pytest.raises(NotFound, match=r"claims_dev\.jsonl is missing \(there is no claims_dev\.jsonl\.gz either\)"):
         scifact.task(replace(Settings(), data=tmp_path))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.analysis.finding_lexicon import ancestors, concepts, family
+from mappings.analysis.finding_lexicon import ancestors, family, finding_entries
 from mappings.analysis.findings import Finding, doubts, findings, labels
 from mappings.analysis.lexicon import rows
 
@@ -86,7 +86,7 @@ def test_what_is_left_open_has_no_label() -> None:
     assert doubts("Effusion. Possible effusion.") == frozenset()
 
 
-NAMES = st.sampled_from(sorted(concepts()))
+NAMES = st.sampled_from(sorted(finding_entries()))
 
 
 @given(NAMES)
@@ -98,7 +98,7 @@ def test_each_finding_is_found_by_name_and_ruled_out_by_no(name: str) -> None:
 
 @given(NAMES, st.data())
 def test_each_variant_is_found(name: str, data: st.DataObject) -> None:
-    variant = data.draw(st.sampled_from(concepts()[name].variants))
+    variant = data.draw(st.sampled_from(finding_entries()[name].variants))
     found = labels(f"There is {variant}.")
     assert found.get(name) is True, (name, variant, found)
 
@@ -114,7 +114,7 @@ def test_a_list_after_no_is_ruled_out_whole(names: list[str]) -> None:
 def test_any_text_has_findings_within_it(text: str) -> None:
     for item in findings(text):
         assert 0 <= item.start < item.end <= len(text)
-        assert item.name in concepts()
+        assert item.name in finding_entries()
 
 
 def test_a_long_report_takes_no_time() -> None:
@@ -125,7 +125,7 @@ def test_a_long_report_takes_no_time() -> None:
 
 
 def test_the_lexicon_is_whole() -> None:
-    found = concepts()
+    found = finding_entries()
     assert len(found) >= 130
     assert all(concept.parent in found for concept in found.values() if concept.parent)
     assert all(family(name) not in ancestors(family(name)) for name in found)

@@ -6,25 +6,23 @@ import gzip
 import json
 from pathlib import Path
 
+from mappings.datasets.indiana_cxr import ChestReport
+
 PLACES = ("left base", "right base", "apex", "lingula", "hilum", "middle lobe", "upper lobe", "lower lobe", "mid lung", "periphery", "right side", "left side")  # fmt: skip
 FINDINGS = ("pneumothorax", "effusion", "granuloma", "scarring", "atelectasis", "cardiomegaly")
 
 
-def reports() -> list[dict[str, str]]:
+def reports() -> list[ChestReport]:
     """Twelve reports: each says where a finding is, where another is not, and leaves a third open."""
     return [_report(number) for number in range(len(PLACES))]
 
 
-def _report(number: int) -> dict[str, str]:
+def _report(number: int) -> ChestReport:
     place = PLACES[number]
     there = " ".join(f"Stable {finding} at the {place}." for finding in FINDINGS[:5])
     gone = " ".join(f"No {finding} or other change at the {place}." for finding in FINDINGS[:4])
     heart = "Heart size is normal." if number % 2 else "The heart is enlarged."
-    return {
-        "uid": str(number),
-        "findings": f"1. {there} {heart} XXXX.",
-        "impression": f"{gone} Possible effusion at the {place}.",
-    }
+    return ChestReport(str(number), f"1. {there} {heart} XXXX.", f"{gone} Possible effusion at the {place}.")
 
 
 def write(root: Path) -> Path:
@@ -32,5 +30,7 @@ def write(root: Path) -> Path:
     path = root / "indiana_cxr" / "reports.jsonl.gz"
     path.parent.mkdir(parents=True)
     with gzip.open(path, "wt") as file:
-        file.writelines(json.dumps(record) + "\n" for record in reports())
+        for report in reports():
+            record = {"uid": report.id, "findings": report.findings, "impression": report.impression}
+            file.write(json.dumps(record) + "\n")
     return root

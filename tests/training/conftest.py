@@ -94,6 +94,7 @@ def _abstracts(root: Path) -> None:
     retitled = {"doc_id": "pmc:93", "title": "Factories in winter", "sections": [{"label": "", "text": MASKED.upper()}]}
     write(root / "abstracts/abstracts.jsonl.gz", [*pool, quoting, retitled])
     write(root / "cystic_fibrosis/corpus.jsonl.gz", [{"doc_id": "1", "title": "Mucus", "abstract": "Thick."}])
+    write(root / "cystic_fibrosis/queries.jsonl.gz", [{"query_id": "1", "text": "What makes mucus thick?"}])
     question = {"id": "7", "QUESTION": titles[0], "CONTEXTS": ["One.", "Two."]}
     write(root / "pubmedqa/questions.jsonl.gz", [question, {**question, "id": "8", "QUESTION": "Masks at work"}])
     trials = [
@@ -139,4 +140,5 @@ def _health(root: Path) -> None:
     write(root / "medquad/documents.jsonl.gz", [*documents, evaluated, copied, same_entity])
     judged = {"passage": "d50-0", "document": "d50", "entity": "Judged syndrome"}
     write(root / "medquad/cdv_test_passages.jsonl.gz", [judged])
-    write(root / "medquad/cdv_test_queries.jsonl.gz", [{"id": "q", "entity": "Judged syndrome"}])
+    query = {"id": "q", "question": "", "entity": "Judged syndrome", "aspect": "", "aspect_heading": "", "relevant": []}
+    write(root / "medquad/cdv_test_queries.jsonl.gz", [query])

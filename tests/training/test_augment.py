@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders.labels.augment import augmented, read_neighbours, variants
+from encoders.labels.augment import augment, read_neighbours, vary
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
-from encoders.labels.vectors import Training, write_neighbours
+from encoders.labels.vectors import VectorTraining, write_neighbours
 from mappings.errors import InvalidInput, NotFound
 from web.cli.commands.labels import label
 
@@ -37,32 +37,32 @@ def changed(query: str, other: str) -> tuple[int, int]:
 
 
 def test_half_are_insertions_and_half_substitutions() -> None:
-    found = variants(HEADLINE, NEAR, 10, random.Random(1))
+    found = vary(HEADLINE, NEAR, 10, random.Random(1))
     assert len(found) == len(set(found)) == 10
     assert [changed(HEADLINE, other) for other in found] == [(3, 0)] * 5 + [(0, 3)] * 5
     assert HEADLINE not in found
 
 
 def test_words_that_turn_a_claim_round_stay_and_are_not_put_in() -> None:
-    for other in variants(HEADLINE, NEAR, 40, random.Random(2)):
+    for other in vary(HEADLINE, NEAR, 40, random.Random(2)):
         words = other.lower().split()
         assert words.count("lower") == words.count("not") == 1
         assert not {"never", "reduce", "decrease"} & set(words)
 
 
 def test_a_substitute_takes_the_marks_and_the_capital() -> None:
-    (other,) = variants("Statins, then rest is what helps", {"statins": ["aspirin"]}, 1, random.Random(3))
+    (other,) = vary("Statins, then rest is what helps", {"statins": ["aspirin"]}, 1, random.Random(3))
     assert other == "Aspirin, then rest is what helps"
 
 
 def test_names_with_digits_stay_whole() -> None:
-    assert variants("p53 and COVID-19 or 50 p2", {"p": ["q"], "covid": ["flu"]}, 4, random.Random(4)) == []
+    assert vary("p53 and COVID-19 or 50 p2", {"p": ["q"], "covid": ["flu"]}, 4, random.Random(4)) == []
 
 
 @given(st.lists(st.sampled_from(sorted(NEAR)), max_size=60), st.integers(1, 12), st.integers())
 def test_at_most_ten_tokens_and_thirty_percent_change(words: list[str], m: int, seed: int) -> None:
     query = " ".join(words)
-    found = variants(query, NEAR, m, random.Random(seed))
+    found = vary(query, NEAR, m, random.Random(seed))
     assert len(found) <= m
     for other in found:
         added, gone = changed(query, other)
@@ -71,13 +71,13 @@ def test_at_most_ten_tokens_and_thirty_percent_change(words: list[str], m: int, 
 
 def test_training_pairs_alone_have_variants_by_seed() -> None:
     held_out = replace(PAIR, id="c:2", split="held-out")
-    first, again = (list(augmented([PAIR, held_out], NEAR, 4)) for _ in range(2))
+    first, again = (list(augment([PAIR, held_out], NEAR, 4)) for _ in range(2))
     assert first == again
     assert [pair.id for pair in first] == ["c:1", "c:1+1", "c:1+2", "c:1+3", "c:1+4", "c:2"]
     assert {pair.positive for pair in first} == {PAIR.positive}
     assert first[-1] == held_out
-    assert list(augmented([PAIR], NEAR, 4, seed=2))[1:] != first[1:5]
-    assert list(augmented([PAIR], {}, 4)) == [PAIR]
+    assert list(augment([PAIR], NEAR, 4, seed=2))[1:] != first[1:5]
+    assert list(augment([PAIR], {}, 4)) == [PAIR]
 
 
 def test_neighbours_are_read_or_named(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def corpus(labels: Path) -> Path:
 @pytest.mark.slow
 def test_words_of_like_surroundings_are_neighbours_the_same_at_each_run(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
-    training = Training(dimension=16, epochs=8, near=2)
+    training = VectorTraining(dimension=16, epochs=8, near=2)
     counts = write_neighbours(corpus(tmp_path), training)
     assert counts["vocabulary"] == len(read_neighbours(tmp_path / "neighbours.jsonl"))
     first = (tmp_path / "neighbours.jsonl").read_bytes()

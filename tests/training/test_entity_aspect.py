@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from encoders.labels.entity_aspect import Labelling, corpus_of, labelled, pairs
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.self_label import label_data, label_documents
+from encoders.labels.tasks.entity_aspect import Labelling, cut_passages, label_passages, make_pairs
 from mappings import collection as kinds
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
@@ -28,8 +28,8 @@ def note(number: int, *sections: tuple[str, str], title: str = "") -> Document:
 def made(documents: list[Document], **chosen: object) -> tuple[list[Pair], Counter[str]]:
     dropped: Counter[str] = Counter()
     labelling = Labelling(**chosen)  # type: ignore[arg-type]
-    found = list(labelled(corpus_of(documents, NOTES), labelling, dropped))
-    return list(pairs(found, labelling, "c")), dropped
+    found = list(label_passages(cut_passages(documents, NOTES), labelling, dropped))
+    return list(make_pairs(found, labelling, "c")), dropped
 
 
 def test_every_passage_with_entity_and_aspect_is_asked_for() -> None:

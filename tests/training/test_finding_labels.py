@@ -9,16 +9,16 @@ import radiology_reports
 from click.testing import CliRunner
 
 from encoders.labels.counts import join_counts
-from encoders.labels.findings import label
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.phrasing import query
-from encoders.labels.polarity import names, polarity
-from encoders.labels.sentences import FOLDS, Concept, concepts, folds, labelled, reports
+from encoders.labels.sentences import FOLDS, Concept, assign_folds, label_sentences, match_concepts, read_sentences
 from encoders.labels.split import split_of
-from mappings.analysis.finding_lexicon import concepts as lexicon
-from mappings.analysis.finding_lexicon import family
+from encoders.labels.tasks.findings import label_findings
+from encoders.labels.tasks.polarity import make_polarity_pairs, names
+from mappings.analysis.finding_lexicon import family, finding_entries
 from mappings.analysis.findings import labels
 from mappings.analysis.negation import negated
+from mappings.datasets.indiana_cxr import ChestReport
 from mappings.errors import NotFound
 from web.cli.main import cli
 
@@ -33,7 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out")
-    counts = label(data, out)
+    counts = label_findings(data, out)
     assert orjson.loads((out / "counts.json").read_bytes()) == counts
     return out
 
@@ -52,7 +52,7 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
         "positives": 12 * 5 + 1,
         "negatives": 12 * 4 + 1,
         "dropped": {"sentences without a finding": 12, "labels that a sentence leaves open": 12},
-        "pairs": {"finding": 12 * 9 + 2, "polarity": len(polarity())},
+        "pairs": {"finding": 12 * 9 + 2, "polarity": len(make_polarity_pairs())},
         "licences": LICENCES,
     }
     assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
@@ -60,14 +60,18 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
     for fold in (1, 2):
         said = orjson.loads((out / f"fold-{fold}" / "counts.json").read_bytes())
         swapped = len(list(read_pairs(out / f"fold-{fold}" / "substituted.jsonl")))
-        made = {"finding": folds_said[str(fold)]["pairs"], "polarity": len(polarity()), "substituted": swapped}
+        made = {
+            "finding": folds_said[str(fold)]["pairs"],
+            "polarity": len(make_polarity_pairs()),
+            "substituted": swapped,
+        }
         licences = LICENCES | {"substituted": "unstated (Open-i), names by this project"}
         assert said == {"fold": fold, "pairs": made, "licences": licences}
 
 
 def test_counts_of_other_tasks_stay(data: Path, tmp_path: Path) -> None:
     join_counts(tmp_path, {"pairs": {"scifact": 7}, "dropped": {"twins": 2}})
-    label(data, tmp_path)
+    label_findings(data, tmp_path)
     found = orjson.loads((tmp_path / "counts.json").read_bytes())
     assert (found["pairs"]["scifact"], found["dropped"]["twins"]) == (7, 2)
     assert found["pairs"]["finding"] == 12 * 9 + 2
@@ -113,16 +117,16 @@ def test_no_finding_and_none_of_its_kinds_is_in_both_folds(out: Path) -> None:
 
 
 def test_a_family_is_never_parted() -> None:
-    sides = folds({Concept(name, present): ["x"] for name in lexicon() for present in (True, False)})
-    assert set(sides) == set(lexicon())
+    sides = assign_folds({Concept(name, present): ["x"] for name in finding_entries() for present in (True, False)})
+    assert set(sides) == set(finding_entries())
     assert all(sides[name] == sides[family(name)] for name in sides)
     assert set(sides.values()) == {1, 2}
 
 
 @pytest.mark.data
 def test_the_folds_have_about_as_many_labels(data_folder: Path) -> None:
-    matched = concepts(reports(data_folder))
-    sides = folds(matched)
+    matched = match_concepts(read_sentences(data_folder))
+    sides = assign_folds(matched)
     weights = Counter(dict.fromkeys(FOLDS, 0))
     for concept, ids in matched.items():
         weights[sides[concept.finding]] += len(ids)
@@ -131,15 +135,15 @@ def test_the_folds_have_about_as_many_labels(data_folder: Path) -> None:
 
 
 def test_a_wording_counts_once_and_blanks_do_not() -> None:
-    record = {"uid": "7", "findings": "1. No effusion. XXXX. No Effusion! 12.", "impression": None}
-    assert [(item.id, item.text, item.labels) for item in labelled([record])] == [
+    report = ChestReport("7", "1. No effusion. XXXX. No Effusion! 12.", "")
+    assert [(item.id, item.text, item.labels) for item in label_sentences([report])] == [
         ("7-0", "No effusion.", {"pleural effusion": False})
     ]
 
 
 def test_concepts_are_in_order_of_name() -> None:
-    record = {"uid": "7", "findings": "No effusion. Effusion. Scarring.", "impression": ""}
-    assert concepts(labelled([record])) == {
+    report = ChestReport("7", "No effusion. Effusion. Scarring.", "")
+    assert match_concepts(label_sentences([report])) == {
         Concept("pleural effusion", True): ["7-1"],
         Concept("pleural effusion", False): ["7-0"],
         Concept("pulmonary scarring", True): ["7-2"],
@@ -147,7 +151,7 @@ def test_concepts_are_in_order_of_name() -> None:
 
 
 def test_every_phrasing_of_a_query_is_understood() -> None:
-    for name in lexicon():
+    for name in finding_entries():
         for present in (True, False):
             assert query(Concept(name, present)) == (name if present else f"no {name}")
             asked = {query(Concept(name, present), str(key)) for key in range(40)}
@@ -156,7 +160,7 @@ def test_every_phrasing_of_a_query_is_understood() -> None:
 
 
 def test_made_sentences_say_what_their_pair_says() -> None:
-    found = polarity()
+    found = make_polarity_pairs()
     assert len(names()) > 80
     assert len({pair.id for pair in found}) == len(found) > 1_000
     said = {(pair.group, pair.id.split(":")[2], pair.positive.id) for pair in found}
@@ -173,14 +177,14 @@ def test_made_sentences_say_what_their_pair_says() -> None:
 
 def test_folds_have_the_made_pairs_too(out: Path) -> None:
     made = [list(read_pairs(out / folder / "polarity.jsonl")) for folder in ("pairs", "fold-1", "fold-2")]
-    assert made[0] == made[1] == made[2] == polarity()
+    assert made[0] == made[1] == made[2] == make_polarity_pairs()
     corpus = {text.id for text in read_texts(out / "corpora" / "polarity.jsonl")}
     assert {pair.positive.id for pair in made[0]} == corpus
 
 
 def test_missing_reports_are_named(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"indiana_cxr/reports\.jsonl\.gz is not there"):
-        label(tmp_path, tmp_path / "out")
+    with pytest.raises(NotFound, match="there is no folder 'indiana_cxr' in MEDLEY_DATA"):
+        label_findings(tmp_path, tmp_path / "out")
 
 
 def test_the_command_prints_the_counts(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

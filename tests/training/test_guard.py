@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from encoders.labels.evaluated import Evaluated, evaluated
-from encoders.labels.guard import Guard, refuse
+from encoders.labels.evaluated import JudgedData, read_judged_data
+from encoders.labels.guard import Guard, check_pairs_file
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.sieve import Sieve
@@ -21,8 +21,8 @@ ASKED = "Statins prevent a second stroke."
 FREE = Pair("title", "t:1", "o1", "train", "abstracts", "Walking helps people to sleep", ("o1",), OTHER)
 
 
-def suite(name: str, claims: bool = True) -> Evaluated:
-    return Evaluated(name, (ASKED,), (JUDGED,), claims)
+def suite(name: str, claims: bool = True) -> JudgedData:
+    return JudgedData(name, (ASKED,), (JUDGED,), claims)
 
 
 @pytest.mark.parametrize(
@@ -62,53 +62,56 @@ def test_a_claim_may_show_the_corpus_that_both_sides_share_and_no_other_task_may
 
 
 def test_short_texts_are_nobodys_own() -> None:
-    short = Evaluated("notes", (), (Text("n", "Gout", "allergies", "No known drug allergies."),))
+    short = JudgedData("notes", (), (Text("n", "Gout", "allergies", "No known drug allergies."),))
     Guard([short]).check(replace(FREE, positive=Text("x", "Gout", "", "No known drug allergies.")))
 
 
 def test_a_file_is_refused_at_its_line(tmp_path: Path, data: Path) -> None:
     good = replace(FREE, id="t:2", query="Nobody asks this", positive=replace(OTHER, id="o2"), relevant=("o2",))
     write_lines(tmp_path / "title.jsonl", [FREE, good])
-    refuse(tmp_path / "title.jsonl", data)
+    check_pairs_file(tmp_path / "title.jsonl", data)
     leaked = replace(FREE, id="t:3", query="Vaccines work in the elderly.")
     write_lines(tmp_path / "title.jsonl", [FREE, leaked])
     with pytest.raises(InvalidInput, match=r"title\.jsonl, line 2: the query is one of the suite check-covid"):
-        refuse(tmp_path / "title.jsonl", data)
+        check_pairs_file(tmp_path / "title.jsonl", data)
 
 
 def test_a_pair_may_not_pass_by_the_name_of_another_task(tmp_path: Path, data: Path) -> None:
-    (suite,) = (found for found in evaluated(data) if found.suite == "scifact")
+    (suite,) = (found for found in read_judged_data(data) if found.suite == "scifact")
     judged = suite.texts[0]
     pair = replace(FREE, task="scifact", query="Nobody asks this", positive=judged, relevant=(judged.id,))
     write_lines(tmp_path / "scifact.jsonl", [pair])
-    refuse(tmp_path / "scifact.jsonl", data)
+    check_pairs_file(tmp_path / "scifact.jsonl", data)
     write_lines(tmp_path / "mine.jsonl", [pair])
     with pytest.raises(
-        InvalidInput, match=r"mine\.jsonl, line 1: the task is 'scifact'; the file is of the task 'mine'"
+        InvalidInput, match=r"mine\.jsonl, line 1: the task is 'scifact', but the file is named after the task 'mine'"
     ):
-        refuse(tmp_path / "mine.jsonl", data)
+        check_pairs_file(tmp_path / "mine.jsonl", data)
 
 
 def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path) -> None:
     (tmp_path / "mtsamples").symlink_to(data / "mtsamples")
-    assert [found.suite for found in evaluated(tmp_path)] == ["notes"]
-    names = {found.suite for found in evaluated(data)}
+    assert [found.suite for found in read_judged_data(tmp_path)] == ["notes"]
+    names = {found.suite for found in read_judged_data(data)}
     assert names == {"scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"}
 
 
 def test_a_folder_without_any_data_set_is_no_guard(tmp_path: Path) -> None:
     write_lines(tmp_path / "title.jsonl", [FREE])
-    for folder, what in ((tmp_path, "which holds none of the data sets"), (tmp_path / "typo", "which is no folder")):
+    for folder, what in (
+        (tmp_path, "which contains none of the data sets"),
+        (tmp_path / "typo", "which is not a folder"),
+    ):
         with pytest.raises(NotFound, match=what) as caught:
-            refuse(tmp_path / "title.jsonl", folder)
+            check_pairs_file(tmp_path / "title.jsonl", folder)
         assert caught.value.field == "MEDLEY_DATA"
     (tmp_path / "indiana_cxr").mkdir()
-    refuse(tmp_path / "title.jsonl", tmp_path)
+    check_pairs_file(tmp_path / "title.jsonl", tmp_path)
 
 
 def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:
     dropped: Counter[str] = Counter()
-    sieve = Sieve([suite("press"), Evaluated("medquad", ("What causes gout?",), ())], dropped)
+    sieve = Sieve([suite("press"), JudgedData("medquad", ("What causes gout?",), ())], dropped)
     near = replace(JUDGED, title="A reprint", text=JUDGED.text.upper() + " Good.")
     pairs = [
         FREE,
@@ -118,8 +121,8 @@ def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:
         replace(FREE, id="t:5", query="What causes gout in men?"),
         replace(FREE, id="t:6", query="Lower lipids", positive=near),
     ]
-    assert [pair.id for pair in sieve.pairs(pairs)] == ["t:1", "t:5"]
-    assert list(sieve.corpus("abstracts", [OTHER, near])) == [OTHER]
+    assert [pair.id for pair in sieve.filter_pairs(pairs)] == ["t:1", "t:5"]
+    assert list(sieve.filter_corpus("abstracts", [OTHER, near])) == [OTHER]
     assert dropped == {
         "title: repeated pairs": 1,
         "title: queries near one of press": 1,
@@ -132,14 +135,14 @@ def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:
 def test_the_shared_corpus_keeps_its_own_judged_abstracts_only() -> None:
     dropped: Counter[str] = Counter()
     sieve = Sieve([suite("scifact"), replace(suite("cystic-fibrosis"), texts=(OTHER,))], dropped)
-    assert list(sieve.corpus("scifact", [JUDGED, OTHER])) == [JUDGED]
-    assert list(sieve.corpus("abstracts", [JUDGED])) == []
+    assert list(sieve.filter_corpus("scifact", [JUDGED, OTHER])) == [JUDGED]
+    assert list(sieve.filter_corpus("abstracts", [JUDGED])) == []
 
 
 @pytest.mark.data
 @pytest.mark.slow
 def test_what_the_public_data_sets_judge_is_refused_suite_by_suite(data_folder: Path) -> None:
-    suites = evaluated(data_folder)
+    suites = read_judged_data(data_folder)
     guard = Guard(suites)
     assert {found.suite for found in suites} >= {"scifact", "check-covid", "medquad", "press", "notes", "evidence"}
     for found in suites:

@@ -1,23 +1,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
-from encoders.labels.abstracts import findings
-from encoders.labels.notes import note_sections, notes
 from encoders.labels.pairs import Pair, read_pairs, read_texts
-from encoders.labels.run import label
+from encoders.labels.run import label_datasets
+from encoders.labels.tasks.abstracts import extract_conclusions
+from encoders.labels.tasks.notes import label_notes, note_sections
 from encoders.training.recipe import RECIPES, load_recipe
+from mappings.datasets.abstracts import SectionedAbstract
+from mappings.datasets.mtsamples import TranscribedNote
+from mappings.documents import Section
 from mappings.errors import NotFound
 
 
 @pytest.fixture(scope="module")
 def labelled(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("labelled")
-    counts = label(data, out)
+    counts = label_datasets(data, out)
     assert orjson.loads((out / "counts.json").read_bytes()) == counts
     return out
 
@@ -75,8 +79,8 @@ def test_a_conclusion_pair_does_not_show_its_conclusion(labelled: Path) -> None:
 )  # fmt: skip
 def test_a_last_sentence_that_is_announced_is_a_finding(said: str, claim: str | None) -> None:
     body = "We asked many people about many things, and wrote down what they said. " * 4
-    record = {"doc_id": "x", "title": "Honey", "sections": [{"label": "", "text": f"{body}{said}"}]}
-    found = findings([record])
+    abstract = SectionedAbstract("x", "Honey", (Section("", f"{body}{said}"),))
+    found = extract_conclusions([abstract])
     assert [finding for finding, _ in found.values()] == ([claim] if claim else [])
     assert all(said not in text.text and text.text.startswith("We asked") for _, text in found.values())
 
@@ -110,27 +114,22 @@ def test_no_group_stands_on_both_sides(labelled: Path) -> None:
 
 def test_a_note_is_asked_for_by_name_or_description_and_heading() -> None:
     text = "SUBJECTIVE:,  A woman came with sneezing that began in the early spring of this year again.,PLAN: , Rest."
-    record = {
-        "id": "m1",
-        "name": "Allergic Rhinitis - 2",
-        "description": "Seen for sneezing in spring. More.",
-        "text": text,
-    }
-    assert [(s.heading, s.text) for s in note_sections(record)] == [
+    note = TranscribedNote("m1", "Allergic Rhinitis - 2", "Seen for sneezing in spring. More.", (), text)
+    assert [(s.heading, s.text) for s in note_sections(note)] == [
         ("subjective", "A woman came with sneezing that began in the early spring of this year again."),
         ("plan", "Rest."),
     ]
-    (pair,) = notes([record])
+    (pair,) = label_notes([note])
     assert pair.query in ("Allergic Rhinitis subjective", "Seen for sneezing in spring subjective")
-    assert note_sections({**record, "text": "no heading at all"}) == []
+    assert note_sections(replace(note, text="no heading at all")) == []
 
 
 def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"MEDLEY_DATA is .*, which holds none of the data sets"):
-        label(tmp_path, tmp_path / "out")
+    with pytest.raises(NotFound, match=r"MEDLEY_DATA is .*, which contains none of the data sets"):
+        label_datasets(tmp_path, tmp_path / "out")
     (tmp_path / "mts_dialog").mkdir()
-    with pytest.raises(NotFound, match=r"scifact/corpus\.jsonl\.gz is not there; point MEDLEY_DATA"):
-        label(tmp_path, tmp_path / "out")
+    with pytest.raises(NotFound, match="there is no folder 'scifact' in MEDLEY_DATA"):
+        label_datasets(tmp_path, tmp_path / "out")
 
 
 def test_the_commands_write_every_task_that_a_recipe_asks_for(labelled: Path) -> None:

@@ -6,18 +6,18 @@ import pytest
 import radiology_reports
 
 from encoders.labels.pairs import Pair
-from encoders.labels.sentences import Labelled, concepts, folds, labelled
-from encoders.labels.substituted import names, substituted
+from encoders.labels.sentences import LabelledSentence, assign_folds, label_sentences, match_concepts
+from encoders.labels.tasks.substituted import make_substituted_pairs, names
 from mappings.analysis.findings import findings
 from mappings.analysis.negation import negated, polarity
 
-SENTENCES = list(labelled(radiology_reports.reports()))
-SIDES = folds(concepts(SENTENCES))
+SENTENCES = list(label_sentences(radiology_reports.reports()))
+SIDES = assign_folds(match_concepts(SENTENCES))
 
 
 @pytest.fixture(scope="module", params=[1, 2])
 def pairs(request: pytest.FixtureRequest) -> list[Pair]:
-    return substituted(SENTENCES, SIDES, request.param)
+    return make_substituted_pairs(SENTENCES, SIDES, request.param)
 
 
 def says(text: str, name: str) -> bool | None:
@@ -45,16 +45,16 @@ def test_negatives_say_the_opposite_or_the_same_of_another_name(pairs: list[Pair
 
 
 def test_nothing_of_the_finding_whose_place_it_took_is_left() -> None:
-    found = [Labelled("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
-    found += [Labelled("1-1", "No pneumothorax.", {"pneumothorax": False}, frozenset())]
-    made = substituted(found, {"pneumothorax": 1}, 1)
+    found = [LabelledSentence("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
+    found += [LabelledSentence("1-1", "No pneumothorax.", {"pneumothorax": False}, frozenset())]
+    made = make_substituted_pairs(found, {"pneumothorax": 1}, 1)
     assert {pair.positive.text for pair in made if pair.group == "gout"} == {"Stable gout.", "No gout."}
     assert not any("pneumothorax" in pair.positive.text for pair in made)
 
 
 def test_a_fold_gives_only_the_frames_of_its_own_findings() -> None:
-    found = [Labelled("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
-    assert substituted(found, {"pneumothorax": 1}, 2) == []
+    found = [LabelledSentence("1-0", "Stable pneumothorax.", {"pneumothorax": True}, frozenset())]
+    assert make_substituted_pairs(found, {"pneumothorax": 1}, 2) == []
 
 
 def test_the_names_are_no_findings_and_none_holds_another_or_a_cue() -> None:
@@ -67,6 +67,6 @@ def test_the_names_are_no_findings_and_none_holds_another_or_a_cue() -> None:
 
 @pytest.mark.parametrize("fold", [1, 2])
 def test_the_same_pairs_in_whatever_order_the_names_were_read(fold: int) -> None:
-    first = substituted(SENTENCES, SIDES, fold)
+    first = make_substituted_pairs(SENTENCES, SIDES, fold)
     names.cache_clear()
-    assert substituted(SENTENCES, SIDES, fold) == first
+    assert make_substituted_pairs(SENTENCES, SIDES, fold) == first

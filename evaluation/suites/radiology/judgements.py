@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.labels.phrasing import query
-from encoders.labels.sentences import REPORTS, Concept, Labelled, concepts, folds, reports
-from evaluation.data import folder
+from encoders.labels.sentences import Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
 from evaluation.task import SAMPLE_SEED, Published
 from mappings.errors import InvalidInput
 from search.settings import Settings
 
+REPORTS: Final = "indiana_cxr/reports.jsonl"
 LEAST: Final = 10
 """Matching sentences that a concept needs to be asked for."""
 DEEP: Final = 100
@@ -78,15 +78,14 @@ class Judgements:
 
 def judgements(settings: Settings) -> Judgements:
     """The queries over the reports in MEDLEY_DATA. Raises `InvalidInput`, `NotFound` without them."""
-    data = folder(settings, REPORTS.partition("/")[0]).parent
-    return judged(reports(data))
+    return judged(read_sentences(settings.data))
 
 
-def judged(found: Sequence[Labelled]) -> Judgements:
+def judged(found: Sequence[LabelledSentence]) -> Judgements:
     """Queries for every concept that `LEAST` sentences match. Raises `InvalidInput` where there is none."""
     ordered = sorted(found, key=lambda sentence: sentence.id)
-    matched = concepts(ordered)
-    sides = folds(matched)
+    matched = match_concepts(ordered)
+    sides = assign_folds(matched)
     row = {sentence.id: number for number, sentence in enumerate(ordered)}
     doubted: dict[str, list[int]] = {}
     for sentence in ordered:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from encoders.artifact import Artifact, find
-from encoders.labels.findings import TASK
+from encoders.labels.tasks.findings import TASK
 from evaluation.baselines import lexical
 from evaluation.baselines.prepared import plain_tokens
 from evaluation.index import home

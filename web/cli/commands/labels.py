@@ -33,9 +33,9 @@ def label() -> None:
 @json_option
 def pairs(out: Path, as_json: bool) -> None:
     """Make training pairs and their corpora from the data sets of MEDLEY_DATA, into OUT."""
-    from encoders.labels.run import label as make
+    from encoders.labels.run import label_datasets
 
-    show(make(_data(read()), out), as_json)
+    show(label_datasets(_data(read()), out), as_json)
 
 
 @label.command("entity-aspect")
@@ -57,8 +57,8 @@ def entity_aspect(
     out: Path, path: Path | None, collection: str | None, format_: str, kind: str, as_json: bool, **chosen: Any
 ) -> None:
     """Make pairs of an entity and an aspect from PATH, a collection, or the data sets of MEDLEY_DATA, into OUT."""
-    from encoders.labels.entity_aspect import Labelling
     from encoders.labels.self_label import label_data, label_documents
+    from encoders.labels.tasks.entity_aspect import Labelling
     from mappings.analysis.entities import read_lexicon
 
     if path and collection:
@@ -96,11 +96,12 @@ def vectors(labels: Path, as_json: bool) -> None:
 @json_option
 def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as_json: bool) -> None:
     """Add variants of the queries in PAIRS, half by insertions, half by substitutions of similar words; into OUT."""
-    from encoders.labels.augment import augmented, read_neighbours
+    from encoders.labels.augment import augment as augment_pairs
+    from encoders.labels.augment import read_neighbours
     from encoders.labels.pairs import read_pairs, task_of, write_lines
 
     found = [replace(pair, task=task_of(out)) for pair in read_pairs(pairs_file)]
-    written = write_lines(out, augmented(found, read_neighbours(neighbours), m, seed))
+    written = write_lines(out, augment_pairs(found, read_neighbours(neighbours), m, seed))
     show({"pairs": len(found), "variants": written - len(found)}, as_json)
 
 
@@ -141,9 +142,9 @@ def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
 @json_option
 def findings(out: Path, as_json: bool) -> None:
     """Label the sentences of chest X-ray reports in MEDLEY_DATA with their findings, there or ruled out, into OUT."""
-    from encoders.labels.findings import label as make
+    from encoders.labels.tasks.findings import label_findings
 
-    show(make(_data(read()), out), as_json)
+    show(label_findings(_data(read()), out), as_json)
 
 
 def _data(settings: Settings) -> Path:

@@ -1,9 +1,9 @@
-"""Reports label themselves (RADIOLOGY R3): a finding, there or ruled out, asks for all sentences that say so.
+"""Self-labelled reports (RADIOLOGY R3): the query is a finding, present or ruled out; all sentences that say so answer it.
 
 A pair is one query and one sentence. Its hard negatives say the opposite of the same finding, or the same of another.
-Each fold has the pairs of its own findings only. A sentence that also carries findings of the other fold stays, with
-the labels of its own: no query, no label and no negative of a fold is made from a finding of the other. Each fold also has
-the pairs of `encoders.labels.polarity` and `encoders.labels.substituted`, whose names are no findings at all.
+Each fold has only the pairs of its own findings. A sentence that also states findings of the other fold stays, with
+the labels of its own fold: no query, label or negative of a fold is made from a finding of the other. Each fold also has
+the pairs of `polarity` and `substituted`, whose names are not findings at all.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from typing import Any, Final
 from encoders.labels.counts import Counts, join_counts
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.phrasing import query
-from encoders.labels.polarity import TASK as POLARITY
-from encoders.labels.polarity import polarity
-from encoders.labels.sentences import FOLDS, Concept, Labelled, concepts, folds, reports
+from encoders.labels.sentences import FOLDS, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
 from encoders.labels.split import bucket, split_of
-from encoders.labels.substituted import TASK as SUBSTITUTED
-from encoders.labels.substituted import substituted
+from encoders.labels.tasks.polarity import TASK as POLARITY
+from encoders.labels.tasks.polarity import make_polarity_pairs
+from encoders.labels.tasks.substituted import TASK as SUBSTITUTED
+from encoders.labels.tasks.substituted import make_substituted_pairs
 from mappings.analysis.finding_lexicon import family
 
 TASK: Final = "finding"
 OPPOSITE, OTHER = 4, 2
-"""Hard negatives a pair: sentences of the opposite polarity, and of other findings in the same polarity."""
+"""Hard negatives in each pair: sentences of the opposite polarity, and of other findings in the same polarity."""
 
 
-def label(data: Path, out: Path) -> Counts:
-    """Write pairs, corpus, folds and counts; the counts. Raises `NotFound` without the reports."""
-    found = reports(data)
-    matched = concepts(found)
-    sides = folds(matched)
+def label_findings(data: Path, out: Path) -> Counts:
+    """Write pairs, corpus, folds and counts; return the counts. Raises `NotFound` without the reports."""
+    found = read_sentences(data)
+    matched = match_concepts(found)
+    sides = assign_folds(matched)
     whole = list(_pairs(found, matched, dict.fromkeys(sides, 0)))
     write_lines(out / "pairs" / f"{TASK}.jsonl", whole)
     write_lines(out / "corpora" / "sentences.jsonl", (_text(sentence) for sentence in found))
-    made = polarity()
-    write_lines(out / "corpora" / f"{POLARITY}.jsonl", {pair.positive.id: pair.positive for pair in made}.values())
+    generated = make_polarity_pairs()
+    write_lines(out / "corpora" / f"{POLARITY}.jsonl", {pair.positive.id: pair.positive for pair in generated}.values())
     for folder in ("pairs", *(f"fold-{fold}" for fold in FOLDS)):
-        write_lines(out / folder / f"{POLARITY}.jsonl", made)
-    halves = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
-    more = {fold: substituted(found, sides, fold) for fold in FOLDS}
-    for fold, pairs in halves.items():
+        write_lines(out / folder / f"{POLARITY}.jsonl", generated)
+    by_fold = {fold: list(_pairs(found, matched, sides, fold)) for fold in FOLDS}
+    substituted = {fold: make_substituted_pairs(found, sides, fold) for fold in FOLDS}
+    for fold, pairs in by_fold.items():
         write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
-        write_lines(out / f"fold-{fold}" / f"{SUBSTITUTED}.jsonl", more[fold])
+        write_lines(out / f"fold-{fold}" / f"{SUBSTITUTED}.jsonl", substituted[fold])
     counts = _counts(found, matched, sides) | {
-        "pairs": {TASK: len(whole), POLARITY: len(made)},
-        "folds": _fold_counts(halves, matched, sides),
+        "pairs": {TASK: len(whole), POLARITY: len(generated)},
+        "folds": _fold_counts(by_fold, matched, sides),
     }
-    for fold, pairs in halves.items():
-        here = {TASK: len(pairs), POLARITY: len(made), SUBSTITUTED: len(more[fold])}
+    for fold, pairs in by_fold.items():
+        here = {TASK: len(pairs), POLARITY: len(generated), SUBSTITUTED: len(substituted[fold])}
         join_counts(out / f"fold-{fold}", {"fold": fold, "pairs": here})
     return join_counts(out, counts)
 
 
 def _pairs(
-    found: Sequence[Labelled], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int], fold: int = 0
+    found: Sequence[LabelledSentence], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int], fold: int = 0
 ) -> Iterator[Pair]:
     """The pairs of the findings of one fold, sentence by sentence."""
     texts = {sentence.id: sentence for sentence in found}
@@ -79,38 +79,38 @@ def _pairs(
 
 
 def _negatives(
-    concept: Concept, key: str, mine: Mapping[Concept, Sequence[str]], texts: Mapping[str, Labelled]
+    concept: Concept, key: str, mine: Mapping[Concept, Sequence[str]], texts: Mapping[str, LabelledSentence]
 ) -> list[str]:
     others = [
         other for other in mine if other.present == concept.present and family(other.finding) != family(concept.finding)
     ]
     opposite = list(mine.get(concept.opposite, ()))
-    chosen = _drawn(opposite, f"opposite:{key}", OPPOSITE)
+    chosen = _draw(opposite, f"opposite:{key}", OPPOSITE)
     for number in range(OTHER if others else 0):
         other = others[bucket(f"other:{number}:{key}", len(others))]
-        chosen += _drawn(mine[other], f"of:{number}:{key}", 1)
-    return [item for item in dict.fromkeys(chosen) if _wrong(texts[item], concept)]
+        chosen += _draw(mine[other], f"of:{number}:{key}", 1)
+    return [item for item in dict.fromkeys(chosen) if _is_negative(texts[item], concept)]
 
 
-def _wrong(sentence: Labelled, concept: Concept) -> bool:
-    """Whether a sentence surely does not match: it neither says so nor leaves it open."""
+def _is_negative(sentence: LabelledSentence, concept: Concept) -> bool:
+    """Whether a sentence certainly does not match: it neither states the concept nor leaves it open."""
     return sentence.labels.get(concept.finding) != concept.present and concept.finding not in sentence.doubts
 
 
-def _drawn(ids: Sequence[str], key: str, number: int) -> list[str]:
-    """Up to `number` of `ids`, those after a place that a hash names."""
+def _draw(ids: Sequence[str], key: str, number: int) -> list[str]:
+    """Up to `number` of `ids`, from a place that a hash chooses."""
     start = bucket(key, len(ids)) if ids else 0
     return [ids[(start + step * 7919) % len(ids)] for step in range(min(number, len(ids)))]
 
 
-def _text(sentence: Labelled) -> Text:
+def _text(sentence: LabelledSentence) -> Text:
     return Text(sentence.id, "", "", sentence.text)
 
 
 def _counts(
-    found: Sequence[Labelled], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
+    found: Sequence[LabelledSentence], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
 ) -> dict[str, Any]:
-    """How many sentences, labels and findings there are; dropped are sentences and labels that no pair is made of."""
+    """How many sentences, labels and findings there are; `dropped` are sentences and labels that give no pair."""
     sizes = {
         present: sum(len(ids) for concept, ids in matched.items() if concept.present == present)
         for present in (True, False)
@@ -129,7 +129,7 @@ def _counts(
 
 
 def _fold_counts(
-    halves: Mapping[int, Sequence[Pair]], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
+    by_fold: Mapping[int, Sequence[Pair]], matched: Mapping[Concept, Sequence[str]], sides: Mapping[str, int]
 ) -> dict[str, Any]:
     return {
         str(fold): {
@@ -139,5 +139,5 @@ def _fold_counts(
             "positive queries": sum(concept.present and sides[concept.finding] == fold for concept in matched),
             "negative queries": sum(not concept.present and sides[concept.finding] == fold for concept in matched),
         }
-        for fold, pairs in halves.items()
+        for fold, pairs in by_fold.items()
     }

@@ -1,8 +1,8 @@
-"""Any collection labels itself (CAPR P1): what a passage mentions, and the heading it stands under, find the passage.
+"""Self-labelling of any collection (CAPR P1): the query is an entity that a passage mentions, and its heading.
 
-Entities are found by a dictionary of the collection's titles and a lexicon; a mention that its sentence rules out is
-none. Aspects are normalised headings; one that only gives a note its structure says nothing of the content and carries
-none. A passage without either is skipped.
+Entities come from a lexicon and from the collection's titles; a mention that its sentence rules out does not count.
+Aspects are normalised headings; a heading that only structures a note says nothing about the content and is not one.
+A passage without an entity or an aspect is skipped.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ STRUCTURAL: Final = frozenset(
         *("disposition", "assessment", "impression", "assessment and plan", "diagnostic studies", "specimens"),
     ]
 )
-"""Headings that order a text and name no topic: CAPR names history of present illness and laboratory results."""
+"""Headings that structure a text without naming a topic; CAPR gives history of present illness as an example."""
 
-LEAST_WORDS: Final = 8
-"""A shorter passage ("None.") answers nothing."""
+MIN_WORDS: Final = 8
+"""A shorter passage ("None.") answers no query."""
 
-LEAST_DOCUMENTS: Final = 3
-"""An unknown heading is an aspect when so many documents have it: a habit of the collection, not one writer's word."""
+MIN_DOCUMENTS: Final = 3
+"""An unknown heading is an aspect when this many documents have it: a convention of the collection, not one author's."""
 
-LONGEST_NAME: Final = 8
-"""Words: a longer title is a sentence, not a name."""
+MAX_NAME_WORDS: Final = 8
+"""A longer title is a sentence, not a name."""
 
-COMMON_LEAST: Final = 20
+COMMON_COUNT: Final = 20
 COMMON_SHARE: Final = 0.005
-"""A title in more passages than both, which is no entity of a lexicon, names its own document's passages alone."""
+"""A title that more passages mention than both of these, and that no lexicon lists, counts only in its own document."""
 
 _PLAIN: Final = re.compile(r"[a-z' -]{5,}")
 _SERIAL: Final = re.compile(r"\s+[-–]\s*\d+$")
@@ -55,7 +55,7 @@ _SERIAL: Final = re.compile(r"\s+[-–]\s*\d+$")
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """`per_passage`: pairs a passage, each of another entity; `lexicon`: entities beside titles and our conditions."""
+    """`per_passage`: pairs for each passage, each with another entity; `lexicon`: entities beside titles and our conditions."""
 
     per_passage: int = 1
     seed: int = 13
@@ -63,7 +63,7 @@ class Labelling:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledPassage:
     """A passage, its document's group, its aspect, and the entities it mentions."""
 
     text: Text
@@ -72,33 +72,35 @@ class Labelled:
     entities: tuple[str, ...]
 
 
-def corpus_of(documents: Iterable[Document], collection: Collection) -> list[tuple[Text, str]]:
-    """(passage, group) of every section long enough to answer anything, cut as the collection cuts its sections.
+def cut_passages(documents: Iterable[Document], collection: Collection) -> list[tuple[Text, str]]:
+    """(passage, group) of every section that is long enough to answer a query, cut as the collection cuts its sections.
 
-    Documents of one title are one group: what is said of an entity never stands on both sides of the split.
+    Documents with the same title form one group, so that texts about one entity never end up in both splits.
     """
     return [
         (Text(passage.id, document.title, passage.heading, passage.text), normalise(document.title) or document.id)
         for document in documents
         for passage in passages(document, 1, collection)
-        if len(passage.text.split()) >= LEAST_WORDS
+        if len(passage.text.split()) >= MIN_WORDS
     ]
 
 
-def titles(texts: Iterable[Text]) -> Lexicon:
-    """The titles that name something, without serial numbers: those of a few words that are no heading."""
+def title_entities(texts: Iterable[Text]) -> Lexicon:
+    """The titles that name an entity, without serial numbers: those of a few words that are not headings."""
     names = dict.fromkeys(_name(text.title) for text in texts)
-    return {name: () for name in names if len(name) > 3 and len(name.split()) <= LONGEST_NAME and not level(name)}
+    return {name: () for name in names if len(name) > 3 and len(name.split()) <= MAX_NAME_WORDS and not level(name)}
 
 
 def _name(title: str) -> str:
     return _SERIAL.sub("", title).replace(" - ", " ").strip()
 
 
-def labelled(found: Sequence[tuple[Text, str]], labelling: Labelling, dropped: Counter[str]) -> Iterator[Labelled]:
-    """The passages with their aspect and entities; those without either are counted."""
+def label_passages(
+    found: Sequence[tuple[Text, str]], labelling: Labelling, dropped: Counter[str]
+) -> Iterator[LabelledPassage]:
+    """The passages that have an aspect and entities; the others are counted in `dropped`."""
     known = conditions() if labelling.lexicon is None else merged((labelling.lexicon, conditions()))
-    tagger = Tagger(merged((known, titles(text for text, _ in found))))
+    tagger = Tagger(merged((known, title_entities(text for text, _ in found))))
     topics = _topics(found)
     mentioned = [_entities(text.text, normalise_heading(text.heading), tagger, dropped) for text, _ in found]
     common = _common(mentioned) - known.keys()
@@ -110,28 +112,28 @@ def labelled(found: Sequence[tuple[Text, str]], labelling: Labelling, dropped: C
         elif not entities:
             dropped[f"{TASK}: passages without an entity"] += 1
         else:
-            yield Labelled(text, group, aspect, entities)
+            yield LabelledPassage(text, group, aspect, entities)
 
 
 def _topics(found: Iterable[tuple[Text, str]]) -> frozenset[str]:
-    """The normalised headings that are aspects: known ones with a topic, and unknown ones that are common."""
+    """The normalised headings that are aspects: known ones that name a topic, and unknown ones that are common."""
     groups: defaultdict[str, set[str]] = defaultdict(set)
     for text, group in found:
         if text.heading.strip():
             groups[normalise_heading(text.heading)].add(group)
-    common = {heading for heading, names in groups.items() if len(names) >= LEAST_DOCUMENTS}
+    common = {heading for heading, names in groups.items() if len(names) >= MIN_DOCUMENTS}
     return frozenset(h for h in groups if h not in STRUCTURAL and (level(h) is not None or h in common))
 
 
 def _common(mentioned: Sequence[tuple[str, ...]]) -> frozenset[str]:
-    """The names that the collection uses as words ("Blood", "Counseling"): they tell no passage from others."""
+    """The names that the collection uses as ordinary words ("Blood", "Counseling"): they distinguish no passage."""
     counts = Counter(name for names in mentioned for name in names)
-    most = max(COMMON_LEAST, COMMON_SHARE * len(mentioned))
+    most = max(COMMON_COUNT, COMMON_SHARE * len(mentioned))
     return frozenset(name for name, count in counts.items() if count > most)
 
 
 def _entities(text: str, aspect: str, tagger: Tagger, dropped: Counter[str]) -> tuple[str, ...]:
-    """The entities that the text affirms, in the order of their first mention; the aspect's own words are none."""
+    """The entities that the text affirms, in order of first mention, except the aspect itself."""
     entities: dict[str, None] = {}
     for mention in tagger.mentions(text):
         if negated(text, mention.start, mention.end):
@@ -141,10 +143,10 @@ def _entities(text: str, aspect: str, tagger: Tagger, dropped: Counter[str]) -> 
     return tuple(entities)
 
 
-def pairs(found: Sequence[Labelled], labelling: Labelling, corpus: str, name: str = TASK) -> Iterator[Pair]:
-    """`per_passage` pairs of a random entity and the aspect a passage, by seed; the same on every machine.
+def make_pairs(found: Sequence[LabelledPassage], labelling: Labelling, corpus: str, name: str = TASK) -> Iterator[Pair]:
+    """For each passage `per_passage` pairs of a random entity with its aspect, by seed; the same on every machine.
 
-    `relevant` are all passages with that entity and aspect.
+    All passages with that entity and aspect are relevant.
     """
     answers = _answers(found)
     for item in found:
@@ -157,19 +159,19 @@ def pairs(found: Sequence[Labelled], labelling: Labelling, corpus: str, name: st
                 group=item.group,
                 split=split_of(item.group),
                 corpus=corpus,
-                query=f"{entity} {_wording(item)}",
+                query=f"{entity} {_aspect_words(item)}",
                 relevant=tuple(answers[entity, item.aspect]),
                 positive=item.text,
             )
 
 
-def _wording(item: Labelled) -> str:
-    """The aspect as the passage's heading has it ("treatment"), or by its known name where that is shorthand ("PMHx")."""
+def _aspect_words(item: LabelledPassage) -> str:
+    """The aspect as the passage's heading words it ("treatment"), or its known name where that is shorthand ("PMHx")."""
     written = heading_key(item.text.heading)
     return written if _PLAIN.fullmatch(written) else item.aspect
 
 
-def _answers(found: Iterable[Labelled]) -> Mapping[tuple[str, str], list[str]]:
+def _answers(found: Iterable[LabelledPassage]) -> Mapping[tuple[str, str], list[str]]:
     answers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for item in found:
         for entity in item.entities:

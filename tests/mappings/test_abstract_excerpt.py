@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mappings.analysis.reading import READINGS, limited
+from mappings.analysis.abstract_excerpt import EXCERPTS, excerpt
 from mappings.documents import Document, Section
 
 PLAIN = " ".join(
@@ -22,17 +22,17 @@ def texts(found: Document) -> list[str]:
 
 
 def test_whole_is_everything() -> None:
-    assert limited(LABELLED, "whole") is LABELLED
-    assert READINGS == ("whole", "A", "B")
+    assert excerpt(LABELLED, "whole") is LABELLED
+    assert EXCERPTS == ("whole", "A", "B")
 
 
 def test_of_labelled_abstracts_background_and_conclusion_are_read() -> None:
-    assert texts(limited(LABELLED, "A")) == texts(limited(LABELLED, "B")) == ["Why.", "So."]
+    assert texts(excerpt(LABELLED, "A")) == texts(excerpt(LABELLED, "B")) == ["Why.", "So."]
 
 
 def test_of_others_a_reads_all_and_b_both_ends() -> None:
-    assert limited(UNLABELLED, "A") == UNLABELLED
-    (text,) = texts(limited(UNLABELLED, "B"))
+    assert excerpt(UNLABELLED, "A") == UNLABELLED
+    (text,) = texts(excerpt(UNLABELLED, "B"))
     assert "number one" in text
     assert "number three" in text
     assert "number four" not in text
@@ -43,8 +43,8 @@ def test_of_others_a_reads_all_and_b_both_ends() -> None:
 
 def test_nothing_is_cut_where_nothing_would_be_left() -> None:
     for kept in (document(("Methods", "How.")), document(("Background", " "), ("Results", "What."))):
-        assert limited(kept, "B") == kept
+        assert excerpt(kept, "B") == kept
     short = document(("", "One is here. Two is here."))
-    assert limited(short, "B") == short
+    assert excerpt(short, "B") == short
     title_only = document(("", ""))
-    assert limited(title_only, "B") == title_only
+    assert excerpt(title_only, "B") == title_only

@@ -1,0 +1,44 @@
+"""Evidence inference (Lehman et al. 2019): reports of trials, and what they compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mappings.datasets.abstracts import SectionedAbstract
+from mappings.datasets.files import dataset_folder, dataset_records, existing_file, labelled_sections, numbered_lines
+
+NAME: Final = "evidence_inference"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPrompt:
+    """What one trial report compared: an intervention with a comparator, by an outcome. `article` is the report's id."""
+
+    id: str
+    article: str
+    intervention: str
+    comparator: str
+    outcome: str
+
+
+def read_abstracts(data: Path | None) -> Iterator[SectionedAbstract]:
+    """The abstracts of the trial reports; an abstract's id is its article's."""
+    for record in dataset_records(data, f"{NAME}/abstracts", ("pmcid", "title", "abstract_sections")):
+        sections = labelled_sections(record["abstract_sections"])
+        yield SectionedAbstract(str(record["pmcid"]), record["title"], sections)
+
+
+def read_prompts(data: Path | None) -> Iterator[TrialPrompt]:
+    """The prompts of all splits; `read_train_articles` tells which split a prompt's article is in."""
+    names = ("PromptID", "PMCID", "Intervention", "Comparator", "Outcome")
+    for record in dataset_records(data, f"{NAME}/prompts", names):
+        yield TrialPrompt(*(str(record[name]) for name in names))
+
+
+def read_train_articles(data: Path | None) -> frozenset[str]:
+    """The ids of the articles that training is allowed to see."""
+    path = existing_file(dataset_folder(data, NAME) / "train_article_ids.txt")
+    return frozenset(name for _, line in numbered_lines(path) for name in line.split())

@@ -1,0 +1,76 @@
+"""MedQuAD (Ben Abacha 2019): health articles with one passage a question, and the test split of Arnold et al. 2020."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mappings.datasets.files import dataset_records
+
+NAME: Final = "medquad"
+
+
+@dataclass(frozen=True, slots=True)
+class HealthPassage:
+    """An answer with the question that it answers and that question's type ("symptoms")."""
+
+    id: str
+    question: str
+    question_type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthArticle:
+    """An article on one entity, which is its title. Several articles can share an id."""
+
+    id: str
+    title: str
+    passages: tuple[HealthPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPassage:
+    """A passage of the test split, by id, with the id of its article and the entity it is about."""
+
+    id: str
+    article: str
+    entity: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthQuestion:
+    """A question of the test split, also as entity and aspect, and the ids of the passages that answer it."""
+
+    id: str
+    question: str
+    entity: str
+    aspect: str
+    aspect_heading: str
+    relevant: tuple[str, ...]
+
+
+def read_articles(data: Path | None) -> Iterator[HealthArticle]:
+    """The articles, in the order of the file."""
+    for record in dataset_records(data, f"{NAME}/documents", ("id", "title", "passages")):
+        passages = tuple(
+            HealthPassage(part["id"], part["question"], part["question_type"], part["text"])
+            for part in record["passages"]
+        )
+        yield HealthArticle(record["id"], record["title"], passages)
+
+
+def read_judged_passages(data: Path | None) -> Iterator[JudgedPassage]:
+    """The passages that the test split ranks."""
+    for record in dataset_records(data, f"{NAME}/cdv_test_passages", ("passage", "document", "entity")):
+        yield JudgedPassage(record["passage"], record["document"], record["entity"])
+
+
+def read_questions(data: Path | None) -> Iterator[HealthQuestion]:
+    """The questions of the test split."""
+    names = ("id", "question", "entity", "aspect", "aspect_heading")
+    for record in dataset_records(data, f"{NAME}/cdv_test_queries", (*names, "relevant")):
+        values = {name: record[name] for name in names}
+        yield HealthQuestion(**values, relevant=tuple(record["relevant"]))

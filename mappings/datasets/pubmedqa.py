@@ -1,0 +1,27 @@
+"""PubMedQA: research questions, each with the abstract that answers it, without its conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mappings.datasets.files import dataset_records
+
+NAME: Final = "pubmedqa"
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchQuestion:
+    """A question, which is the title of an article, and the sections of its abstract up to the conclusion."""
+
+    id: str
+    question: str
+    contexts: tuple[str, ...]
+
+
+def read_questions(data: Path | None) -> Iterator[ResearchQuestion]:
+    """The 1,000 questions."""
+    for record in dataset_records(data, f"{NAME}/questions", ("id", "QUESTION", "CONTEXTS")):
+        yield ResearchQuestion(record["id"], record["QUESTION"], tuple(record["CONTEXTS"]))
