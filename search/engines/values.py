@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, TypeVar
 
@@ -14,10 +14,13 @@ from mappings.collection import Collection, FieldType
 from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
 from search.engines.codec import encodable
+from search.query import FacetCount
 
 Key = TypeVar("Key", str, tuple[str, ...])
 
 MAX_KEYWORD_BYTES: Final = 8_191
+FACET_VALUES: Final = 100
+"""Most values of one facet."""
 
 
 def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
@@ -112,6 +115,16 @@ def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> 
     if windows != wanted.window_words:
         found.append(f"its vectors are of windows of {windows} words; the settings say {wanted.window_words}")
     return found
+
+
+def top_values(counts: Iterable[FacetCount]) -> tuple[FacetCount, ...]:
+    """The most frequent values of a facet, ties by value."""
+    return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+
+
+def number_text(number: float) -> str:
+    """A number as the value of a facet: 2001, not 2001.0."""
+    return f"{number:.15g}"
 
 
 def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:

@@ -154,6 +154,25 @@ def test_an_index_describes_itself(backend: Backend):
     assert (meta.documents, meta.passages) == (1, 2)
 
 
+def test_an_index_keeps_its_own_meta_while_another_is_published(backend: Backend):
+    first = backend.index([Draft("a", ["heart"]).entry()])
+    second = backend.engine.create("abstracts", {"dense": ("another-fingerprint", 8)})
+    backend.write(second.index, [Draft("a", ["heart"], version=2).entry(), Draft("b", ["lung", "fever"]).entry()])
+    assert backend.engine.meta(second.index).documents == 2  # not published yet
+    backend.engine.publish(second.index)
+    assert dict(backend.engine.resolve("abstracts").encoders) == {"dense": "another-fingerprint"}
+    old = backend.engine.meta(first.index)
+    assert (dict(old.encoders), old.commit) == ({"dense": ENCODERS["dense"][0]}, first.commit)
+    assert old == first
+    backend.write(first.index, [Draft("c", ["heart"]).entry()])
+    assert backend.engine.meta(first.index).commit > first.commit
+    assert backend.engine.meta(second.index) == backend.engine.resolve("abstracts")
+    backend.engine.drop(first.index)
+    with pytest.raises(NotFound, match=first.index):
+        backend.engine.meta(first.index)
+    assert backend.engine.meta(second.index).documents == 2
+
+
 def test_of_several_first_indexes_one_is_published_and_stays(backend: Backend):
     indexes = [backend.index([], publish=False).index for _ in range(4)]
     threads = [threading.Thread(target=backend.engine.publish, args=(index, True)) for index in indexes]

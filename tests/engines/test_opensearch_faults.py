@@ -232,6 +232,24 @@ def test_a_dropped_index_is_not_found_and_forgotten(backend):
     assert other.resolve("abstracts").index == second.index
 
 
+def test_the_meta_of_an_index_is_read_at_most_once_a_second(backend, monkeypatch):
+    first = backend.index([Draft("a", ["heart"]).entry()])
+    other = OpenSearchEngine(Cluster(backend.engine.cluster.connection), lambda name: COLLECTION)
+    monkeypatch.setattr(other._indexes._metas, "_seconds", 60.0)
+    assert other.meta(first.index) == first
+    requests: list[str] = []
+    monkeypatch.setattr(other.cluster, "read", lambda method, path, *_: requests.append(path))
+    assert other.meta(first.index) == first
+    assert requests == []
+    monkeypatch.undo()
+    backend.engine.publish(backend.index([], publish=False).index)
+    backend.engine.drop(first.index)
+    monkeypatch.setattr(other._indexes._metas, "_seconds", 0.0)
+    with pytest.raises(NotFound, match="abstracts-1"):
+        other.meta(first.index)
+    other.cluster.close()
+
+
 def test_a_dense_leg_that_fails_is_named_and_bm25_still_answers(backend):
     body = index_body(COLLECTION, {"dense": ("f", 8)}, 1)
     body["mappings"]["_meta"]["encoders"]["dense"]["dimension"] = 5  # its description contradicts its mapping

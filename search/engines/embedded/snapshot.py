@@ -19,11 +19,10 @@ from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
 from search.engines.embedded.sidecar import SlotReader
-from search.engines.values import check_query_vector
+from search.engines.values import FACET_VALUES, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
 
-FACET_VALUES: Final = 100
 _FACET_FETCH: Final = 1_000
 _ALL_BUCKETS: Final = 60_000
 _CEILING: Final = 20_000
@@ -189,8 +188,7 @@ class Snapshot:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
             buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
         kind = compiler.field_kind(name)
-        counts = [FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets]
-        return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+        return top_values(FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
 
     def _allowed(
         self, filters: tuple[Filter, ...], access: Access, compiler: TantivyQueryCompiler
@@ -240,5 +238,5 @@ def _terms(name: str, size: int) -> dict[str, Any]:
 
 def _facet_value(kind: str, key: Any) -> str:
     if kind == "number":
-        return f"{key:.15g}"
+        return number_text(key)
     return date.fromordinal(int(key)).isoformat() if kind == "date" else str(key)

@@ -13,11 +13,10 @@ from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.errors import error_of
 from search.engines.opensearch.queries import COUNTS, Body, OpenSearchQueryCompiler, multi_search
-from search.engines.values import check_query_vector
+from search.engines.values import check_query_vector, number_text, top_values
 from search.protocols import BM25, LegsAnswer, LegsRequest
 from search.query import FacetCount, Facets, Ranking, Scored, Total
 
-FACET_VALUES: Final = 100
 WINDOW: Final = 10_000
 """Most hits of one leg: `index.max_result_window`, and the largest `k`."""
 
@@ -183,12 +182,10 @@ def _counts(
 
 
 def _facet(answer: Mapping[str, Any], kind: str) -> tuple[FacetCount, ...]:
-    """The most frequent values, ties by value."""
-    counts = [FacetCount(_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ())]
-    return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+    return top_values(FacetCount(_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ()))
 
 
 def _value(kind: str, bucket: Mapping[str, Any]) -> str:
     if kind == "number":
-        return f"{bucket['key']:.15g}"
+        return number_text(bucket["key"])
     return str(bucket["key_as_string"] if kind == "date" else bucket["key"])

@@ -47,7 +47,7 @@ class OpenSearchQueryCompiler:
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
     def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
-        """A search for each leg in `limits`, for so many hits. Raises `InvalidInput`."""
+        """A search for each leg in `limits`, for that number of hits. Raises `InvalidInput`."""
         restriction = self.restriction(request.filters, request.access)
         return {
             name: self.lexical(request.lexical, restriction, limit)
@@ -155,7 +155,7 @@ def page(query: Mapping[str, Any], source: Mapping[str, Any], size: int, after: 
 
 
 def entries_of(documents: Sequence[str], size: int, after: Sequence[Any] = ()) -> Body:
-    """One page of what the ids of all entries of these documents are made of."""
+    """One page of the numbers from which the ids of all entries of these documents are built."""
     return {
         "size": size,
         "_source": False,
