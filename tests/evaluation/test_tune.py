@@ -15,18 +15,8 @@ from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.settings import Settings
 from web.cli import cli
-from workers.ingest import ingest
 
 pytest.importorskip("ir_measures")
-
-
-def fill(medley: Medley, name: str) -> None:
-    collection = medley.collection(name)
-    assert not [
-        item
-        for item in ingest(medley.store(name), medley.engine, medley.encoders(collection), collection)
-        if item.cause
-    ]
 
 
 @pytest.fixture
@@ -44,7 +34,7 @@ def own(tmp_path: Path) -> Path:
 
 def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
-    report = tune.run("abstracts", settings, fill, tune.Options(folder=own))
+    report = tune.run("abstracts", settings, tune.Options(folder=own))
     assert len(report["grid"]) == 84
     best = max(row["nDCG@10"]["value"] for row in report["grid"])
     chosen = [
@@ -76,18 +66,18 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
     with pytest.raises(
         InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
     ) as untaught:
-        tune.run("reports", settings, fill)
+        tune.run("reports", settings)
     with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
-        tune.run("nope", settings, fill, tune.Options(folder=own))
+        tune.run("nope", settings, tune.Options(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
 
 
 def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="nope")
     with pytest.raises(ModelError, match="there is no model 'nope'"):
-        tune.run("abstracts", settings, fill, tune.Options(folder=own))
+        tune.run("abstracts", settings, tune.Options(folder=own))
     assert not (tmp_path / "home").exists()
-    assert tune.run("abstracts", settings, fill, tune.Options(folder=own, rerank=False))["rerank"] == []
+    assert tune.run("abstracts", settings, tune.Options(folder=own, rerank=False))["rerank"] == []
 
 
 @pytest.mark.parametrize("queries", [0, -1])
