@@ -1,16 +1,17 @@
-"""A suite's corpus as a real collection in a cache home: made once, used until corpus, models or analysis change."""
+"""A suite's corpus as a real collection in a cache home: built once, used until corpus, models or analysis change."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from evaluation.indexing import index_all
 from evaluation.task import Corpus
 from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
@@ -22,36 +23,36 @@ from search.engines.embedded.layout import write_atomic
 from search.models.registry import Models
 from search.settings import Settings
 
-Fill = Callable[[Medley, str], None]
-"""Index all that the store of a collection holds. It lies a floor above (workers), so the door hands it in."""
-
 BATCH: Final = 500
 MARK: Final = "corpus.json"
 
 
 def home(settings: Settings) -> Settings:
-    """The settings with the cache home of evaluation, on the embedded engine, in the place of the user's."""
+    """The settings with the cache home of evaluation, on the embedded engine, instead of the user's."""
     return replace(settings, home=settings.home / "evaluation", opensearch="")
 
 
-def opened(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
-    """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`."""
+def open_corpus(corpus: Corpus, settings: Settings) -> Medley:
+    """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`.
+
+    Raises `MedleyError` when a document could not be indexed.
+    """
     if settings.opensearch:
-        return _on_cluster(corpus, settings, fill)
+        return _open_on_cluster(corpus, settings)
     settings = home(settings)
     folder = settings.home / "collections" / corpus.name
-    made_of = mark(corpus, settings)
-    if folder.exists() and (_read(folder / MARK) != made_of or not _is_of_kind(Medley.open(settings), corpus)):
+    decided = mark(corpus, settings)
+    if folder.exists() and (_read(folder / MARK) != decided or not _is_of_kind(Medley.open(settings), corpus)):
         shutil.rmtree(folder)
     medley = Medley.open(settings)
     if not (folder / MARK).is_file():
-        _build(medley, corpus, fill)
-        write_atomic(folder / MARK, json.dumps(made_of).encode())
+        _build(medley, corpus)
+        write_atomic(folder / MARK, json.dumps(decided).encode())
     return medley
 
 
-def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
-    """The corpus under a prefix of its own, which names all that decides it: what is there already is not made again."""
+def _open_on_cluster(corpus: Corpus, settings: Settings) -> Medley:
+    """The corpus under a prefix of its own that names all that decides it: a complete one is used again."""
     decided = [mark(corpus, home(settings)), corpus.kind]
     suffix = sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()[:12]
     cluster = replace(
@@ -59,12 +60,12 @@ def _on_cluster(corpus: Corpus, settings: Settings, fill: Fill) -> Medley:
     )
     medley = Medley.open(cluster)
     if not _is_complete(medley, corpus.name):
-        _build(medley, corpus, fill)
+        _build(medley, corpus)
     return medley
 
 
 def _is_of_kind(medley: Medley, corpus: Corpus) -> bool:
-    """Whether the collection was made of this kind: one index may serve two, their weights differ."""
+    """Whether the collection was created with this kind: two kinds can share one index, but their weights differ."""
     found = medley.engines.catalog.read(corpus.name)
     return found is not None and found.kind == corpus.kind
 
@@ -77,17 +78,17 @@ def _is_complete(medley: Medley, name: str) -> bool:
         return False
 
 
-def _build(medley: Medley, corpus: Corpus, fill: Fill) -> None:
+def _build(medley: Medley, corpus: Corpus) -> None:
     medley.collections.create(corpus.name, corpus.kind)
     store = medley.collections.store(corpus.name)
     documents = iter(corpus.documents())
     while batch := list(islice(documents, BATCH)):
         store.put(batch)
-    fill(medley, corpus.name)
+    index_all(medley, corpus.name)
 
 
 def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
-    """All that decides the index: a change of any of it builds the collection anew."""
+    """All that decides the index: when any of it changes, the collection is built again."""
     collection = kinds.load(corpus.name, corpus.kind, settings.collections)
     encoders = Models(settings).encoders(collection)
     return {

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from evaluation import stages
 from evaluation.baselines import papers as reference
-from evaluation.index import Fill, opened
+from evaluation.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import described, require
 from evaluation.rows import rows_and_tests
@@ -143,9 +143,7 @@ _ALL: Final = (
 SUITES: Final[Mapping[str, Suite]] = {suite.name: suite for suite in _ALL}
 
 
-def run_suite(
-    name: str, options: Options, settings: Settings, fill: Fill, progress: stages.Progress | None = None
-) -> Report:
+def run_suite(name: str, options: Options, settings: Settings, progress: stages.Progress | None = None) -> Report:
     """Run a suite; the report in the stable JSON form of `medley evaluate --json`.
 
     Raises `NotFound` for an unknown suite or missing data, `InvalidInput` for malformed data,
@@ -163,7 +161,7 @@ def run_suite(
     tests: list[Report] = []
     models: Report = {}
     for task in tasks:
-        medley = opened(task.corpus, settings, fill)
+        medley = open_corpus(task.corpus, settings)
         models = models or described(medley, task, options.rerank)
         found, compared = _measured(task, _runs(medley, task, options, progress), options.variants)
         rows += found

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from evaluation import stages
-from evaluation.index import Fill, opened
+from evaluation.index import open_corpus
 from evaluation.measures import Measure, Values, parse, per_query
 from evaluation.models import require
 from evaluation.run import open_session
@@ -64,7 +64,7 @@ class Options:
 
 
 def run(
-    kind: str, settings: Settings, fill: Fill, options: Options | None = None, progress: stages.Progress | None = None
+    kind: str, settings: Settings, options: Options | None = None, progress: stages.Progress | None = None
 ) -> Report:
     """Tune the weights of a collection kind; the report holds both grids and what was chosen.
 
@@ -74,7 +74,7 @@ def run(
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
     if options.rerank:
         require(tasks, settings)
-    prepared = [_prepare(task, settings, fill, options, progress) for task in tasks]
+    prepared = [_prepare(task, settings, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
     shares = _shares(prepared, best, progress) if options.rerank and prepared[0].session.rerankers else []
@@ -126,10 +126,8 @@ def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
     return training.KINDS[kind](settings)
 
 
-def _prepare(
-    task: Task, settings: Settings, fill: Fill, options: Options, progress: stages.Progress | None
-) -> Prepared:
-    session = open_session(opened(task.corpus, settings, fill), task, options.rerank)
+def _prepare(task: Task, settings: Settings, options: Options, progress: stages.Progress | None) -> Prepared:
+    session = open_session(open_corpus(task.corpus, settings), task, options.rerank)
     found = []
     for number, question in enumerate(task.questions, 1):
         # By feedback the legs would depend on the weights that are looked for.

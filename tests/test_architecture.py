@@ -62,7 +62,7 @@ LIBRARIES = {
     "tantivy": ("search/engines/embedded/",),
     "sqlite3": ("search/engines/embedded/", "encoders/cache.py", "evaluation/score_cache.py"),
     # The benches compare our bulk writer with the library's own.
-    "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/cluster.py", "evaluation/bench/ingest.py"),
+    "opensearchpy": ("search/engines/opensearch/", "evaluation/bench/bulk.py", "evaluation/bench/ingest.py"),
     "celery": ("workers/queueing/",),
     "redis": ("workers/queueing/queue.py",),
 }

@@ -1,6 +1,6 @@
 """`medley bench anytime`: how much of the reranked order a deadline leaves on this machine, in whole searches.
 
-Every deadline starts with nothing scored or remembered, but for the pace that a few warm searches teach.
+Every deadline starts with nothing scored and nothing cached, except for the pace that a few warm-up searches teach.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from evaluation.bench.search import WARM_UP, machine, percentiles
-from evaluation.index import Fill, home, opened
+from evaluation.bench.shared.apart import WARM_UP
+from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.index import home, open_corpus
 from evaluation.measures import parse, per_query
 from evaluation.stages import ACCESS
 from evaluation.suites import scifact
@@ -24,25 +25,25 @@ from search.pipeline.results import Results
 from search.query import Query
 from search.settings import Settings
 
-Report = dict[str, Any]
 MEASURE: Final = "nDCG@10"
 DEADLINES: Final = (100, 250, 500, 1000)
-"""Milliseconds; beside them fusion alone, and reranking without a deadline."""
+"""Milliseconds; measured beside fusion alone and reranking without a deadline."""
 SAMPLE: Final = 100
 
 
-def bench_anytime(settings: Settings, fill: Fill) -> Report:
+def bench_anytime(settings: Settings) -> Report:
     """nDCG@10, times and scored candidates of a fixed sample of SciFact's development claims, by deadline.
 
-    Without a deadline words alone choose the evidence sentences, within one the cross-encoder, too: its times are not
-    comparable with the others'. `share_kept_N` is the part of the gain over fusion that a deadline of N ms keeps; it is absent where there is none.
+    Without a deadline words alone choose the evidence sentences; within one the cross-encoder chooses, too: its times are
+    not comparable with the others'. `share_kept_N` is the share of the gain over fusion that a deadline of N ms keeps; it
+    is absent where there is no gain.
 
     Raises `InvalidInput` where nothing is reranked, and what reading the data raises.
     """
     settings = replace(settings, opensearch="")
     task = scifact.task(settings).sampled(SAMPLE)
     warm = scifact.task(settings, split="train").questions[:WARM_UP]
-    medley = opened(task.corpus, settings, fill)
+    medley = open_corpus(task.corpus, settings)
     stages = medley.models.rerank_stages(medley.collections.get(task.corpus.name))
     if stages is None:
         raise InvalidInput("nothing is reranked here, so no deadline cuts it short", field="reranker")
@@ -55,11 +56,7 @@ def bench_anytime(settings: Settings, fill: Fill) -> Report:
         if gain > 0:
             figures[f"share_kept_{milliseconds}"] = (found[MEASURE] - fused[MEASURE]) / gain
     figures |= _named("none", full)
-    return {
-        "bench": "anytime",
-        "machine": machine(),
-        "figures": {key: round(value, 4) for key, value in figures.items()},
-    }
+    return bench_report("anytime", figures)
 
 
 def _named(suffix: str, figures: dict[str, float]) -> dict[str, float]:
@@ -69,7 +66,7 @@ def _named(suffix: str, figures: dict[str, float]) -> dict[str, float]:
 def _figures(
     task: Task, warm: Sequence[Question], settings: Settings, rerank: bool = True, deadline_ms: int = 0
 ) -> dict[str, float]:
-    """Figures for one deadline, 0 is none, by a Medley that remembers no scores."""
+    """Figures for one deadline, where 0 is none, by a Medley with empty caches."""
     medley = Medley.open(home(settings))
 
     def answer(question: Question) -> Results:

@@ -1,7 +1,7 @@
 """`medley bench cascade`: two stages of reranking beside the large cross-encoder alone, in quality and in time.
 
 Both order the same candidates of SciFact's development claims. Quality is over all claims; the time is that of the
-cross-encoders alone, in turns on a fixed sample, with nothing remembered between them.
+cross-encoders alone, in turns on a fixed sample, with nothing cached between them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from evaluation import stages
-from evaluation.bench.search import machine
-from evaluation.index import Fill, opened
+from evaluation.bench.shared.figures import Report, bench_report
+from evaluation.index import open_corpus
 from evaluation.measures import Values, parse, per_query
 from evaluation.models import rerankers
 from evaluation.run import open_session
@@ -31,26 +31,28 @@ from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
-Report = dict[str, Any]
 MEASURE: Final = "nDCG@10"
 SAMPLE: Final = 40
 SEED: Final = 20_120_717
 
 
-def bench_cascade(settings: Settings, fill: Fill) -> Report:
+def bench_cascade(settings: Settings) -> Report:
     """nDCG@10 of both with the difference's interval, and `speed_ratio`: the large one's time over the cascade's.
 
-    Raises `InvalidInput` where abstracts are reranked in one stage only, `ModelError` for a model that is not there, and
-    what reading the data raises.
+    Raises `InvalidInput` where abstracts are reranked in one stage only, `ModelError` for a missing model, and what
+    reading the data raises.
     """
     task = scifact.task(settings)
     _require_both(task, settings)
-    asked = open_session(opened(task.corpus, settings, fill), task, True)
-    prepared = [stages.retrieve_question(asked, question) for question in task.questions]
-    ways = {"cascade": asked, "full": replace(asked, rerankers=asked.rerankers and RerankStages(asked.rerankers.last))}
+    session = open_session(open_corpus(task.corpus, settings), task, True)
+    prepared = [stages.retrieve_question(session, question) for question in task.questions]
+    ways = {
+        "cascade": session,
+        "full": replace(session, rerankers=session.rerankers and RerankStages(session.rerankers.last)),
+    }
     values = {name: _values(way, prepared) for name, way in ways.items()}
     found = compare(values["cascade"], values["full"])
-    reranking = asked.collection.reranking
+    reranking = session.collection.reranking
     figures = {
         f"cascade_{MEASURE}": float(values["cascade"].mean()),
         f"full_{MEASURE}": float(values["full"].mean()),
@@ -60,22 +62,22 @@ def bench_cascade(settings: Settings, fill: Fill) -> Report:
         "queries": float(len(prepared)),
         "candidates": float(settings.candidates or reranking.candidates),
         "keep": float(reranking.first.keep if reranking.first else 0),
-        **_speed(asked, prepared),
+        **_speed(session, prepared),
     }
-    return {"bench": "cascade", "machine": _machine(asked), "figures": {k: round(v, 4) for k, v in figures.items()}}
+    return bench_report("cascade", figures, _models(session))
 
 
 def _require_both(task: Task, settings: Settings) -> None:
     """Raise where there are no two stages, before minutes of indexing."""
     if settings.reranker:
         raise InvalidInput(
-            f"MEDLEY_RERANKER ({settings.reranker}) takes the place of both stages that this bench measures: unset it",
+            f"MEDLEY_RERANKER ({settings.reranker}) replaces both stages that this bench measures: unset it",
             field="MEDLEY_RERANKER",
         )
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
     found = rerankers(collection, settings)
     if found is not None and found.missing:
-        raise ModelError(f"the first of the two stages is not there: {found.missing}", field="rerank.first")
+        raise ModelError(f"the first of the two stages is missing: {found.missing}", field="rerank.first")
     if found is None or found.first is None:
         raise InvalidInput("abstracts are reranked in one stage: `rerank.first` of the collection's kind names the other", field="rerank.first")  # fmt: skip
 
@@ -114,10 +116,10 @@ def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, 
 
 
 def _fresh(anytime: Anytime) -> Anytime:
-    """The same model with nothing remembered."""
+    """The same model with an empty cache."""
     return Anytime(anytime.reranker, ScoreCache(), Pace())
 
 
-def _machine(asked: stages.Session) -> Mapping[str, Any]:
-    reranking = asked.collection.reranking
-    return {**machine(), "model": reranking.model, "first": reranking.first.model if reranking.first else ""}
+def _models(session: stages.Session) -> Mapping[str, Any]:
+    reranking = session.collection.reranking
+    return {"model": reranking.model, "first": reranking.first.model if reranking.first else ""}

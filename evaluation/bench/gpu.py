@@ -1,13 +1,12 @@
 """`medley bench gpu`: a cross-encoder of BERT-base's size on this project's runtime and in torch, on one GPU.
 
-Both run the same random weights, as speed does not depend on them, on the same tokens, sorted by length into batches
-of the same size, in turns; a figure is the median over the rounds. Tokenising is not in it. Torch runs in half
+Both run the same random weights, because speed does not depend on them, on the same tokens, sorted by length into batches
+of the same size, in turns; a figure is the median over the rounds. Tokenising is not included. Torch runs in half
 precision with SDPA. Every passage has the full length in the main figures; in those named `mixed` lengths vary.
 """
 
 from __future__ import annotations
 
-import importlib
 import random
 import tempfile
 from collections.abc import Sequence
@@ -21,21 +20,20 @@ import onnxruntime as ort
 from encoders.artifact import HALF, Artifact
 from encoders.devices import CUDA
 from encoders.runtime import CrossEncoder
-from evaluation.bench.models import interleaved, spearman
-from evaluation.bench.search import machine
+from evaluation.bench.shared.figures import Report, bench_report
+from evaluation.bench.shared.reference import load_yardstick
+from evaluation.bench.shared.workload import run_in_turns, spearman
 from mappings.errors import Unavailable
 from search.settings import Settings
 
-Report = dict[str, Any]
-YARDSTICK: Final = "encoders.training.yardstick"
 INNER: Final = 4
 """How many times as wide as the model its feed-forward layers are."""
 INSTALL: Final = "pip install -e '.[gpu,train]' 'onnxruntime-gpu[cuda,cudnn]', without onnxruntime beside it"
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much work, of what model. Mixed lengths are drawn evenly from `shortest` to `tokens`."""
+class GpuSizes:
+    """How much work, and the size of the model. Mixed lengths are drawn evenly from `shortest` to `tokens`."""
 
     passages: int = 2048
     tokens: int = 512
@@ -49,10 +47,10 @@ class Sizes:
     """Batch sizes in tokens that are tried beside the runtime's own."""
 
 
-BERT_BASE: Final = Sizes()
+BERT_BASE: Final = GpuSizes()
 
 
-def bench_gpu(settings: Settings, sizes: Sizes = BERT_BASE, device: str = "cuda") -> Report:
+def bench_gpu(settings: Settings, sizes: GpuSizes = BERT_BASE, device: str = "cuda") -> Report:
     """Seconds, TFLOP/s, their `share` of a plain product's, and `speed_ratio` to torch. Raises `Unavailable` without a GPU.
 
     On the device "cpu" the same code runs in single precision: for tests, at small sizes.
@@ -72,8 +70,8 @@ def bench_gpu(settings: Settings, sizes: Sizes = BERT_BASE, device: str = "cuda"
         device, sizes.matrix, sizes.rounds
     )
     figures |= {"matmul_tflops": plain / 1e12, "share": figures["tflops"] * 1e12 / plain}
-    about = {**machine(), **yardstick.about(device), "form": ours.form, "onnxruntime": ort.__version__}
-    return {"bench": "gpu", "machine": about, "figures": {name: round(value, 6) for name, value in figures.items()}}
+    about = {**yardstick.about(device), "form": ours.form, "onnxruntime": ort.__version__}
+    return bench_report("gpu", figures, about, digits=6)
 
 
 def products(rows: int, inner: int, columns: int) -> int:
@@ -86,7 +84,7 @@ def work(lengths: Sequence[int], layers: int, width: int, first_only: bool = Fal
 
     A layer multiplies each token with query, key, value and output weights and two feed-forward ones, and each text's
     queries with its keys, then the weights with its values. `first_only`: after its attention the last layer goes on
-    with one token a text, as the fp16 form does. Embeddings and the head of a score are left out: under a thousandth.
+    with one token per text, as the fp16 form does. Embeddings and the head of a score are left out: under a thousandth.
     """
     tokens, squares = sum(lengths), sum(length * length for length in lengths)
     attention = products(tokens, width, 3 * width) + 2 * products(squares, width, 1)
@@ -95,17 +93,17 @@ def work(lengths: Sequence[int], layers: int, width: int, first_only: bool = Fal
     return layers * attention + after * (whole + (len(lengths) if first_only else 0))
 
 
-def mixed_lengths(sizes: Sizes) -> list[int]:
+def mixed_lengths(sizes: GpuSizes) -> list[int]:
     """The same in every run."""
     draw = random.Random(0)  # noqa: S311 - a fixed sequence is what is wanted
     return [draw.randint(sizes.shortest, sizes.tokens) for _ in range(sizes.passages)]
 
 
-def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: Sizes) -> dict[str, float]:
-    """Seconds of both, what they reach, and whether they say the same."""
+def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: GpuSizes) -> dict[str, float]:
+    """Seconds and TFLOP/s of both, and whether their scores agree."""
     budget = ours.model.budget
     runs = {"ours": partial(ours.logits, tokens), "torch": partial(theirs.logits, tokens, budget)}
-    seconds, answers = interleaved(runs, sizes.rounds)
+    seconds, answers = run_in_turns(runs, sizes.rounds)
     lengths = [len(item) for item in tokens]
     done = work(lengths, sizes.layers, sizes.width, first_only=ours.form == HALF)
     return {
@@ -120,20 +118,20 @@ def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: Siz
     }
 
 
-def _otherwise(ours: CrossEncoder, tokens: Sequence[Any], sizes: Sizes) -> dict[str, float]:
+def _otherwise(ours: CrossEncoder, tokens: Sequence[Any], sizes: GpuSizes) -> dict[str, float]:
     """Seconds with the other mask and with other sizes of batch: whether the runtime's own are right for this GPU."""
     model, own = ours.model, ours.model.budget
     ways = {"lengths": (False, own)} | {f"batch_{budget}": (True, budget) for budget in sizes.budgets}
     figures = {}
     for name, (starts, budget) in ways.items():
         model.starts, model.budget = starts, budget
-        figures[f"seconds_{name}"] = interleaved({name: partial(ours.logits, tokens)}, sizes.rounds)[0][name]
+        figures[f"seconds_{name}"] = run_in_turns({name: partial(ours.logits, tokens)}, sizes.rounds)[0][name]
     model.starts, model.budget = True, own
     return figures
 
 
 def _yardstick(device: str) -> Any:
-    """The module that makes the model and runs torch. Raises `Unavailable` where a part is missing, and says which."""
+    """The module that makes the model and runs torch. Raises `Unavailable` that names what is missing."""
     available = ort.get_available_providers()
     if device == "cuda" and CUDA not in available:
         raise Unavailable(
@@ -141,11 +139,14 @@ def _yardstick(device: str) -> Any:
             field="device",
         )
     try:
-        found: Any = importlib.import_module(YARDSTICK)
+        found = load_yardstick()
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with torch and needs {error.name}: {INSTALL}", field="device"
         ) from error
     if device == "cuda" and not found.has_gpu():
-        raise Unavailable("this bench needs an NVIDIA GPU, and torch finds none: is its CUDA build installed, and the driver?", field="device")  # fmt: skip
+        raise Unavailable(
+            "this bench needs an NVIDIA GPU, and torch finds none: is its CUDA build installed, and the driver?",
+            field="device",
+        )
     return found

@@ -1,6 +1,7 @@
-"""`medley bench inference`: the model server with and without batching, and what it does past its capacity.
+"""`medley bench inference`: the model server with and without batching, and past its capacity.
 
-The same requests go to both, from `CLIENTS` threads, in turns; a figure is the median over the rounds, a ratio that of the rounds' ratios.
+The same requests go to both, from `CLIENTS` threads, in turns; a figure is the median over the rounds, and a ratio the
+median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import onnxruntime as ort
 import orjson
 import urllib3
 
-from evaluation.bench.models import ENCODER, SENTENCES
-from evaluation.bench.search import machine, percentiles
+from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.bench.shared.models import ENCODER
+from evaluation.bench.shared.workload import SENTENCES
 from mappings.errors import Unavailable
 from search.settings import Settings
 
-Report = dict[str, Any]
 CLIENTS: Final = 16
 REQUESTS: Final = 240
 ROUNDS: Final = 16
@@ -39,8 +40,8 @@ FLOOD_REQUESTS: Final = 1_280
 FLOOD_WAITING: Final = 64
 FLOOD_TEXTS: Final = 8
 REFUSED_SECONDS: Final = 0.1
-"""How long a client that was refused waits before its next request, with jitter, as clients do that share nothing: a
-tenth of what it was asked to."""
+"""How long a refused client waits before its next request, with jitter, as independent clients do: a tenth of what the
+server asks for."""
 
 QUERY_WORDS: Final = 8
 LONG_WORDS: Final = 220
@@ -55,7 +56,7 @@ def bench_inference(settings: Settings) -> Report:
         form = _info(pool, batched)["model_dtype"]
         rates: dict[str, list[float]] = {batched: [], alone: []}
         for step in range(ROUNDS + 1):
-            # In turns, and in turns the first: what the machine does beside falls on both.
+            # In turns, and each is first every other round: other load on the machine falls on both.
             for address, found in sorted(rates.items(), reverse=bool(step % 2)):
                 rate = _rate(pool, address, requests)
                 if step:  # the first round warms up
@@ -64,7 +65,7 @@ def bench_inference(settings: Settings) -> Report:
         refusals = _flood(pool, small)
     medians = {address: statistics.median(found) for address, found in rates.items()}
     figures = {
-        # Of each round by itself: what else the machine does changes from round to round.
+        # A ratio per round: other load on the machine changes from round to round.
         "speed_ratio": statistics.median(
             ours / theirs for ours, theirs in zip(rates[batched], rates[alone], strict=True)
         ),
@@ -73,12 +74,11 @@ def bench_inference(settings: Settings) -> Report:
         "clients": float(CLIENTS),
         **refusals,
     }
-    about = {**machine(), "model": name, "form": form, "onnxruntime": ort.__version__}
-    return {"bench": "inference", "machine": about, "figures": {key: round(value, 4) for key, value in figures.items()}}
+    return bench_report("inference", figures, {"model": name, "form": form, "onnxruntime": ort.__version__})
 
 
 def texts(count: int, seed: int) -> list[str]:
-    """Half of them like queries, half from a sentence to about 300 tokens; the same in every run."""
+    """Half of them as long as queries, half from a sentence to about 300 tokens; the same in every run."""
     draw = random.Random(seed)  # noqa: S311 - a fixed sequence is what is wanted
     words = " ".join(SENTENCES).split()
 
@@ -91,17 +91,17 @@ def texts(count: int, seed: int) -> list[str]:
 
 
 def _rate(pool: urllib3.PoolManager, address: str, requests: Sequence[Sequence[str]]) -> float:
-    """Texts per second over all requests. Raises `Unavailable` when one is not answered."""
+    """Texts per second over all requests. Raises `Unavailable` when one is refused."""
     started = time.perf_counter()
     statuses = [status for status, _ in _send(pool, address, requests, CLIENTS)]
     seconds = time.perf_counter() - started
     if set(statuses) != {200}:
-        raise Unavailable(f"{address} answered {sorted(set(statuses))}, where 200 was expected")
+        raise Unavailable(f"{address} answered {sorted(set(statuses))}; 200 was expected")
     return sum(len(request) for request in requests) / seconds
 
 
 def _flood(pool: urllib3.PoolManager, address: str) -> dict[str, float]:
-    """More than may wait: the share of 429, how soon they come, and the share answered afterwards."""
+    """More requests than the queue holds: the share of 429, how soon they come, and the share answered afterwards."""
     long = texts(2 * FLOOD_REQUESTS, seed=1)[::2]
     answers = _send(pool, address, [[text] * FLOOD_TEXTS for text in long[:FLOOD_REQUESTS]], FLOOD_CLIENTS)
     refused = [1000 * seconds for status, seconds in answers if status == 429]
@@ -135,7 +135,7 @@ def _send(
 
 @contextmanager
 def _server(model: str, *options: str) -> Iterator[str]:
-    """The address of a model server of its own process, on this machine only. Raises `Unavailable`."""
+    """The address of a model server in a process of its own, on this machine only. Raises `Unavailable`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -153,7 +153,7 @@ def _server(model: str, *options: str) -> Iterator[str]:
 
 @contextmanager
 def _connections() -> Iterator[urllib3.PoolManager]:
-    """Kept connections, closed at the end: a server that is told to stop waits for them."""
+    """Persistent connections, closed at the end: a stopping server waits for them."""
     pool = urllib3.PoolManager(maxsize=FLOOD_CLIENTS, retries=False)
     yield pool
     pool.clear()

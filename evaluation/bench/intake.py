@@ -1,7 +1,7 @@
 """`medley bench intake`: one file of a gigabyte through a worker, and how much memory that took.
 
 A process of its own reads the file into an embedded store as the queue's parse task does, then indexes the first
-thousands of its documents with the collection's encoder; it tells the highest memory it ever held after each step.
+thousands of its documents with the collection's encoder; it prints its peak memory after each step.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from evaluation.bench.models import SENTENCES
-from evaluation.bench.search import machine
+from evaluation.bench.shared.figures import Report, bench_report
+from evaluation.bench.shared.ingestion import NAME
+from evaluation.bench.shared.workload import SENTENCES
+from mappings.collection import Collection
 from mappings.documents import Deletion, Document
 from mappings.formats.registry import read
 from search import settings as settings_of
@@ -31,37 +32,30 @@ from workers.delivery import Delivery
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest
 
-Report = dict[str, Any]
-NAME: Final = "abstracts"
 BYTES: Final = 1_000_000_000
 INDEXED: Final = 1_500
 _READ: Final = 500
 _PARTS: Final = 4
 _SHARE: Final = 0.9
-"""About what of a line is text."""
+"""Roughly how much of a line is text."""
 
 
 def bench_intake(settings: Settings, size: int = BYTES, indexed: int = INDEXED) -> Report:
-    """Megabytes that the worker's process held at most, at the quarters of the file and after indexing."""
+    """Peak megabytes of the worker's process at the quarters of the file and after indexing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "in.jsonl"
         with file.open("w", encoding="utf-8") as out:
             out.writelines(_lines(size))
-        home = replace(settings, home=Path(folder) / "home", opensearch="", redis="").home
-        environment = os.environ | {"MEDLEY_HOME": str(home), "MEDLEY_OPENSEARCH": "", "MEDLEY_REDIS": ""}
+        home = str(Path(folder) / "home")
+        environment = os.environ | {"MEDLEY_HOME": home, "MEDLEY_OPENSEARCH": "", "MEDLEY_REDIS": ""}
         environment["PYTHONPATH"] = str(Path(__file__).parents[2])
-        command = [sys.executable, "-m", "evaluation.bench.intake", str(file), str(indexed)]
+        command = [sys.executable, "-m", __name__, str(file), str(indexed)]
         ran = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    figures = {"bytes": float(size), **json.loads(ran.stdout)}
-    return {
-        "bench": "intake",
-        "machine": machine(),
-        "figures": {key: round(value, 2) for key, value in figures.items()},
-    }
+    return bench_report("intake", {"bytes": float(size), **json.loads(ran.stdout)}, digits=2)
 
 
 def _lines(size: int) -> Iterator[str]:
-    """Documents of unlike lengths as JSON Lines, about `size` bytes of them; the same in every run."""
+    """Documents of different lengths as JSON Lines, about `size` bytes of them; the same in every run."""
     draw, written, number = random.Random(0), 0, 0  # noqa: S311 - a fixed sequence is what is wanted
     while written < size:
         text = " ".join(draw.choices(SENTENCES, k=draw.randint(3, 30)))
@@ -71,10 +65,20 @@ def _lines(size: int) -> Iterator[str]:
 
 
 def main(file: Path, indexed: int) -> None:
-    """The worker's part; its figures as JSON."""
+    """The worker's process: print its figures as JSON."""
     medley = Medley.open(settings_of.read())
     collection = medley.collections.create(NAME)
-    size, figures = file.stat().st_size, {"start_mb": _highest()}
+    figures = _read_file(medley, collection, file)
+    store = medley.collections.store(NAME)
+    names = [name for name, _ in store.pending("", indexed)]
+    for _ in ingest(Indexer.of(medley, NAME), names):
+        pass
+    json.dump(figures | {"indexed": float(len(names)), "indexed_mb": _peak()}, sys.stdout)
+
+
+def _read_file(medley: Medley, collection: Collection, file: Path) -> dict[str, Any]:
+    """Accept the documents of the file; the memory at its quarters and the documents per second."""
+    size, figures = file.stat().st_size, {"start_mb": _peak()}
     delivery = Delivery(medley.collections.store(NAME), NAME)
     records, passed, quarter = read(file, "jsonl", collection), 0, 1
     started = time.perf_counter()
@@ -82,26 +86,20 @@ def main(file: Path, indexed: int) -> None:
         delivery.accept(batch)
         passed += sum(_length(item) for item in batch)
         while quarter <= _PARTS and passed >= size * quarter * _SHARE / _PARTS:
-            figures[f"read_{quarter}_of_{_PARTS}_mb"] = _highest()
+            figures[f"read_{quarter}_of_{_PARTS}_mb"] = _peak()
             quarter += 1
     seconds = time.perf_counter() - started
     delivery.finish()
-    figures |= {
-        "read_mb": _highest(),
-        "documents": float(delivery.job.accepted),
-        "read_per_second": delivery.job.accepted / seconds,
-    }
-    names = [name for name, _ in medley.collections.store(NAME).pending("", indexed)]
-    for _ in ingest(Indexer.of(medley, NAME), names):
-        pass
-    json.dump(figures | {"indexed": float(len(names)), "indexed_mb": _highest()}, sys.stdout)
+    accepted = delivery.job.accepted
+    return figures | {"read_mb": _peak(), "documents": float(accepted), "read_per_second": accepted / seconds}
 
 
 def _length(item: Document | Deletion) -> int:
     return sum(len(part.text) for part in item.sections) if isinstance(item, Document) else 0
 
 
-def _highest() -> float:
+def _peak() -> float:
+    """Megabytes that this process held at most so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -1,4 +1,4 @@
-"""`medley bench poly`: a poly-encoder over stored token vectors beside the cross-encoder, time a passage in one run."""
+"""`medley bench poly`: a poly-encoder over stored token vectors beside the cross-encoder, time per passage in one run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import onnxruntime as ort
 from encoders.artifact import Artifact, find
 from encoders.poly import PolyEncoder
 from encoders.runtime import CrossEncoder
-from evaluation.bench.models import QUERIES, RERANKER, artifact_of, interleaved, model_folders, passages
-from evaluation.bench.search import machine
+from evaluation.bench.shared.figures import Report, bench_report
+from evaluation.bench.shared.models import RERANKER, model_folders, open_artifact
+from evaluation.bench.shared.workload import QUERIES, passages, run_in_turns
 from mappings.errors import ModelError
 from search.settings import Settings
 
@@ -22,15 +23,15 @@ TEXTS: Final = 64
 """As many candidates as CAPR's protocol ranks."""
 
 
-def bench_poly(settings: Settings) -> dict[str, Any]:
-    """Milliseconds a passage of both, the query's encoding included, and `speed_ratio`, the cross-encoder's over the poly-encoder's.
+def bench_poly(settings: Settings) -> Report:
+    """Milliseconds per passage of both, the query's encoding included, and `speed_ratio`, the cross-encoder's over the poly-encoder's.
 
     The poly-encoder is `MEDLEY_RERANKER` or `medley-polyencoder`, the cross-encoder the shipped one. `encode_ms` is what
-    a passage's token vectors cost once, `stored_kb` what they take in half precision. Raises `ModelError` for a model
-    that is not there, `InvalidInput` for one of another kind.
+    a passage's token vectors cost once, `stored_kb` what they take in half precision. Raises `ModelError` for a missing
+    model, `InvalidInput` for one of another kind.
     """
     poly = _poly(settings)
-    cross = artifact_of(settings, RERANKER, "cross-encoder")
+    cross = open_artifact(settings, RERANKER, "cross-encoder")
     threads, form = settings.threads or None, settings.form or None
     quick, slow = PolyEncoder(poly, threads, form), CrossEncoder(cross, threads, form)
     texts = passages(TEXTS, seed=0)
@@ -40,7 +41,7 @@ def bench_poly(settings: Settings) -> dict[str, Any]:
         "poly": lambda: [quick.score(quick.encode_query(query), stored) for query in QUERIES],
         "encode": partial(quick.encode_passages, texts),
     }
-    seconds, _ = interleaved(runs)
+    seconds, _ = run_in_turns(runs)
     pairs = TEXTS * len(QUERIES)
     figures = {
         "speed_ratio": seconds["cross"] / seconds["poly"],
@@ -51,11 +52,7 @@ def bench_poly(settings: Settings) -> dict[str, Any]:
         "candidates": float(TEXTS),
     }
     about = {"model": poly.name, "form": quick.form, "beside": cross.name, "beside_form": slow.form}
-    return {
-        "bench": "poly",
-        "machine": {**machine(), **about, "onnxruntime": ort.__version__},
-        "figures": {name: round(value, 4) for name, value in figures.items()},
-    }
+    return bench_report("poly", figures, {**about, "onnxruntime": ort.__version__})
 
 
 def _poly(settings: Settings) -> Artifact:
@@ -68,4 +65,4 @@ def _poly(settings: Settings) -> Artifact:
             "and name it by MEDLEY_RERANKER",
             field="MEDLEY_RERANKER",
         ) from None
-    return artifact_of(settings, name, "poly-encoder")
+    return open_artifact(settings, name, "poly-encoder")

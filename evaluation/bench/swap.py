@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from evaluation.bench.search import machine, percentiles
+from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.indexing import find_faults, index_pending, rebuild_index
 from evaluation.stages import ACCESS
 from evaluation.suites import scifact
 from mappings.documents import Document
@@ -23,29 +24,18 @@ from search.protocols import LegsAnswer, LegsRequest
 from search.query import Query
 from search.settings import Settings
 
-Report = dict[str, Any]
-Steps = Callable[[Medley, str], Iterable[Any]]
-"""Ingestion or a rebuild of a collection, to be driven to its end. They lie a floor above, so the door hands them in."""
-
 NAME: Final = "abstracts"
 DOCUMENTS: Final = 750
 ARRIVING: Final = 300
 CLIENTS: Final = 3
 BATCH: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What the floor above does: `fill` what waits, `rebuild` aside, and say what is wrong at the end."""
-
-    fill: Steps
-    rebuild: Steps
-    findings: Callable[[Medley, str], Sequence[str]]
+ALONE_SECONDS: Final = 2.0
+"""How long the new index is searched alone at the end."""
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the clients met; `foreign` counts vectors of another length than those of the encoder that their index names."""
+class ClientLog:
+    """What one client saw; `foreign` counts vectors of another length than the encoder that their index names has."""
 
     times: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -54,15 +44,15 @@ class Seen:
     indexes: set[str] = field(default_factory=set)
 
 
-def swap(settings: Settings, work: Work) -> Report:
-    """From hashed words to the collection's own encoder, and what the clients saw of it: nothing, if all is well."""
+def bench_swap(settings: Settings) -> Report:
+    """From hashed words to the collection's own encoder, and what the clients noticed: nothing, if all is well."""
     task = scifact.task(settings, distractors=False)
     documents = list(islice(task.corpus.documents(), DOCUMENTS + ARRIVING))
-    return run(settings, documents, [question.text for question in task.questions], work)
+    return swap(settings, documents, [question.text for question in task.questions])
 
 
-def run(settings: Settings, documents: Sequence[Document], questions: Sequence[str], work: Work) -> Report:
-    """The same over any documents: about 5 of 7 are there before, the others arrive during the rebuild."""
+def swap(settings: Settings, documents: Sequence[Document], questions: Sequence[str]) -> Report:
+    """The same over any documents: about 5 of 7 are indexed before, the others arrive during the rebuild."""
     first = len(documents) * DOCUMENTS // (DOCUMENTS + ARRIVING)
     with TemporaryDirectory() as folder:
         prefix = f"{settings.opensearch_prefix}-swap-{secrets.token_hex(3)}"
@@ -71,67 +61,64 @@ def run(settings: Settings, documents: Sequence[Document], questions: Sequence[s
         old, new = Medley.open(before, patient=True), Medley.open(after, patient=True)
         old.collections.create(NAME)
         old.collections.store(NAME).put(documents[:first])
-        _drive(work.fill(old, NAME))
+        _index(old)
         started = time.perf_counter()
-        seen, arrived = _under_load(
-            after, questions, lambda: _drive(work.rebuild(new, NAME)), before, documents[first:], work
-        )
-        figures = _figures(new, seen, arrived, first, time.perf_counter() - started)
-        figures["findings"] = float(len(work.findings(new, NAME)))
+        move = _Move(before, after, lambda: rebuild_index(new, NAME), documents[first:])
+        logs, arrived = _under_load(move, questions)
+        figures = _figures(new, logs, arrived, first, time.perf_counter() - started)
+        figures["findings"] = float(len(find_faults(new, NAME)))
         _clear(new)
-    report = {
-        "bench": "swap",
-        "machine": machine(),
-        "figures": {key: round(value, 4) for key, value in figures.items()},
-    }
-    failures = sorted({message for item in seen for message in item.failures})[:5]
-    return report | ({"failures": failures} if failures else {})
+    failures = sorted({message for item in logs for message in item.failures})[:5]
+    return bench_report("swap", figures) | ({"failures": failures} if failures else {})
 
 
-def _drive(steps: Iterable[Any]) -> None:
-    for _ in steps:
+def _index(medley: Medley) -> None:
+    for _ in index_pending(medley, NAME):
         pass
 
 
-def _under_load(
-    settings: Settings,
-    questions: Sequence[str],
-    move: Callable[[], None],
-    before: Settings,
-    arriving: Sequence[Document],
-    work: Work,
-) -> tuple[list[Seen], int]:
-    """What clients saw while `move` ran and documents arrived, and how many did."""
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Settings before and after, the rebuild between them, and the documents that arrive meanwhile."""
+
+    before: Settings
+    after: Settings
+    rebuild: Callable[[], None]
+    arriving: Sequence[Document]
+
+
+def _under_load(move: _Move, questions: Sequence[str]) -> tuple[list[ClientLog], int]:
+    """What clients saw while the rebuild ran and documents arrived, and how many did."""
     stop = threading.Event()
-    seen = [Seen() for _ in range(CLIENTS)]
+    logs = [ClientLog() for _ in range(CLIENTS)]
     arrived: list[int] = []
-    feeder = Medley.open(before, patient=True)  # a worker that was started with the old settings, and goes on
+    feeder = Medley.open(move.before, patient=True)  # a worker that was started with the old settings and goes on
     threads = [
-        threading.Thread(target=_ask, args=(Medley.open(settings), questions[number:], stop, seen[number]))
+        threading.Thread(target=_ask, args=(Medley.open(move.after), questions[number:], stop, logs[number]))
         for number in range(CLIENTS)
     ]
-    threads.append(threading.Thread(target=_feed, args=(feeder, arriving, arrived, stop, work)))
+    threads.append(threading.Thread(target=_feed, args=(feeder, move.arriving, arrived, stop)))
     for thread in threads:
         thread.start()
     try:
-        move()
+        move.rebuild()
         threads[-1].join()
-        time.sleep(2.0)  # the new index alone, for a while
+        time.sleep(ALONE_SECONDS)
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    return seen, sum(arrived)
+    return logs, sum(arrived)
 
 
-def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, seen: Seen) -> None:
+def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, log: ClientLog) -> None:
     known = medley.services.engine.legs
 
     def checked(request: LegsRequest) -> LegsAnswer:
         wanted = medley.engine.meta(request.index).encoders
         for name, vector in request.vectors.items():
             encoder = medley.models.find_encoder(wanted[name])
-            seen.foreign += encoder is None or len(vector) != encoder.dimension
+            log.foreign += encoder is None or len(vector) != encoder.dimension
         return known(request)
 
     object.__setattr__(medley.services, "engine", _Watched(medley.engine, checked))
@@ -143,15 +130,15 @@ def _ask(medley: Medley, questions: Sequence[str], stop: threading.Event, seen: 
             try:
                 results = medley.search(Query(NAME, ACCESS, question, rerank=False))
             except MedleyError as error:
-                seen.failures.append(error.message)
+                log.failures.append(error.message)
                 continue
-            seen.times.append(1000 * (time.perf_counter() - started))
-            seen.degraded += bool(results.degraded)
-            seen.indexes.add(results.index)
+            log.times.append(1000 * (time.perf_counter() - started))
+            log.degraded += bool(results.degraded)
+            log.indexes.add(results.index)
 
 
 class _Watched:
-    """An engine whose legs are looked at on their way."""
+    """An engine whose requests for legs are checked on their way."""
 
     def __init__(self, engine: Any, legs: Callable[[LegsRequest], LegsAnswer]) -> None:
         self._engine, self.legs = engine, legs
@@ -160,12 +147,12 @@ class _Watched:
         return getattr(self._engine, name)
 
 
-def _feed(medley: Medley, documents: Sequence[Document], arrived: list[int], stop: threading.Event, work: Work) -> None:
+def _feed(medley: Medley, documents: Sequence[Document], arrived: list[int], stop: threading.Event) -> None:
     for batch in _batches(documents):
         if stop.is_set():
             return
         arrived.append(len(medley.collections.store(NAME).put(batch)))
-        _drive(work.fill(medley, NAME))
+        _index(medley)
 
 
 def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
@@ -173,8 +160,8 @@ def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
         yield documents[start : start + BATCH]
 
 
-def _figures(medley: Medley, seen: Sequence[Seen], arrived: int, first: int, seconds: float) -> dict[str, float]:
-    times = [value for item in seen for value in item.times]
+def _figures(medley: Medley, logs: Sequence[ClientLog], arrived: int, first: int, seconds: float) -> dict[str, float]:
+    times = [value for item in logs for value in item.times]
     meta = medley.engine.meta(str(medley.engine.published(NAME)))
     return {
         "documents_before": float(first),
@@ -182,10 +169,10 @@ def _figures(medley: Medley, seen: Sequence[Seen], arrived: int, first: int, sec
         "documents_after": float(meta.documents),
         "documents_missing": float(first + arrived - meta.documents),
         "searches": float(len(times)),
-        "failed_searches": float(sum(len(item.failures) for item in seen)),
-        "foreign_vectors": float(sum(item.foreign for item in seen)),
-        "degraded_searches": float(sum(item.degraded for item in seen)),
-        "indexes_seen": float(len(set().union(*(item.indexes for item in seen)))),
+        "failed_searches": float(sum(len(item.failures) for item in logs)),
+        "foreign_vectors": float(sum(item.foreign for item in logs)),
+        "degraded_searches": float(sum(item.degraded for item in logs)),
+        "indexes_seen": float(len(set().union(*(item.indexes for item in logs)))),
         "search_p50_ms": percentiles(times)["p50_ms"],
         "search_p95_ms": percentiles(times)["p95_ms"],
         "seconds": seconds,
@@ -193,7 +180,7 @@ def _figures(medley: Medley, seen: Sequence[Seen], arrived: int, first: int, sec
 
 
 def _clear(medley: Medley) -> None:
-    """Remove what was made on a cluster; a folder goes by itself."""
+    """Remove the indexes from a cluster; the folder is temporary."""
     if medley.settings.opensearch:
         from search.engines.opensearch.engine import OpenSearchEngine
 

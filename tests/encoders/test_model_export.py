@@ -10,7 +10,7 @@ from tiny import sentences
 
 from encoders.artifact import SHIPPED, Artifact, Reading
 from encoders.runtime import BiEncoder, CrossEncoder
-from evaluation.bench.models import QUERIES, passages
+from evaluation.bench.shared.workload import QUERIES, passages
 from mappings.errors import InvalidInput, ModelError
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from test_bench_cascade import FIRST, kinds
-from test_bench_search import fill, settings  # noqa: F401 - the same small SciFact
+from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
 from evaluation.bench import anytime as bench_anytime
 from mappings.errors import InvalidInput
@@ -16,7 +16,7 @@ from search.settings import Settings
 def test_the_whole_report(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(bench_anytime, "DEADLINES", (1, 60_000))
     settings = replace(settings, reranker="", collections=kinds(tmp_path / "kinds", FIRST))
-    report = bench_anytime.bench_anytime(settings, fill)
+    report = bench_anytime.bench_anytime(settings)
     figures = report["figures"]
     assert (report["bench"], figures["queries"]) == ("anytime", 10)
     each = {"nDCG@10", "p50_ms", "p95_ms", "reranked"}
@@ -31,4 +31,4 @@ def test_the_whole_report(settings: Settings, tmp_path: Path, monkeypatch: pytes
 
 def test_without_a_reranker_there_is_nothing_to_cut_short(settings: Settings) -> None:  # noqa: F811
     with pytest.raises(InvalidInput, match="nothing is reranked"):
-        bench_anytime.bench_anytime(settings, fill)
+        bench_anytime.bench_anytime(settings)

@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_bench_search import fill, settings  # noqa: F401 - the same small SciFact
+from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
+from evaluation import index
 from evaluation.bench.cascade import bench_cascade
 from mappings.errors import InvalidInput, ModelError
 from search.bootstrap import Medley
@@ -31,7 +32,7 @@ def kinds(folder: Path, rerank: str) -> Path:
 
 @pytest.mark.slow
 def test_the_whole_report(settings: Settings, tmp_path: Path) -> None:  # noqa: F811
-    report = bench_cascade(replace(settings, reranker="", collections=kinds(tmp_path / "kinds", FIRST)), fill)
+    report = bench_cascade(replace(settings, reranker="", collections=kinds(tmp_path / "kinds", FIRST)))
     figures = report["figures"]
     assert (report["bench"], report["machine"]["first"]) == ("cascade", "medley-crossencoder")
     assert figures.keys() == {
@@ -43,10 +44,15 @@ def test_the_whole_report(settings: Settings, tmp_path: Path) -> None:  # noqa: 
     assert figures["difference_low"] <= figures["difference"] <= figures["difference_high"]
 
 
-def no_fill(medley: Medley, name: str) -> None:
-    raise AssertionError("nothing is indexed before the two stages are known to be there")
+@pytest.fixture
+def no_indexing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def index_all(medley: Medley, name: str) -> None:
+        raise AssertionError("nothing is indexed before both stages are known to exist")
+
+    monkeypatch.setattr(index, "index_all", index_all)
 
 
+@pytest.mark.usefixtures("no_indexing")
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
@@ -65,10 +71,11 @@ def test_a_lacking_stage_is_named_before_anything_is_indexed(
 ) -> None:
     folder = kinds(tmp_path / "kinds", FIRST.replace(old, new))
     with pytest.raises(error, match=message):
-        bench_cascade(replace(settings, reranker="", collections=folder), no_fill)
+        bench_cascade(replace(settings, reranker="", collections=folder))
 
 
+@pytest.mark.usefixtures("no_indexing")
 @pytest.mark.parametrize("name", ["none", "medley-crossencoder"])
 def test_a_reranker_of_the_settings_is_to_be_unset(settings: Settings, name: str) -> None:  # noqa: F811
-    with pytest.raises(InvalidInput, match=rf"MEDLEY_RERANKER \({name}\) takes the place .* unset it"):
-        bench_cascade(replace(settings, reranker=name), no_fill)
+    with pytest.raises(InvalidInput, match=rf"MEDLEY_RERANKER \({name}\) replaces both stages .* unset it"):
+        bench_cascade(replace(settings, reranker=name))

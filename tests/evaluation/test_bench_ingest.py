@@ -8,12 +8,13 @@ import pytest
 from test_bench_search import settings  # noqa: F401 - a fixture
 
 from evaluation.bench import ingest as bench_ingest
-from evaluation.bench import intake as bench_intake
+from evaluation.bench.intake import bench_intake
+from evaluation.bench.words import bench_words
 from mappings.errors import InvalidInput
 
 
 def test_words_alone_say_where_the_time_goes(settings, monkeypatch):  # noqa: F811
-    report = bench_ingest.bench_words(settings)
+    report = bench_words(settings)
     figures = report["figures"]
     assert (report["bench"], figures["documents"]) == ("words", 130.0)
     shares = {name: value for name, value in figures.items() if name.startswith("share_")}
@@ -29,7 +30,7 @@ def test_ingestion_into_a_cluster_needs_one(settings):  # noqa: F811
 
 @pytest.mark.slow
 def test_intake_tells_the_memory_of_a_worker(settings):  # noqa: F811
-    report = bench_intake.bench_intake(settings, size=300_000, indexed=20)
+    report = bench_intake(settings, size=300_000, indexed=20)
     figures = report["figures"]
     assert (figures["indexed"], figures["documents"] > 100) == (20.0, True)
     assert 0 < figures["start_mb"] <= figures["read_1_of_4_mb"] <= figures["read_4_of_4_mb"] <= figures["indexed_mb"]

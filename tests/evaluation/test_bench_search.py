@@ -11,16 +11,12 @@ from typing import Any
 
 import pytest
 
-from evaluation.bench import search as bench_search
+from evaluation.bench.deadline import bench_deadline
+from evaluation.bench.search import bench_search
+from evaluation.bench.shared.apart import measure_apart
+from evaluation.bench.shared.figures import memory, percentiles
 from mappings.errors import InvalidInput, Unavailable
-from search.bootstrap import Medley
 from search.settings import Settings
-from workers.indexing.indexer import Indexer
-from workers.indexing.ingest import ingest
-
-
-def fill(medley: Medley, name: str) -> None:
-    assert not [item for item in ingest(Indexer.of(medley, name)) if item.cause]
 
 
 def write(data: Path, name: str, records: Iterable[dict[str, Any]]) -> None:
@@ -54,7 +50,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.mark.slow
 def test_bench_search_prints_times_memory_and_ratios(settings: Settings) -> None:
     pytest.importorskip("rank_bm25")
-    report = bench_search.search(settings, fill)
+    report = bench_search(settings)
     assert report["bench"] == "search"
     assert report["machine"]["cores"] >= 1
     figures = report["figures"]
@@ -75,7 +71,7 @@ def test_bench_search_prints_times_memory_and_ratios(settings: Settings) -> None
 
 @pytest.mark.slow
 def test_bench_deadline_tells_times_and_shares(settings: Settings) -> None:
-    figures = bench_search.deadline(settings, fill)["figures"]
+    figures = bench_deadline(settings)["figures"]
     assert figures["queries"] == 10
     # There is no reranker here, so nothing is scored and nothing is partial.
     assert (figures["reranked_mean"], figures["partial_share"], figures["marked_share"]) == (0, 0, 1)
@@ -84,20 +80,20 @@ def test_bench_deadline_tells_times_and_shares(settings: Settings) -> None:
 
 def test_a_failing_child_says_why(settings: Settings) -> None:
     with pytest.raises(Unavailable, match="the measured process failed: there is no collection"):
-        bench_search._measured_apart("search", "nothing", settings)
+        measure_apart("evaluation.bench.search", "search", "nothing", settings)
 
 
 def test_without_data_the_bench_says_what_to_set(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="set MEDLEY_DATA"):
-        bench_search.search(replace(Settings(), home=tmp_path), fill)
+        bench_search(replace(Settings(), home=tmp_path))
 
 
 def test_percentiles_and_memory() -> None:
-    assert bench_search.percentiles([float(value) for value in range(101)]) == {
+    assert percentiles([float(value) for value in range(101)]) == {
         "p50_ms": 50,
         "p95_ms": 95,
         "queries": 101,
     }
-    sizes = bench_search.memory()
+    sizes = memory()
     assert not sizes or 0 < sizes["anonymous_mb"] <= sizes["rss_mb"]
     assert not sizes or sizes["pss_mb"] <= sizes["rss_mb"]

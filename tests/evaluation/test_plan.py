@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_suites import fill, folder
+from test_suites import folder
 
 from evaluation import plan
 from evaluation import run as suites
@@ -81,7 +81,7 @@ def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: 
     options = suites.Options(folder=mine)
     command, first = identity("beir", options, settings)
     assert command == "medley evaluate beir mine"
-    suites.run_suite("beir", options, settings, fill)
+    suites.run_suite("beir", options, settings)
     assert identity("beir", options, settings) == (command, first)  # the built index changes nothing
     changed = [
         identity("beir", replace(options, queries=3), settings),

@@ -38,12 +38,8 @@ def settings(tmp_path: Path) -> Settings:
     return replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none", data=data)
 
 
-def no_fill(medley: object, name: str) -> None:
-    raise AssertionError("this suite indexes nothing")
-
-
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
-    report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings, no_fill)
+    report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings)
     assert json.loads(json.dumps(report)) == report
     systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf"]
     systems += [f"{name}{way}" for name in ("dense", "baseline") for way in ("", " + bm25", " + bm25, feedback")]
@@ -79,23 +75,23 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
 
 def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
     options = suites.Options(queries=4, variants=False)
-    report = suites.run_suite("radiology", options, settings, no_fill)
+    report = suites.run_suite("radiology", options, settings)
     assert report["sample"] == {"queries": 4, "of": 9, "fixed": True}
     assert report["command"] == "medley evaluate radiology --queries 4 --no-variants"
     assert [row["system"] for row in report["rows"]] == [
         *("bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25", "dense + bm25, feedback"),
     ]
-    again = suites.run_suite("radiology", options, settings, no_fill)
+    again = suites.run_suite("radiology", options, settings)
     assert report | {"seconds": 0} == again | {"seconds": 0}
 
 
 def test_wrong_input_is_named(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"fold-1 is no usable bi-encoder .*holds the models fold-1 and fold-2"):
-        suites.run_suite("radiology", suites.Options(folds=tmp_path), settings, no_fill)
+        suites.run_suite("radiology", suites.Options(folds=tmp_path), settings)
     with pytest.raises(MedleyError, match="there is no model 'nope'"):
-        suites.run_suite("radiology", suites.Options(baseline="nope"), settings, no_fill)
+        suites.run_suite("radiology", suites.Options(baseline="nope"), settings)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
-        suites.run_suite("radiology", suites.Options(), replace(settings, data=None), no_fill)
+        suites.run_suite("radiology", suites.Options(), replace(settings, data=None))
     with pytest.raises(InvalidInput, match="no finding is in 10 sentences"):
         radiology.judged(list(label_sentences([ChestReport("1", "No effusion.", "")])))
 
@@ -117,7 +113,7 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
     tiny.edit(tmp_path / "fold-1", card={"name": "fold-1", "data": data})
     options = suites.Options(folds=tmp_path, queries=3, variants=False)
     if message is None:
-        report = suites.run_suite("radiology", options, settings, no_fill)
+        report = suites.run_suite("radiology", options, settings)
         assert [row["system"] for row in report["rows"][-3:]] == ["2-fold", "2-fold + bm25", "2-fold + bm25, feedback"]
         assert [(test["system"], test["against"]) for test in report["tests"]] == [
             ("dense", "bm25"),
@@ -129,11 +125,11 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
         ]
         return
     with pytest.raises(InvalidInput, match=message):
-        suites.run_suite("radiology", options, settings, no_fill)
+        suites.run_suite("radiology", options, settings)
     if "fold" not in data:
         alone = suites.Options(baseline=str(tmp_path / "fold-1"))
         with pytest.raises(InvalidInput, match=r"asked for all of them"):
-            suites.run_suite("radiology", alone, settings, no_fill)
+            suites.run_suite("radiology", alone, settings)
 
 
 def test_queries_are_concepts_with_enough_sentences() -> None:
@@ -278,7 +274,7 @@ def test_lexical_scores_are_those_of_the_formulas() -> None:
 
 
 def test_bm25_is_the_embedded_engines_ranking(tmp_path: Path) -> None:
-    from test_suites import bench_of, fill, task_of  # noqa: F401
+    from test_suites import bench_of, task_of
 
     from evaluation import stages
     from evaluation.task import Question

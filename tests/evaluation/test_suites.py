@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import reports, stages
+from evaluation import index, reports, stages
 from evaluation import run as suites
 from evaluation.baselines import papers as reference
-from evaluation.index import opened
+from evaluation.index import open_corpus
+from evaluation.indexing import index_all
 from evaluation.rows import rows_and_tests
 from evaluation.score_cache import KeptScores
 from evaluation.suites import beir
@@ -30,8 +31,6 @@ from search.query import Query, Ranking, Scored
 from search.ranking.anytime import Anytime, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
-from workers.indexing.indexer import Indexer
-from workers.indexing.ingest import ingest
 
 pytest.importorskip("ir_measures")
 pytest.importorskip("rank_bm25")
@@ -67,11 +66,6 @@ class Overlap:
         return np.array([len(wanted & set(terms(text))) for text in passages], dtype=np.float32)
 
 
-def fill(medley: Medley, name: str) -> None:
-    for outcome in ingest(Indexer.of(medley, name)):
-        assert not outcome.cause
-
-
 def folder(path: Path, documents: int = 30, seed: int = 1) -> Path:
     """A BEIR folder of random words; a query is four words of the document that answers it."""
     source = random.Random(seed)
@@ -91,7 +85,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_a_suite_runs_and_reports_in_the_stable_form(tmp_path: Path, settings: Settings) -> None:
-    report = suites.run_suite("beir", suites.Options(folder=folder(tmp_path / "mine")), settings, fill)
+    report = suites.run_suite("beir", suites.Options(folder=folder(tmp_path / "mine")), settings)
     assert json.loads(json.dumps(report)) == report
     assert [row["system"] for row in report["rows"]] == ["bm25", "dense", "fused"]
     assert [*report["rows"][0]["measures"]] == list(beir.MEASURES)
@@ -114,32 +108,35 @@ def test_a_suite_runs_and_reports_in_the_stable_form(tmp_path: Path, settings: S
     assert report["models"]["forms"] == {}  # hashing has no form
 
 
-def test_a_sample_is_named_and_the_index_is_used_again(tmp_path: Path, settings: Settings) -> None:
+def test_a_sample_is_named_and_the_index_is_used_again(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled = Counter[str]()
 
     def counting(medley: Medley, name: str) -> None:
         filled[name] += 1
-        fill(medley, name)
+        index_all(medley, name)
 
+    monkeypatch.setattr(index, "index_all", counting)
     mine = folder(tmp_path / "mine")
     options = suites.Options(folder=mine, queries=3)
-    first = suites.run_suite("beir", options, settings, counting)
-    again = suites.run_suite("beir", options, settings, counting)
+    first = suites.run_suite("beir", options, settings)
+    again = suites.run_suite("beir", options, settings)
     assert first["sample"] == {"queries": 3, "of": 8, "fixed": True}
     assert first["command"] == "medley evaluate beir mine --queries 3"
     assert first | {"seconds": 0} == again | {"seconds": 0}
     assert list(filled.values()) == [1]
     (mine / "corpus.jsonl").write_text((mine / "corpus.jsonl").read_text() + '\n{"_id": "new", "text": "heart"}')
-    suites.run_suite("beir", options, settings, counting)
+    suites.run_suite("beir", options, settings)
     assert list(filled.values()) == [2]
 
 
 def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(tmp_path: Path, settings: Settings) -> None:
     lacking, options = replace(settings, reranker="nope"), suites.Options(folder=folder(tmp_path / "mine"))
     with pytest.raises(ModelError, match="there is no model 'nope'"):
-        suites.run_suite("beir", options, lacking, fill)
+        suites.run_suite("beir", options, lacking)
     assert not lacking.home.exists()
-    assert suites.run_suite("beir", replace(options, rerank=False), lacking, fill)["models"]["reranker"] is None
+    assert suites.run_suite("beir", replace(options, rerank=False), lacking)["models"]["reranker"] is None
 
 
 def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_path: Path, settings: Settings) -> None:
@@ -151,7 +148,7 @@ def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_
     own = folder(tmp_path / "own")
     found = {}
     for name in ("letters", "plain", "letters"):
-        report = suites.run_suite("beir", suites.Options(folder=own, kind=name, variants=False), settings, fill)
+        report = suites.run_suite("beir", suites.Options(folder=own, kind=name, variants=False), settings)
         rows = {row["system"]: row["measures"]["nDCG@10"]["value"] for row in report["rows"]}
         assert found.setdefault(name, rows) == rows
         assert report["models"].get("feedback") == ({"passages": 5, "share": 0.8} if name == "letters" else None)
@@ -166,7 +163,7 @@ def task_of(path: Path) -> Task:
 
 
 def bench_of(task: Task, settings: Settings, rerankers: RerankStages | None = None) -> stages.Session:
-    return stages.Session(opened(task.corpus, settings, fill), task, rerankers)
+    return stages.Session(open_corpus(task.corpus, settings), task, rerankers)
 
 
 def test_the_stages_are_the_products_own_answers(tmp_path: Path, settings: Settings) -> None:
@@ -191,7 +188,7 @@ def test_the_lexical_leg_agrees_with_an_independent_bm25(tmp_path: Path, setting
     other = BM25Okapi([terms(item.sections[0].text) for item in documents], k1=1.2, b=0.75)
     for word in WORDS:
         scores = dict(zip(names, other.get_scores(terms(word)), strict=True))
-        found = stages.retrieve_question(bench, Question("q", word)).answer.rankings["bm25"]
+        found = stages.retrieve_question(bench, Question("q", word)).rankings["bm25"]
         positive = [item.score for item in found]  # rounded to four places by the engine
         expected = [abs(scores[item.document]) for item in found]
         assert {item.document for item in found} == {name for name, score in scores.items() if score}
@@ -297,8 +294,8 @@ def test_abstracts_are_read_in_part_in_a_corpus_of_their_own(tmp_path: Path, set
     )
     (mine / "headlines.jsonl").write_text(json.dumps({"id": "h", "headline": "gout", "abstracts": ["a"]}))
     options = suites.Options(folder=mine)
-    whole = suites.run_suite("claims", options, settings, fill)
-    read = suites.run_suite("claims", replace(options, reading="A"), settings, fill)
+    whole = suites.run_suite("claims", options, settings)
+    read = suites.run_suite("claims", replace(options, reading="A"), settings)
     assert [row["system"] for row in whole["rows"]] == ["TF-IDF", "BM25", "BM25+", "BM25+†", "bm25", "dense", "fused"]
     assert [row["system"] for row in read["rows"]] == ["bm25, reading A", "dense, reading A", "fused, reading A"]
     assert whole["rows"][4]["measures"]["Success@20"]["value"] == 1.0
@@ -308,9 +305,9 @@ def test_abstracts_are_read_in_part_in_a_corpus_of_their_own(tmp_path: Path, set
 
 def test_wrong_options_are_named(settings: Settings) -> None:
     with pytest.raises(NotFound, match="there is no suite 'nope'; there are scifact, check-covid, medquad"):
-        suites.run_suite("nope", suites.Options(), settings, fill)
+        suites.run_suite("nope", suites.Options(), settings)
     with pytest.raises(InvalidInput, match="evaluate beir needs a folder"):
-        suites.run_suite("beir", suites.Options(), settings, fill)
+        suites.run_suite("beir", suites.Options(), settings)
     with pytest.raises(InvalidInput, match="queries is 0"):
         suites.Options(queries=0)
     with pytest.raises(InvalidInput, match="reading is 'C'; it is one of whole, A, B"):
@@ -327,9 +324,9 @@ def test_wrong_options_are_named(settings: Settings) -> None:
     }
     for message, options in wrong.items():
         with pytest.raises(InvalidInput, match=message):
-            suites.run_suite("press", options, settings, fill)
+            suites.run_suite("press", options, settings)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
-        suites.run_suite("scifact", suites.Options(), settings, fill)
+        suites.run_suite("scifact", suites.Options(), settings)
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,9 @@ from evaluation import tuning as tune
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.settings import Settings
-from web.cli.main import cli
-from workers.indexing.indexer import Indexer
-from workers.indexing.ingest import ingest
+from web.cli import cli
 
 pytest.importorskip("ir_measures")
-
-
-def fill(medley: Medley, name: str) -> None:
-    assert not [item for item in ingest(Indexer.of(medley, name)) if item.cause]
 
 
 @pytest.fixture
@@ -40,7 +34,7 @@ def own(tmp_path: Path) -> Path:
 
 def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
-    report = tune.run("abstracts", settings, fill, tune.Options(folder=own))
+    report = tune.run("abstracts", settings, tune.Options(folder=own))
     assert len(report["grid"]) == 84
     best = max(row["nDCG@10"]["value"] for row in report["grid"])
     chosen = [
@@ -72,18 +66,18 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
     with pytest.raises(
         InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
     ) as untaught:
-        tune.run("reports", settings, fill)
+        tune.run("reports", settings)
     with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
-        tune.run("nope", settings, fill, tune.Options(folder=own))
+        tune.run("nope", settings, tune.Options(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
 
 
 def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="nope")
     with pytest.raises(ModelError, match="there is no model 'nope'"):
-        tune.run("abstracts", settings, fill, tune.Options(folder=own))
+        tune.run("abstracts", settings, tune.Options(folder=own))
     assert not (tmp_path / "home").exists()
-    assert tune.run("abstracts", settings, fill, tune.Options(folder=own, rerank=False))["rerank"] == []
+    assert tune.run("abstracts", settings, tune.Options(folder=own, rerank=False))["rerank"] == []
 
 
 @pytest.mark.parametrize("queries", [0, -1])
@@ -100,7 +94,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).collections.create("mine", "abstracts")
+    Medley.open(replace(Settings(), home=home)).create("mine", "abstracts")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "nope"])
     assert isinstance(found.exception, NotFound)
     assert found.exception.message == "there is no collection 'nope'; there are: mine"
@@ -108,7 +102,7 @@ def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: P
 
 
 def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).collections.create("mine", "notes")
+    Medley.open(replace(Settings(), home=home)).create("mine", "notes")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "mine"])
     assert isinstance(found.exception, InvalidInput)
     assert (
@@ -120,7 +114,7 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
 
 
 def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).collections.create("mine", "reports")
+    Medley.open(replace(Settings(), home=home)).create("mine", "reports")
     found = CliRunner().invoke(cli, ["tune", "notes", "--folder", str(own), "-c", "mine"])
     assert found.exception is None
     assert (home / "collections/mine/tuned.toml").read_text() in found.stdout

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evaluation.bench.registry import NAMES, choose_benches, load_benches
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from search.settings import Settings, read
+from search.settings import read
 from web.cli.common import json_option, progress, show
-from web.cli.indexing import fill, fill_quietly, findings, rebuild
 
 if TYPE_CHECKING:
     from evaluation.run import Options
@@ -92,7 +92,7 @@ def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -
         if found:
             return found
     with progress(name) as advance:
-        report = run_suite(name, options, settings, fill_quietly, lambda done, total: advance(1))
+        report = run_suite(name, options, settings, lambda done, total: advance(1))
     if folder:
         report["identity"] = made_of
         _keep(report, folder)
@@ -133,7 +133,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     if collection:
         _require_kind(Medley.open(settings).collections.get(collection), kind)  # told now, not after the tuning
     with progress("tuning") as advance:
-        report = tuning.run(kind, settings, fill_quietly, options, lambda done, total: advance(1))
+        report = tuning.run(kind, settings, options, lambda done, total: advance(1))
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
         Medley.open(settings).collections.tune(collection, tuning.toml(report))
@@ -160,63 +160,19 @@ def _tuned(report: dict[str, Any]) -> str:
     return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
 
 
-BENCHES = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "intake")
 LIKE = {"notes": ("reports",)}
 """Kinds that weights tuned for another are for, too: there are no judgements of reports of their own."""
-ON_GPU = ("gpu",)
-NOT_SHIPPED = ("poly",)
-"""Benches of a model that is made, not shipped."""
-ON_CLUSTER = ("agreement", "fusion", "bulk", "swap", "ingest")
-
-
-def _benches() -> dict[str, Callable[[Settings], dict[str, Any]]]:
-    from evaluation.bench import cluster as bench_cluster
-    from evaluation.bench import search as bench_search
-    from evaluation.bench import swap as bench_swap
-    from evaluation.bench.anytime import bench_anytime
-    from evaluation.bench.cascade import bench_cascade
-    from evaluation.bench.gpu import bench_gpu
-    from evaluation.bench.inference import bench_inference
-    from evaluation.bench.ingest import bench_ingest, bench_words
-    from evaluation.bench.intake import bench_intake
-    from evaluation.bench.models import bench_encode, bench_rerank
-    from evaluation.bench.poly import bench_poly
-
-    return {
-        "search": lambda settings: bench_search.search(settings, fill_quietly),
-        "deadline": lambda settings: bench_search.deadline(settings, fill_quietly),
-        "agreement": lambda settings: bench_cluster.agreement(settings, fill_quietly),
-        "fusion": lambda settings: bench_cluster.fusion(settings, fill_quietly),
-        "bulk": lambda settings: bench_cluster.bulk(settings, fill_quietly),
-        "swap": lambda settings: bench_swap.swap(settings, bench_swap.Work(fill, rebuild, findings)),
-        "rerank": bench_rerank,
-        "cascade": lambda settings: bench_cascade(settings, fill_quietly),
-        "anytime": lambda settings: bench_anytime(settings, fill_quietly),
-        "encode": bench_encode,
-        "poly": bench_poly,
-        "inference": bench_inference,
-        "words": bench_words,
-        "intake": bench_intake,
-        "ingest": bench_ingest,
-        "gpu": bench_gpu,
-    }
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*BENCHES, *ON_GPU, *NOT_SHIPPED, *ON_CLUSTER, "all"]))
+@click.argument("name", type=click.Choice([*NAMES, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
     """Measure speed and memory, or all of it but gpu, which needs one, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
-    benches, settings = _benches(), read()
-    for chosen in _chosen(name, settings):
+    benches, settings = load_benches(), read()
+    for chosen in choose_benches(name, settings):
         report = benches[chosen](settings)
         show(report, as_json, lambda: _figures(report))  # noqa: B023 - called at once
-
-
-def _chosen(name: str, settings: Settings) -> Sequence[str]:
-    if name != "all":
-        return [name]
-    return [*BENCHES, *(ON_CLUSTER if settings.opensearch else ())]
 
 
 def _figures(report: dict[str, Any]) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from tiny import write_artifact
 
 from encoders.artifact import Reading
-from evaluation.bench import models as bench_models
-from evaluation.bench.models import bench_encode, bench_rerank, interleaved, passages, spearman
+from evaluation.bench import encode, rerank
+from evaluation.bench.encode import bench_encode
+from evaluation.bench.rerank import bench_rerank
+from evaluation.bench.shared.workload import passages, run_in_turns, spearman
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.settings import Settings
 
@@ -25,7 +30,7 @@ def test_texts_are_the_same_in_every_run_and_differ_among_themselves() -> None:
 
 def test_runs_take_turns() -> None:
     order: list[str] = []
-    seconds, answers = interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b") or 7}, rounds=2)
+    seconds, answers = run_in_turns({"a": lambda: order.append("a"), "b": lambda: order.append("b") or 7}, rounds=2)
     assert order == ["a", "b", "a", "b", "a", "b"]
     assert answers == {"a": None, "b": 7}
     assert set(seconds) == {"a", "b"}
@@ -47,9 +52,15 @@ def test_a_missing_or_unfit_model_is_named(tmp_path: Path) -> None:
 
 def test_without_the_yardstick_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_artifact(tmp_path / "tiny-bi")
-    monkeypatch.setattr(bench_models, "REFERENCE", "a_package_nobody_has")
-    with pytest.raises(Unavailable, match=r"needs a_package_nobody_has: pip install -e '.\[cpu,train,bench\]'"):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(Unavailable, match=r"needs sentence_transformers: pip install -e '.\[cpu,train,bench\]'"):
         bench_encode(Settings(models=tmp_path, encoder="tiny-bi"))
+
+
+def small(bench: ModuleType, pairs: Sequence[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "TEXTS", 12)
+    monkeypatch.setattr(bench, "QUERIES", ("aspirin pain", "fever in heart patients"))
+    monkeypatch.setattr(bench, "passages", lambda count, seed: [text for _, text in pairs[seed : seed + count]])
 
 
 @pytest.mark.torch
@@ -71,9 +82,8 @@ def test_a_bench_agrees_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.M
         Reading("mean", True, 16, 64),
     )
     export(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "c", {"name": "c", **card}, PAIRS, Reading("none", False, 16, 64))  # fmt: skip
-    monkeypatch.setattr(bench_models, "TEXTS", 12)
-    monkeypatch.setattr(bench_models, "QUERIES", ("aspirin pain", "fever in heart patients"))
-    monkeypatch.setattr(bench_models, "passages", lambda count, seed: [text for _, text in PAIRS[seed : seed + count]])
+    for bench in (encode, rerank):
+        small(bench, PAIRS, monkeypatch)
     settings = Settings(models=tmp_path, encoder="b", reranker="c", form="fp32", threads=1)
     for report in (bench_encode(settings), bench_rerank(settings)):
         figures = report["figures"]
@@ -103,9 +113,7 @@ def test_a_head_that_the_yardstick_does_not_know_is_compared_with_torch(
     card = {"name": "i", "base": "random", "licence": "Apache-2.0"}
     reading = Reading("none", False, 16, 64)
     export(Checkpoint(model, plain.tokenizer, plan), "cross-encoder", tmp_path / "i", card, PAIRS, reading)
-    monkeypatch.setattr(bench_models, "TEXTS", 12)
-    monkeypatch.setattr(bench_models, "QUERIES", ("aspirin pain", "fever in heart patients"))
-    monkeypatch.setattr(bench_models, "passages", lambda count, seed: [text for _, text in PAIRS[seed : seed + count]])
+    small(rerank, PAIRS, monkeypatch)
     figures = bench_rerank(Settings(models=tmp_path, reranker="i", form="fp32", threads=1))["figures"]
     assert figures["spearman"] > 0.999
     assert figures["speed_ratio"] > 0

@@ -11,11 +11,11 @@ import pytest
 
 from encoders.devices import CUDA
 from evaluation.bench import gpu as bench_gpu
-from evaluation.bench.gpu import BERT_BASE, Sizes, mixed_lengths, products, work
+from evaluation.bench.gpu import BERT_BASE, GpuSizes, mixed_lengths, products, work
 from mappings.errors import Unavailable
 from search.settings import Settings
 
-TINY = Sizes(
+TINY = GpuSizes(
     passages=10, tokens=48, shortest=8, layers=2, width=128, vocabulary=1200, matrix=64, rounds=1, budgets=(96,)
 )
 no_gpu = pytest.mark.skipif(CUDA in ort.get_available_providers(), reason="this machine has a GPU")
@@ -60,8 +60,11 @@ def test_without_a_gpu_one_message_says_what_is_needed(
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_gpu, "YARDSTICK", "a_module_nobody_has")
-    with pytest.raises(Unavailable, match="needs a_module_nobody_has: pip install"):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith("encoders.training")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("encoders.training", raising=False)
+    with pytest.raises(Unavailable, match="needs torch: pip install"):
         bench_gpu.bench_gpu(Settings(), TINY, "cpu")
 
 
@@ -83,6 +86,6 @@ def test_the_whole_bench_on_a_processor(form: str) -> None:
 
 def test_a_torch_without_a_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_gpu.ort, "get_available_providers", lambda: [CUDA])
-    monkeypatch.setitem(sys.modules, bench_gpu.YARDSTICK, SimpleNamespace(has_gpu=lambda: False))
+    monkeypatch.setattr(bench_gpu, "load_yardstick", lambda: SimpleNamespace(has_gpu=lambda: False))
     with pytest.raises(Unavailable, match="torch finds none"):
         bench_gpu.bench_gpu(Settings())

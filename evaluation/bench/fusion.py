@@ -1,0 +1,141 @@
+"""`medley bench fusion`: two legs, counts and our own fusion, beside the in-engine hybrid query of OpenSearch."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import numpy as np
+
+from evaluation.bench.shared.client import ClientJob
+from evaluation.bench.shared.cluster import (
+    TOP,
+    encode_questions,
+    encoder_identities,
+    engine_of,
+    open_on_cluster,
+    read_entries,
+)
+from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.suites import scifact
+from evaluation.task import Task
+from mappings.collection import Collection
+from mappings.errors import MedleyError, Unavailable
+from search.bootstrap import Medley
+from search.engines.opensearch.client import Cluster
+from search.protocols import IndexMeta
+from search.settings import Settings
+
+CLIENTS: Final = (1, 4)
+WAYS: Final = ("ours", "hybrid")
+ROUNDS: Final = 6
+COMMIT_EVERY: Final = 16
+"""Batches between two commits of the bench's own index."""
+
+
+def bench_fusion(settings: Settings) -> Report:
+    """Times and overlap of both ways on one index, with the same weights and depth, at one client and at four."""
+    task = scifact.task(settings, distractors=True)
+    medley = open_on_cluster(task, settings)
+    questions, cluster = encode_questions(medley, task), engine_of(medley).cluster
+    collection = replace(medley.collections.get(task.corpus.name), name="bench-fusion", window_words=0)
+    with _index(collection, medley, task) as meta, _pipeline(cluster, collection) as pipeline:
+        job = ClientJob(cluster.connection, collection, meta.index, pipeline, tuple(questions))
+        figures = _compare(job)
+        ways = [job.way(name) for name in WAYS]
+        shared = [len(set(ways[0](item)[:TOP]) & set(ways[1](item)[:TOP])) / TOP for item in questions]
+        figures |= {"documents": float(meta.documents), "top10_overlap": float(np.mean(shared))}
+    return bench_report("fusion", figures)
+
+
+@contextmanager
+def _index(collection: Collection, medley: Medley, task: Task) -> Iterator[IndexMeta]:
+    """An index of the corpus with one vector per passage, merged into one segment as after a rebuild; dropped at the end."""
+    own = engine_of(medley, collection)
+    index = own.create(collection.name, encoder_identities(medley, task)).index
+    try:
+        with own.writer(index) as writer:
+            for number, entries in enumerate(read_entries(medley, task, collection, whole=False), 1):
+                writer.write(entries)
+                if number % COMMIT_EVERY == 0:
+                    writer.commit()
+            writer.commit()
+        path = f"/{own.describe(index).physical}"
+        own.cluster.write("POST", f"{path}/_forcemerge", None, {"max_num_segments": "1"}, timeout=600.0)
+        own.cluster.write("POST", f"{path}/_refresh")
+        yield own.meta(index)
+    finally:
+        with suppress(MedleyError):
+            own.drop(index)
+
+
+@contextmanager
+def _pipeline(cluster: Cluster, collection: Collection) -> Iterator[str]:
+    """A search pipeline that fuses by min-max and the collection's weights."""
+    name, weights = f"{cluster.prefix}-bench", collection.fusion.weights
+    combination = {
+        "technique": "arithmetic_mean",
+        "parameters": {"weights": [weights["bm25"], weights["dense"]]},
+    }
+    processor = {"normalization": {"technique": "min_max"}, "combination": combination}
+    body = {"phase_results_processors": [{"normalization-processor": processor}]}
+    cluster.write("PUT", f"/_search/pipeline/{name}", body)
+    try:
+        yield name
+    finally:
+        cluster.write("DELETE", f"/_search/pipeline/{name}")
+
+
+def _compare(job: ClientJob) -> dict[str, float]:
+    """Milliseconds of both ways at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
+    figures: dict[str, float] = {}
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "job"
+        file.write_bytes(pickle.dumps(job))
+        for clients in CLIENTS:
+            times: dict[str, list[float]] = {way: [] for way in WAYS}
+            for _ in range(ROUNDS):
+                for way in WAYS:
+                    times[way] += _run_clients(file, way, clients)
+            for way, values in times.items():
+                found = percentiles(values)
+                figures |= {f"{way}_{clients}_p50_ms": found["p50_ms"], f"{way}_{clients}_p95_ms": found["p95_ms"]}
+            for point in ("p50", "p95"):
+                ratio = figures[f"ours_{clients}_{point}_ms"] / figures[f"hybrid_{clients}_{point}_ms"]
+                figures[f"{point}_ratio" if clients == 1 else f"{point}_ratio_{clients}_clients"] = ratio
+    return figures
+
+
+def _run_clients(file: Path, way: str, clients: int) -> list[float]:
+    """The times of `clients` client processes that begin at once. Raises `Unavailable` when one fails."""
+    command = [sys.executable, "-m", "evaluation.bench.shared.client", str(file), way]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    started = [
+        subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(clients)
+    ]
+    for client in started:
+        if client.stdout is not None:
+            client.stdout.readline()  # it is ready
+    times: list[float] = []
+    for client in started:
+        if client.stdin is not None:
+            client.stdin.write("go\n")
+            client.stdin.flush()
+    for client in started:
+        output, _ = client.communicate()
+        if client.returncode:
+            raise Unavailable("a client of the bench failed; its message stands above", field=way)
+        times += json.loads(output)
+    return times

@@ -1,0 +1,114 @@
+"""What the benches of a cluster share: SciFact indexed on it, its questions encoded once, and its entries with vectors.
+
+They need a cluster (`MEDLEY_OPENSEARCH`), and remove the indexes that they make, except for the corpus of the suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from evaluation.index import open_corpus
+from evaluation.stages import ACCESS
+from evaluation.task import Task
+from mappings.analysis.passages import passages
+from mappings.collection import Collection
+from mappings.documents import Passage
+from mappings.errors import InvalidInput
+from search.bootstrap import Medley
+from search.engines.opensearch.engine import OpenSearchEngine
+from search.pipeline.results import Understanding
+from search.pipeline.understanding import understand
+from search.protocols import IndexEntry, LegsRequest
+from search.query import Query
+from search.settings import Settings
+from search.storage import State, StoredDocument
+
+DEPTH: Final = 100
+TOP: Final = 10
+BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedQuestion:
+    """A question understood and encoded once: both engines, and both ways of fusing, get the same."""
+
+    id: str
+    understood: Understanding
+    vector: Any
+
+    def request(self, index: str) -> LegsRequest:
+        """The question to an index."""
+        return LegsRequest(index, self.understood.lexical, {"dense": self.vector}, ACCESS, DEPTH)
+
+
+def require_cluster(settings: Settings) -> None:
+    """Raise `InvalidInput` where the settings name no cluster."""
+    if not settings.opensearch:
+        raise InvalidInput(
+            "this bench measures a cluster: name one in MEDLEY_OPENSEARCH, such as http://127.0.0.1:9200",
+            field="MEDLEY_OPENSEARCH",
+        )
+
+
+def open_on_cluster(task: Task, settings: Settings) -> Medley:
+    """The corpus of the task, indexed on the cluster of the settings. Raises `InvalidInput` where they name none."""
+    require_cluster(settings)
+    return open_corpus(task.corpus, settings)
+
+
+def engine_of(medley: Medley, collection: Collection | None = None) -> OpenSearchEngine:
+    """The engine of the cluster, with `collection` instead of the known ones where one is given."""
+    engine = medley.engine
+    if not isinstance(engine, OpenSearchEngine):
+        raise InvalidInput("this bench measures a cluster: name one in MEDLEY_OPENSEARCH", field="MEDLEY_OPENSEARCH")
+    return engine if collection is None else OpenSearchEngine(engine.cluster, lambda name: collection)
+
+
+def encode_questions(medley: Medley, task: Task) -> list[EncodedQuestion]:
+    """The task's questions, in order."""
+    (encoder,) = medley.models.encoders(medley.collections.get(task.corpus.name)).values()
+    read = [understand(Query(task.corpus.name, ACCESS, question.text)) for question in task.questions]
+    vectors = encoder.encode_queries([item.model_text for item in read])
+    return [EncodedQuestion(task.questions[number].id, item, vectors[number]) for number, item in enumerate(read)]
+
+
+def encoder_identities(medley: Medley, task: Task) -> dict[str, tuple[str, int]]:
+    """Vector field → (fingerprint, dimension) of its encoder."""
+    encoders = medley.models.encoders(medley.collections.get(task.corpus.name))
+    return {name: (encoder.fingerprint, encoder.dimension) for name, encoder in encoders.items()}
+
+
+def read_entries(medley: Medley, task: Task, collection: Collection, whole: bool) -> Iterator[list[IndexEntry]]:
+    """The corpus with its vectors, as the suite's index holds them: all rows, or their mean as one row per passage."""
+    store, index = medley.collections.store(task.corpus.name), medley.engine.resolve(task.corpus.name).index
+    names = [record.id for record in store.states(index, State.INDEXED, 2**62)]
+    for start in range(0, len(names), BATCH):
+        pieces = [
+            (stored, passages(stored.document, stored.version, collection))
+            for stored in store.latest(names[start : start + BATCH]).values()
+            if stored.document is not None
+        ]
+        rows = medley.engine.vectors(index, [passage for _, own in pieces for passage in own])
+        yield [
+            _entry(stored, own, rows, whole)
+            for stored, own in pieces
+            if stored.document is not None and all(passage.id in rows for passage in own)
+        ]
+
+
+def _entry(stored: StoredDocument, own: tuple[Passage, ...], rows: Mapping[str, Any], whole: bool) -> IndexEntry:
+    assert stored.document is not None  # noqa: S101 - the caller leaves deleted documents out
+    found = [rows[passage.id]["dense"] for passage in own]
+    windows = tuple(map(len, found)) if whole else ()
+    stacked = np.concatenate(found if whole else [_mean(part) for part in found])
+    document = stored.document
+    return IndexEntry(stored.id, stored.version, document.labels, document.fields, own, {"dense": stacked}, windows)
+
+
+def _mean(rows: Any) -> Any:
+    mean = rows.mean(axis=0, keepdims=True)
+    return mean / np.linalg.norm(mean)
