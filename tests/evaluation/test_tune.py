@@ -14,7 +14,7 @@ from evaluation import tuning as tune
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.settings import Settings
-from web.cli import cli
+from web.cli.main import cli
 
 pytest.importorskip("ir_measures")
 
