@@ -27,7 +27,7 @@ from mappings.errors import Unavailable
 from search.settings import Settings
 
 Report = dict[str, Any]
-YARDSTICK: Final = "encoders.training.yardstick"
+YARDSTICK: Final = "encoders.training.export.yardstick"
 INNER: Final = 4
 """How many times as wide as the model its feed-forward layers are."""
 INSTALL: Final = "pip install -e '.[gpu,train]' 'onnxruntime-gpu[cuda,cudnn]', without onnxruntime beside it"

@@ -151,8 +151,8 @@ def reference(artifact: Artifact) -> Iterator[Any]:
     """The artifact's own weights in sentence-transformers, in fp32 on the CPU. Raises `Unavailable` without it."""
     try:
         theirs: Any = importlib.import_module(REFERENCE)
-        restore = importlib.import_module("encoders.training.restore").restore
-        save = importlib.import_module("encoders.training.checkpoint").save
+        restore = importlib.import_module("encoders.training.export.restore").restore
+        save = importlib.import_module("encoders.training.architectures.checkpoint").save
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with sentence-transformers and needs {error.name}: pip install -e '.[cpu,train,bench]'"
@@ -162,7 +162,7 @@ def reference(artifact: Artifact) -> Iterator[Any]:
         if artifact.queries() is not artifact:
             raise InvalidInput(f"{artifact.name} has a second tower, sentence-transformers one only", field="model")
         if not _knows_head(checkpoint):
-            checkpoint = importlib.import_module("encoders.training.yardstick").classifier(checkpoint)
+            checkpoint = importlib.import_module("encoders.training.export.yardstick").classifier(checkpoint)
         save(checkpoint.model, checkpoint.tokenizer, Path(folder))
         yield _cross(theirs, artifact, folder) if artifact.kind == "cross-encoder" else _bi(theirs, artifact, folder)
 
@@ -173,9 +173,9 @@ def _knows_head(checkpoint: Any) -> bool:
 
 def _exact(artifact: Artifact, pairs: Sequence[tuple[str, str]], theirs: Floats) -> Floats:
     """What the weights score in fp32: sentence-transformers' answer where it knows the head, torch's otherwise."""
-    if _knows_head(importlib.import_module("encoders.training.restore").restore(artifact)):
+    if _knows_head(importlib.import_module("encoders.training.export.restore").restore(artifact)):
         return theirs
-    found: Floats = importlib.import_module("encoders.training.yardstick").scores(artifact, pairs)
+    found: Floats = importlib.import_module("encoders.training.export.yardstick").scores(artifact, pairs)
     return found
 
 

@@ -20,12 +20,15 @@ from encoders.artifact import Artifact  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, checkpoint, compact, gate, models, run  # noqa: E402
-from encoders.training import towers as two_towers  # noqa: E402
-from encoders.training.architectures import bi_encoder  # noqa: E402
+from encoders.training.architectures import bi_encoder, checkpoint  # noqa: E402
+from encoders.training.architectures import scoring as models  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
+from encoders.training.export import compact, gate  # noqa: E402
+from encoders.training.export import towers as two_towers  # noqa: E402
+from encoders.training.export.service import ship  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [
@@ -154,8 +157,8 @@ def test_texts_of_like_length_together_give_the_same(
 
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
     """Whether the loss of the first batch is smaller after training than before."""
-    from encoders.training.data import load_pairs, plan
-    from encoders.training.losses import loss_of
+    from encoders.training.data.batches import load_pairs, plan
+    from encoders.training.objectives.losses import loss_of
 
     (batch, *_) = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
     trained = replace(recipe, base=str(tmp_path / "run/checkpoint"))

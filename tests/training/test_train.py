@@ -16,10 +16,13 @@ from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, checkpoint, models, origins, run  # noqa: E402
+from encoders.training.architectures import checkpoint, origins  # noqa: E402
+from encoders.training.architectures import scoring as models  # noqa: E402
+from encoders.training.export.restore import architecture_of  # noqa: E402
+from encoders.training.export.service import Serving, ship  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.restore import architecture_of  # noqa: E402
-from encoders.training.ship import Serving, ship  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

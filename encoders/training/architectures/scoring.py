@@ -11,7 +11,7 @@ from torch import Tensor
 from encoders.text import without_middle
 from encoders.training.architectures.cross_encoder import logit
 from encoders.training.architectures.families import inputs_of
-from encoders.training.markers import templates
+from encoders.training.architectures.markers import templates
 from encoders.training.recipe import Recipe
 from mappings.errors import InvalidInput
 

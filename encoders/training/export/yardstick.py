@@ -15,10 +15,10 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from encoders.artifact import TOKENIZER, Artifact, Reading
 from encoders.text import Reader, Tokens, batches, pad
+from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
-from encoders.training.checkpoint import Checkpoint
-from encoders.training.export import export
-from encoders.training.restore import restore
+from encoders.training.export.restore import restore
+from encoders.training.export.writer import export
 
 HEAD = 64
 """Width of an attention head, as in every BERT."""

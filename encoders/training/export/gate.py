@@ -14,7 +14,7 @@ from encoders.artifact import Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, session
 from encoders.text import Reader, Tokens, pad
-from encoders.training.graphs import result
+from encoders.training.export.graphs import result
 from mappings.errors import ModelError
 
 PARITY = 0.9999

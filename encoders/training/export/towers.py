@@ -13,11 +13,11 @@ from encoders.artifact import QUERIES, SCORER, Artifact, seal
 from encoders.poly import PolyEncoder
 from encoders.runtime import BiEncoder
 from encoders.text import Reader, Tokens, pad
-from encoders.training import gate
 from encoders.training.architectures.bi_encoder import Towers
+from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.families import inputs_of
 from encoders.training.architectures.poly_encoder import PolyEncoder as TorchPolyEncoder
-from encoders.training.checkpoint import Checkpoint
+from encoders.training.export import gate
 from mappings.errors import ModelError
 
 COMPARED = 24

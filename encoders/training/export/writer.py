@@ -14,11 +14,11 @@ import onnx
 
 from encoders.artifact import MANIFEST, TOKENIZER, Artifact, Kind, Reading, describe, seal
 from encoders.text import Reader
-from encoders.training import compact, gate, graphs, smoothing, towers
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bi_encoder import Towers
-from encoders.training.checkpoint import Checkpoint, load
-from encoders.training.restore import PLAN, places
+from encoders.training.architectures.checkpoint import Checkpoint, load
+from encoders.training.export import compact, gate, graphs, smoothing, towers
+from encoders.training.export.restore import PLAN, places
 from mappings.errors import InvalidInput, ModelError
 
 CALIBRATION = 64
