@@ -26,7 +26,7 @@ import onnxruntime as ort
 from encoders.artifact import SHIPPED, Artifact, find
 from encoders.pooling import Floats
 from encoders.runtime import BiEncoder, CrossEncoder
-from encoders.text import Reader
+from encoders.text import ModelTokenizer
 from evaluation.bench.search import machine, percentiles
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
@@ -230,8 +230,8 @@ def _figures(seconds: Mapping[str, float], chosen: str) -> dict[str, float]:
 def _report(
     name: str, artifact: Artifact, form: str, pairs: Sequence[tuple[str, str]], figures: Mapping[str, float]
 ) -> Report:
-    reader = Reader(Path(artifact.folder) / "tokenizer.json", artifact.reading)
-    lengths = [len(tokens) for tokens in reader.inputs(artifact.kind, pairs)]
+    tokenizer = ModelTokenizer(Path(artifact.folder) / "tokenizer.json", artifact.reading)
+    lengths = [len(tokens) for tokens in tokenizer.tokenize_inputs(artifact.kind, pairs)]
     gate = artifact.manifest.get("gate", {}).get("forms", {}).get(form, {})
     whole = {**figures, "tokens_mean": float(np.mean(lengths)), "tokens_longest": float(max(lengths))}
     if "spearman" in gate:

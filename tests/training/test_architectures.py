@@ -19,7 +19,7 @@ from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # n
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
-from encoders.text import Reader  # noqa: E402
+from encoders.text import ModelTokenizer  # noqa: E402
 from encoders.training.architectures import bi_encoder, checkpoint  # noqa: E402
 from encoders.training.architectures import scoring as models  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
@@ -231,15 +231,15 @@ def test_training_reads_what_serving_reads(family: str, cut: str, markers: str, 
     ready = bases.load(recipe)
     ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
     reading = Architecture.of(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
-    reader = Reader(tmp_path / "tokenizer.json", reading)
+    tokenizer = ModelTokenizer(tmp_path / "tokenizer.json", reading)
     for query, text in (("pain", LONG), (LONG, LONG), ("pain stop", "masks help"), (LONG, "")):
-        (served,) = reader.pairs(query, [text])
+        (served,) = tokenizer.tokenize_pairs(query, [text])
         trained = models.joined(ready.tokenizer, [query], [text], recipe)
         assert trained["input_ids"][0] == served.ids
         if "token_type_ids" in ready.tokenizer.model_input_names:
             assert trained["token_type_ids"][0] == served.types
     bi = replace(recipe, kind="bi-encoder", objective="contrastive")
-    for is_query, tokens in ((True, reader.queries([LONG])), (False, reader.passages([LONG]))):
+    for is_query, tokens in ((True, tokenizer.tokenize_queries([LONG])), (False, tokenizer.tokenize_passages([LONG]))):
         ids = models.read(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
         assert ids[0].tolist() == tokens[0].ids
 

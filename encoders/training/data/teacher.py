@@ -29,6 +29,8 @@ def teach(
 
 def _judge(model: CrossEncoder) -> Judge:
     def judge(group: Sequence[tuple[str, Sequence[str]]]) -> Floats:
-        return model.logits([item for query, texts in group for item in model.model.reader.pairs(query, texts)])
+        return model.logits(
+            [item for query, texts in group for item in model.model.tokenizer.tokenize_pairs(query, texts)]
+        )
 
     return judge
