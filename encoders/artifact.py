@@ -1,7 +1,7 @@
-"""The self-describing model directory: `model.json` says what a model is and which files, byte for byte, make it up.
+"""The self-describing model directory: `model.json` describes a model and lists its files with their SHA-256.
 
-Everything that decides the outputs stands here and nowhere else, so serving is never told a pooling or a length
-a second time. The fingerprint is over exactly that part; names, scores and licences can be edited without a rebuild.
+Everything that affects the outputs is in this directory, so serving needs no further settings such as pooling or
+length. The fingerprint covers exactly that part; names, scores and licences can be edited without a new export.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
 POOLINGS: Final = ("mean", "cls", "last", "none")
 CUTS: Final = ("end", "middle")
 FORMAT: Final = 2
-"""2 says how a passage that is too long is cut; a directory of form 1 was cut at the end."""
+"""Format 2 adds how an overlong passage is truncated; format 1 always truncates at the end."""
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
 HALF: Final = "fp16"
-"""The form for a GPU: a processor has no kernels for it and would convert at every step."""
+"""The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
 QUERIES: Final = "queries"
-"""The folder of a model that reads the queries alone, inside the one that reads passages; where both are one, none."""
+"""The subdirectory of a separate query encoder, inside the passage encoder's directory; absent if one encoder does both."""
 SCORER: Final = "scorer.npy"
-"""A poly-encoder's W, (d, d) in fp32; where each token of a query attends, its importance (d,) beneath."""
+"""A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a model reads text. Lengths are in tokens, special tokens included.
+    """How a model turns text into inputs. Lengths are in tokens and include special tokens.
 
-    A bi-encoder reads queries up to `query_tokens` and passages up to `passage_tokens`; in a cross-encoder the
-    query part is cut to `query_tokens` and the whole pair to `passage_tokens`. A passage that is too long loses its
-    `cut`: its end, or its middle, since an abstract says at its end what was found. A template holds `{text}` once.
+    A bi-encoder truncates queries to `query_tokens` and passages to `passage_tokens`; a cross-encoder truncates the
+    query to `query_tokens` and the whole pair to `passage_tokens`. `cut` is the part that an overlong passage loses:
+    its end, or its middle, because an abstract reports its findings at the end. A template contains `{text}` once.
     """
 
     pooling: str = "mean"
@@ -66,12 +66,14 @@ class Reading:
             )
         for name in ("query_template", "passage_template"):
             if getattr(self, name).count("{text}") != 1:
-                raise ModelError(f"{name} must hold {{text}} once, not be {getattr(self, name)!r}", field=name)
+                raise ModelError(
+                    f"{name} must contain {{text}} exactly once; it is {getattr(self, name)!r}", field=name
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A verified model directory. `forms` maps the name of an arithmetic form to its graph file."""
+    """A verified model directory. `forms` maps each numeric form to its graph file."""
 
     folder: Path
     name: str
@@ -84,9 +86,9 @@ class Artifact:
 
     @classmethod
     def open(cls, folder: Path) -> Artifact:
-        """Read and verify a model directory: every file's SHA-256, then the fingerprint.
+        """Read a model directory and verify every file's SHA-256, then the fingerprint.
 
-        Raises `ModelError` that names the file and what would be right.
+        Raises `ModelError`, which names the file and the remedy.
         """
         manifest = _manifest(folder / MANIFEST)
         try:
@@ -95,49 +97,52 @@ class Artifact:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             path = folder / MANIFEST
             raise ModelError(
-                f"{path} is incomplete or has a wrong type: {error!r}; export the model again", field=str(path)
+                f"{path} is incomplete or has a value of the wrong type: {error!r}; export the model again",
+                field=str(path),
             ) from error
         scorer = {SCORER} if artifact.kind == "poly-encoder" else set()
         _check_files(folder, entries, {WEIGHTS, TOKENIZER, *artifact.forms.values(), *scorer})
         expected = fingerprint(manifest, {name: sha for name, (sha, _) in entries.items()})
         if artifact.fingerprint != expected:
             raise ModelError(
-                f"{folder / MANIFEST}: the fingerprint is {artifact.fingerprint[:12]}…, its contents give {expected[:12]}…;"
-                " what decides the outputs was edited: export the model again",
+                f"{folder / MANIFEST}: the fingerprint is {artifact.fingerprint[:12]}…, but the contents give {expected[:12]}…;"
+                " a setting that affects the outputs was edited: export the model again",
                 field=str(folder / MANIFEST),
             )
         return artifact
 
     @property
     def processor_forms(self) -> list[str]:
-        """The forms to choose from where there is no GPU, by name."""
+        """The numeric forms that suit a CPU, sorted by name."""
         return sorted(form for form in self.forms if form != HALF)
 
     def queries(self) -> Artifact:
-        """The model that reads queries: this one, or its own in `queries/`. Raises `ModelError` for another than named."""
+        """The query encoder: this model, or the one in `queries/`. Raises `ModelError` if its fingerprint is not the named one."""
         if QUERIES not in self.manifest:
             return self
         found = Artifact.open(self.folder / QUERIES)
         if found.fingerprint != self.manifest[QUERIES]:
             raise ModelError(
-                f"{found.folder} is another model than {self.folder / MANIFEST} names; export the model again",
+                f"{found.folder} is not the model that {self.folder / MANIFEST} names; export the model again",
                 field=str(found.folder),
             )
         return found
 
     def form_path(self, form: str) -> Path:
-        """The graph file of a form. Raises `ModelError` for one this model does not have."""
+        """The graph file of a numeric form. Raises `ModelError` if this model does not have the form."""
         if form not in self.forms:
             raise ModelError(
-                f"the model {self.name} has no form {form!r}; it has {', '.join(sorted(self.forms))}", field="form"
+                f"the model {self.name} has no numeric form {form!r}; it has {', '.join(sorted(self.forms))}",
+                field="form",
             )
         return self.folder / self.forms[form]
 
 
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """SHA-256 over what decides the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
+    """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    So do the queries' own tower, and a poly-encoder's scorer. `files` maps a file name to its SHA-256. Other forms are roundings of the same model, held together by the gate.
+    A separate query encoder and a poly-encoder's scorer are included. `files` maps a file name to its SHA-256. The other
+    numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
         "kind": manifest["kind"],
@@ -156,7 +161,7 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
 def describe(
     kind: Kind, dimension: int, reading: Reading, forms: Mapping[str, str], card: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A manifest without its files and fingerprint; `seal` adds them. `card` holds what merely describes."""
+    """A manifest without files and fingerprint, which `seal` adds. `card` does not affect the outputs."""
     return {
         "format": FORMAT,
         "name": card["name"],
@@ -169,9 +174,9 @@ def describe(
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
-    """Write `model.json` over all files that lie in `folder`, then open the result as a stranger would.
+    """Write `model.json` with the hashes of all files in `folder`, then open and verify the result.
 
-    A `README.md`, the card for people, is made from it and may be edited: it is not sealed.
+    `README.md`, the model card, is generated from it; it has no hash, so it can be edited.
     """
     names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in (MANIFEST, CARD))
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
@@ -183,20 +188,23 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
 
 
 def find(name: str, folders: Sequence[Path]) -> Path:
-    """The directory of the model called `name`, first one of `folders` first; a name with a slash is a path itself."""
+    """The directory of the model `name` in the first of `folders` that has it; a name with a slash is a path.
+
+    Raises `ModelError`, which lists the known models.
+    """
     candidates = [Path(name)] if "/" in name else [folder / name for folder in folders]
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate
     known = sorted({child.parent.name for folder in folders for child in folder.glob(f"*/{MANIFEST}")})
     raise ModelError(
-        f"there is no model {name!r}; known are {', '.join(known) or 'none'}, or give the path of a folder",
+        f"there is no model {name!r}; known are {', '.join(known) or 'none'}; or give the path of a directory",
         field="model",
     )
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal."""
+    """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -206,16 +214,17 @@ def _manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError(
-            f"{path} is missing; a model directory has one, `medley export` writes it", field=str(path)
+            f"{path} is missing; every model directory has one, and `medley export` writes it", field=str(path)
         ) from error
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path} can't be read as JSON ({error}); export the model again", field=str(path)) from error
+        raise ModelError(f"{path} is not valid JSON ({error}); export the model again", field=str(path)) from error
     if not isinstance(manifest, dict):
-        raise ModelError(f"{path} must hold a JSON object", field=str(path))
+        raise ModelError(f"{path} must contain a JSON object", field=str(path))
     version = manifest.get("format")
     if not isinstance(version, int) or not 1 <= version <= FORMAT:
         raise ModelError(
-            f"{path} has format {version!r}; this program reads up to {FORMAT}: update it", field=str(path)
+            f"{path} has format {version!r}; this version of Medley reads formats up to {FORMAT}: update it",
+            field=str(path),
         )
     return manifest
 
@@ -234,7 +243,7 @@ def _parse(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
     forms = {str(form): str(file) for form, file in manifest["forms"].items()}
     if "fp32" not in forms or any(Path(file).name != file for file in forms.values()):
         raise ModelError(
-            f"{folder / MANIFEST}: `forms` must name an fp32 graph, and files of this directory only", field="forms"
+            f"{folder / MANIFEST}: `forms` must name an fp32 graph and only files in this directory", field="forms"
         )
     return Artifact(
         folder=folder,
@@ -249,7 +258,7 @@ def _parse(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
 
 
 def _check_files(folder: Path, entries: Mapping[str, tuple[str, int]], needed: set[str]) -> None:
-    """Raise `ModelError` unless exactly the listed bytes are there; a size is compared first, as it costs nothing."""
+    """Raise `ModelError` unless every listed file is intact; sizes are compared first, because that costs nothing."""
     if needed - set(entries):
         missing = ", ".join(sorted(needed - set(entries)))
         raise ModelError(f"{folder / MANIFEST}: `files` does not list {missing}; export the model again", field="files")
@@ -257,7 +266,7 @@ def _check_files(folder: Path, entries: Mapping[str, tuple[str, int]], needed: s
         path = folder / name
         if Path(name).name != name or not path.is_file():
             raise ModelError(
-                f"{path} is missing; copy the model directory again, whole ({size:,} bytes)", field=str(path)
+                f"{path} is missing; copy the complete model directory again ({size:,} bytes)", field=str(path)
             )
         if path.stat().st_size != size or digest(path) != sha:
             raise ModelError(

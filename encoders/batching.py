@@ -1,7 +1,7 @@
-"""Inputs of many requests, run together: a bounded queue, and groups of alike length within a budget of tokens.
+"""Run the inputs of many requests together: a bounded queue, and groups of similar length within a token budget.
 
-Each request's thread hands in its inputs and waits. As many threads as the device takes runs at once (one on a GPU,
-some a core on a processor) take the next group whenever they are free, so none waits for the slowest of a batch.
+Each request's thread submits its inputs and waits. As many threads as the device has concurrent runs (one on a GPU,
+several per core on a CPU) take the next group as soon as they are free, so that none waits for the slowest of a batch.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 from encoders.pooling import Floats
-from encoders.text import batches
+from encoders.text import group_by_length
 from mappings.errors import MedleyError, ModelError
 
 Item = TypeVar("Item")
-Clock = Callable[[], float]
 
-GLANCE: Final = 0.1
-"""Seconds between two looks at whether the caller is still there."""
+POLL_SECONDS: Final = 0.1
+"""Seconds between two checks whether the client is still connected."""
 
-ROUND: Final = 2
-"""Groups a thread that are formed at a time: more find more alike lengths, fewer let a new request in sooner."""
+GROUPS_PER_RUNNER: Final = 2
+"""Groups formed at a time per thread: more groups have more similar lengths, fewer admit a new request sooner."""
 
 
 class Overloaded(MedleyError):
-    """As many inputs wait as may: come again later."""
+    """The queue is full; the client can retry later."""
 
     code = "overloaded"
     status = 429
@@ -47,79 +46,82 @@ class Expired(MedleyError):
 
 
 class Abandoned(MedleyError):
-    """Whoever asked has left."""
+    """The client disconnected before the request was answered."""
 
     code = "abandoned"
     status = 499
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a request is worth an answer: until a moment of `time.monotonic`, and while its caller is there."""
+class RequestLifetime:
+    """How long a request is worth answering: until `deadline`, a time of `time.monotonic`, and while its client is connected."""
 
-    until: float | None = None
-    gone: Callable[[], bool] | None = None
+    deadline: float | None = None
+    is_gone: Callable[[], bool] | None = None
 
     def check(self) -> None:
-        """Raise `Expired` or `Abandoned` when nobody waits any more."""
-        if self.until is not None and time.monotonic() >= self.until:
+        """Raise `Expired` or `Abandoned` if nobody waits for the answer any more."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Expired("the deadline of this request has passed")
-        if self.gone is not None and self.gone():
+        if self.is_gone is not None and self.is_gone():
             raise Abandoned("the client closed the connection")
 
-    def pause(self) -> float | None:
-        """Seconds until the next check; None: none is needed."""
-        left = None if self.until is None else max(0.0, self.until - time.monotonic())
-        if self.gone is None:
+    def next_check(self) -> float | None:
+        """Seconds until the next `check`; None if none is needed."""
+        left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        if self.is_gone is None:
             return left
-        return GLANCE if left is None else min(GLANCE, left)
+        return POLL_SECONDS if left is None else min(POLL_SECONDS, left)
 
 
-class Places:
-    """How many inputs (or whatever `what` names) may be here at once, waiting or running."""
+class Capacity:
+    """Limits how many inputs (or whatever `what` names) are waiting or running at the same time."""
 
-    def __init__(self, capacity: int, what: str = "inputs") -> None:
-        self.capacity, self._what = capacity, what
-        self.taken = 0
+    def __init__(self, limit: int, what: str = "inputs") -> None:
+        self.limit, self._what = limit, what
+        self.in_use = 0
         self._lock = threading.Lock()
 
     @contextmanager
     def hold(self, count: int) -> Iterator[None]:
-        """Keep `count` places during the block. Raises `Overloaded` at once when there are too few."""
+        """Reserve room for `count` during the block. Raises `Overloaded` at once if there is too little."""
         with self._lock:
-            if self.taken + count > self.capacity:
-                raise Overloaded(f"{self.taken} {self._what} wait, and {self.capacity} may: come again in a moment")
-            self.taken += count
+            if self.in_use + count > self.limit:
+                raise Overloaded(
+                    f"the queue is full: {self.in_use} of at most {self.limit} {self._what} are waiting;"
+                    " try again in a moment"
+                )
+            self.in_use += count
         try:
             yield
         finally:
             with self._lock:
-                self.taken -= count
+                self.in_use -= count
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How a device is best fed: tokens of one run with padding, runs at once, seconds to wait for more inputs.
+class BatchPlan:
+    """How to use a device: tokens per run including padding, concurrent runs, seconds to wait for more inputs.
 
-    `alike` is the least share of a group's longest input that another has: a processor pays for padding, a GPU hardly.
-    `nice` is how far the runs stand back for other threads on the same cores, in the system's steps of priority.
+    `least_ratio` is the least length of an input relative to the longest of its group: padding is expensive on a CPU and
+    nearly free on a GPU. `nice` is by how much the runs lower their system priority in favour of other threads.
     """
 
     budget: int
     runners: int = 1
     linger: float = 0.0
-    alike: float = 0.0
+    least_ratio: float = 0.0
     nice: int = 0
 
 
 @dataclass(eq=False, slots=True)
-class Job(Generic[Item]):
-    """The inputs of one request, longest first in `order`, so that what is taken together is of alike length."""
+class PendingRequest(Generic[Item]):
+    """The inputs of one request; `order` lists them longest first, so that inputs taken together have similar lengths."""
 
     items: Sequence[Item]
     lengths: Sequence[int]
     order: Sequence[int]
-    came: float
+    received: float
     rows: list[Any]
     taken: int = 0
     left: int = 0
@@ -128,31 +130,31 @@ class Job(Generic[Item]):
     done: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
-    def of(cls, items: Sequence[Item], length: Callable[[Item], int]) -> Job[Item]:
-        """A job over `items`, nothing of it done."""
+    def of(cls, items: Sequence[Item], length: Callable[[Item], int]) -> PendingRequest[Item]:
+        """A request for `items`, none of which has run."""
         lengths = [max(1, length(item)) for item in items]
         order = sorted(range(len(items)), key=lambda number: (-lengths[number], number))
         return cls(items, lengths, order, time.monotonic(), [None] * len(items), left=len(items))
 
 
-Group = list[tuple[Job[Item], int]]
+Group = list[tuple[PendingRequest[Item], int]]
 
 
 class Batcher(Generic[Item]):
-    """Runs inputs of many requests together. `run` makes (n, ...) rows of n inputs, in their order.
+    """Runs inputs of many requests together. `run` returns (n, ...) rows for n inputs, in their order.
 
-    Requests take turns, one input each, so that a short one is not held up by a long one that came first.
+    Requests take turns, one input each, so that a short request does not wait for a long one that arrived earlier.
     """
 
     def __init__(
         self,
         run: Callable[[Sequence[Item]], Floats],
         length: Callable[[Item], int],
-        plan: Plan,
-        ran: Callable[[int, int], None] = lambda inputs, tokens: None,
+        plan: BatchPlan,
+        on_run: Callable[[int, int], None] = lambda inputs, tokens: None,
     ) -> None:
-        self._run, self._length, self._plan, self._ran = run, length, plan, ran
-        self._waiting: deque[Job[Item]] = deque()
+        self._run, self._length, self._plan, self._on_run = run, length, plan, on_run
+        self._waiting: deque[PendingRequest[Item]] = deque()
         self._ready: deque[Group[Item]] = deque()
         self._changed = threading.Condition()
         self._closed = False
@@ -160,128 +162,130 @@ class Batcher(Generic[Item]):
         for thread in self._threads:
             thread.start()
 
-    def submit(self, items: Sequence[Item], patience: Patience) -> Floats:
-        """One row an input, in input order; `items` is not empty.
+    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Floats:
+        """One row per input, in input order; `items` must not be empty.
 
-        Raises `Expired` or `Abandoned`, and then what was not yet started is never run; `ModelError` when the run failed.
+        Raises `Expired` or `Abandoned`, after which inputs that were not yet started never run, and `ModelError` if the
+        run failed.
         """
-        patience.check()
-        job = Job.of(items, self._length)
+        lifetime.check()
+        request = PendingRequest.of(items, self._length)
         with self._changed:
-            self._waiting.append(job)
+            self._waiting.append(request)
             self._changed.notify()
-        while not job.done.wait(patience.pause()):
+        while not request.done.wait(lifetime.next_check()):
             try:
-                patience.check()
+                lifetime.check()
             except MedleyError:
-                self._drop(job)
+                self._drop(request)
                 raise
-        if job.error is not None:
-            raise ModelError(f"the model failed on these inputs: {job.error}") from job.error
-        return np.stack(job.rows)
+        if request.error is not None:
+            raise ModelError(f"the model failed on these inputs: {request.error}") from request.error
+        return np.stack(request.rows)
 
     def close(self) -> None:
-        """Let the threads end after what they run now."""
+        """Stop the threads after their current runs."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
 
-    def _drop(self, job: Job[Item]) -> None:
+    def _drop(self, request: PendingRequest[Item]) -> None:
         with self._changed:
-            job.dropped = True
-            if job in self._waiting:
-                self._waiting.remove(job)
+            request.dropped = True
+            if request in self._waiting:
+                self._waiting.remove(request)
 
     def _work(self) -> None:
-        _stand_back(self._plan.nice)
-        while group := self._take():
-            self._settle(group)
+        _lower_priority(self._plan.nice)
+        while group := self._next_group():
+            self._run_group(group)
 
-    def _take(self) -> Group[Item]:
-        """The next group with what is still wanted of it; empty at the end."""
+    def _next_group(self) -> Group[Item]:
+        """Wait for the next group, without inputs of dropped requests; empty after `close`."""
         with self._changed:
             while not self._closed:
                 if self._ready:
                     if group := [pair for pair in self._ready.popleft() if not pair[0].dropped]:
                         return group
                 elif self._waiting and not self._lingers():
-                    self._ready.extend(self._round())
-                    # As many as find work: each that is woken for nothing takes Python from those who have some.
+                    self._ready.extend(self._form_groups())
+                    # Wake only as many threads as find work: an idle one takes Python's lock from the others.
                     self._changed.notify(len(self._ready) + bool(self._waiting) - 1)
                 else:
                     self._changed.wait(self._plan.linger or None if self._waiting else None)
             return []
 
     def _lingers(self) -> bool:
-        """Whether more inputs may still come in time for a fuller group."""
-        oldest = self._waiting[0].came
+        """Whether to wait for more inputs, so that the next group is fuller."""
+        oldest = self._waiting[0].received
         if time.monotonic() - oldest >= self._plan.linger:
             return False
-        return sum(sum(job.lengths) for job in self._waiting) < self._plan.budget
+        return sum(sum(request.lengths) for request in self._waiting) < self._plan.budget
 
-    def _round(self) -> list[Group[Item]]:
-        """Inputs for every thread, picked in turns from the requests, in groups of alike length; the shortest go first."""
-        wanted = ROUND * self._plan.runners * self._plan.budget
+    def _form_groups(self) -> list[Group[Item]]:
+        """Inputs for every thread, taken from the requests in turn, in groups of similar length, shortest group first."""
+        wanted = GROUPS_PER_RUNNER * self._plan.runners * self._plan.budget
         picked: Group[Item] = []
         tokens = 0
         while self._waiting and tokens < wanted:
-            job = self._waiting.popleft()
-            number = job.order[job.taken]
-            job.taken += 1
-            if job.taken < len(job.items):
-                self._waiting.append(job)
-            picked.append((job, number))
-            tokens += job.lengths[number]
-        groups = batches([job.lengths[number] for job, number in picked], self._plan.budget, self._plan.alike)
+            request = self._waiting.popleft()
+            number = request.order[request.taken]
+            request.taken += 1
+            if request.taken < len(request.items):
+                self._waiting.append(request)
+            picked.append((request, number))
+            tokens += request.lengths[number]
+        lengths = [request.lengths[number] for request, number in picked]
+        groups = group_by_length(lengths, self._plan.budget, self._plan.least_ratio)
         return [[picked[place] for place in group] for group in reversed(groups)]
 
-    def _settle(self, group: Group[Item]) -> None:
-        """Run a group and hand out its rows; when it fails, each input is tried alone, so that one bad one fails alone."""
+    def _run_group(self, group: Group[Item]) -> None:
+        """Run a group and deliver its rows; if it fails, run each input alone, so that one bad input fails alone."""
         try:
-            rows = self._run([job.items[number] for job, number in group])
-        except Exception as error:  # whatever the run raises belongs to the requests, not to this thread
+            rows = self._run([request.items[number] for request, number in group])
+        except Exception as error:  # an error of the run belongs to the requests, not to this thread
             if len(group) > 1:
                 for pair in group:
-                    self._settle([pair])
+                    self._run_group([pair])
             else:
                 self._fail(group[0][0], error)
             return
-        self._ran(len(group), sum(job.lengths[number] for job, number in group))
+        self._on_run(len(group), sum(request.lengths[number] for request, number in group))
         with self._changed:
-            for (job, number), row in zip(group, rows, strict=True):
-                job.rows[number] = row
-                job.left -= 1
-                if not job.left:
-                    job.done.set()
+            for (request, number), row in zip(group, rows, strict=True):
+                request.rows[number] = row
+                request.left -= 1
+                if not request.left:
+                    request.done.set()
 
-    def _fail(self, job: Job[Item], error: Exception) -> None:
-        job.error = error
-        self._drop(job)
-        job.done.set()
+    def _fail(self, request: PendingRequest[Item], error: Exception) -> None:
+        request.error = error
+        self._drop(request)
+        request.done.set()
 
 
-def _stand_back(steps: int) -> None:
-    """Lower the priority of this thread alone, where the system can; it can't be raised again."""
-    if steps and sys.platform == "linux":  # elsewhere priorities are those of whole processes
+def _lower_priority(steps: int) -> None:
+    """Lower the priority of this thread alone, if the system can; it can't be raised again."""
+    if steps and sys.platform == "linux":  # elsewhere only whole processes have a priority
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + steps)
 
 
-class Alone(Generic[Item]):
-    """The same without batching: every request runs its own inputs, in its own thread."""
+class DirectRunner(Generic[Item]):
+    """The interface of `Batcher` without batching: every request runs its own inputs in its own thread."""
 
     def __init__(self, run: Callable[[Sequence[Item]], Floats]) -> None:
         self._run = run
 
-    def submit(self, items: Sequence[Item], patience: Patience) -> Floats:
-        """One row an input, in input order. Raises as `Batcher.submit` does."""
-        patience.check()
+    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Floats:
+        """One row per input, in input order. Raises as `Batcher.submit` does."""
+        lifetime.check()
         try:
             return self._run(items)
         except Exception as error:
             raise ModelError(f"the model failed on these inputs: {error}") from error
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there is no thread to stop."""

@@ -1,8 +1,8 @@
-"""Passage vectors kept on disk by (encoder, text): what did not change is not encoded again.
+"""A disk cache of passage vectors by (encoder, text), so that unchanged passages are not encoded again.
 
-One SQLite file an encoder, in WAL mode: several processes may read and write it, and `kill -9` loses at most what was
-not yet committed. It is a cache: a damaged row is encoded again, a damaged file is replaced, a full or read-only disk
-only costs the speed. Vectors stay float32, so that an answer is the same with and without it.
+One SQLite file per encoder, in WAL mode: several processes can read and write it, and `kill -9` loses at most what was
+not yet committed. It is only a cache: a damaged row is encoded again, a damaged file is replaced, and a full or
+read-only disk costs only speed. Vectors stay float32, so that results are the same with and without the cache.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from encoders.pooling import Floats
 _log = logging.getLogger(__name__)
 
 AT_ONCE = 256
-"""Texts encoded between two commits, and keys in one query: a kill loses at most this much work."""
+"""Texts encoded per commit, and keys per SQL query: a kill loses at most this much work."""
 _CHECK = 4
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 
 
 class Encodes(Protocol):
-    """The encoder behind a cache, as `search.protocols.Encoder`."""
+    """What the cache needs of an encoder: the same methods as `search.protocols.Encoder`."""
 
     @property
     def fingerprint(self) -> str: ...  # noqa: D102
@@ -40,22 +40,22 @@ class Encodes(Protocol):
 
 
 class CachedEncoder:
-    """An encoder whose passages are looked up first; fulfils `search.protocols.Encoder`. Threads may share it.
+    """An encoder with a cache of passage vectors; implements `search.protocols.Encoder`. Threads can share it.
 
-    Queries pass through: they rarely come twice, and the search path keeps its own cache of them.
+    Queries are not cached here: they rarely repeat, and the search path has its own cache of query vectors.
     """
 
     def __init__(self, encoder: Encodes, folder: Path) -> None:
         self._encoder = encoder
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
-        # Two forms of one model agree in ranking, not to the bit: each keeps its own vectors.
+        # Two numeric forms of one model agree in ranking but not bit for bit, so each has its own vectors.
         self.form = str(getattr(encoder, "form", ""))
         self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{self.form or 'only'}.sqlite", self.dimension)
 
     @property
     def tokens_run(self) -> int:
-        """How many tokens the encoder behind has read so far; 0 of one that does not count them."""
+        """How many tokens the wrapped encoder has read so far; 0 if it does not count them."""
         return int(getattr(self._encoder, "tokens_run", 0))
 
     def encode_queries(self, texts: Sequence[str]) -> Floats:
@@ -63,7 +63,7 @@ class CachedEncoder:
         return self._encoder.encode_queries(texts)
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
-        """Shape (n, d), unit rows, in input order; a text that comes twice is encoded once."""
+        """Shape (n, d), unit rows, in input order; a repeated text is encoded once."""
         keys = [text_key(text) for text in texts]
         unique = dict(zip(keys, texts, strict=True))
         vectors = self._store.get(list(unique))
@@ -78,7 +78,7 @@ class CachedEncoder:
 
 
 class VectorStore:
-    """Vectors of one length by 32-byte key, on disk. No method raises for what the disk does."""
+    """Vectors of one dimension by 32-byte key, on disk. Disk errors are logged, never raised."""
 
     def __init__(self, path: Path, dimension: int) -> None:
         self._path = path
@@ -86,31 +86,31 @@ class VectorStore:
         self._warned = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """The sound vectors among `keys`."""
+        """The vectors stored under `keys`, without damaged ones."""
         found: dict[bytes, Floats] = {}
         with self._guarded(), self._open() as connection:
             for start in range(0, len(keys), AT_ONCE):
                 part = keys[start : start + AT_ONCE]
                 marks = ",".join("?" * len(part))
                 for key, row in connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part):
-                    if self._sound(row):
+                    if self._is_intact(row):
                         found[key] = np.frombuffer(row, dtype="<f4", offset=_CHECK).astype(np.float32)
         return found
 
     def put(self, vectors: Mapping[bytes, Floats]) -> None:
-        """Keep vectors, in one transaction; the same key again replaces, as a damaged row must be."""
+        """Store vectors in one transaction; an existing key is replaced, which also repairs damaged rows."""
         rows = [(key, _packed(vector)) for key, vector in vectors.items()]
         with self._guarded(), self._open() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
-    def _sound(self, row: object) -> bool:
+    def _is_intact(self, row: object) -> bool:
         if not isinstance(row, bytes) or len(row) != self._bytes:
             return False
         return zlib.crc32(row[_CHECK:]) == int.from_bytes(row[:_CHECK], "little")
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one call: cheap beside encoding, and safe across threads and forks."""
+        """A connection for one call: cheap compared with encoding, and safe across threads and forks."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path, timeout=30)
         try:
@@ -126,14 +126,14 @@ class VectorStore:
         try:
             yield
         except sqlite3.OperationalError as error:  # locked, full, read-only: keep the file
-            self._warn(f"is not in use: {error}")
+            self._warn(f"can't be used: {error}")
         except sqlite3.DatabaseError as error:  # not a database, or a malformed one
-            self._warn(f"was damaged and is started anew: {error}")
+            self._warn(f"was damaged and is replaced: {error}")
             with contextlib.suppress(OSError):
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{self._path}{suffix}").unlink(missing_ok=True)
         except OSError as error:
-            self._warn(f"is not in use: {error}")
+            self._warn(f"can't be used: {error}")
 
     def _warn(self, message: str) -> None:
         if not self._warned:
@@ -142,7 +142,7 @@ class VectorStore:
 
 
 def text_key(text: str) -> bytes:
-    """32 bytes that stand for a text; lone surrogates count as they are."""
+    """A 32-byte key for a text; lone surrogates are hashed as they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -1,4 +1,4 @@
-"""A model's card for people (Mitchell et al. 2019): Markdown made from its manifest, so that it can't say anything else."""
+"""A model card (Mitchell et al. 2019), generated as Markdown from the manifest, so that the two can't disagree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMITS: Final = (
 
 
 def markdown(manifest: Mapping[str, Any]) -> str:
-    """The card: use, reading, data, recipe, scores, gate, limits. What the manifest does not say is left out."""
+    """The card: use, reading, data, recipe, scores, gate, limits. Sections that the manifest has no data for are omitted."""
     card = manifest.get("card", {})
     sections = [
         ("Intended use", [card.get("intended_use") or _USE.get(manifest["kind"], "")]),

@@ -1,4 +1,4 @@
-"""Where a model runs: on the GPU when ONNX Runtime has one for it, or on the processor."""
+"""Choose where a model runs: on the GPU if ONNX Runtime can use one, otherwise on the CPU."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _log = logging.getLogger(__name__)
 
 
 def providers(device: str, available: Sequence[str]) -> list[str]:
-    """The execution providers to ask for. Raises `ModelError` for an unknown device, or for 'cuda' where there is none."""
+    """The execution providers to request. Raises `ModelError` for an unknown device, or for 'cuda' if it is unavailable."""
     if device not in DEVICES:
         raise ModelError(
             f"the device {device!r} is unknown; known are 'cpu', 'cuda' and '' (automatic)", field="device"
         )
     if device == "cuda" and CUDA not in available:
         raise ModelError(
-            f"the device 'cuda' is asked for, and this ONNX Runtime has only {', '.join(available)}: "
-            "install onnxruntime-gpu in the place of onnxruntime",
+            f"the device 'cuda' was requested, but this ONNX Runtime has only {', '.join(available)}: "
+            "install onnxruntime-gpu instead of onnxruntime",
             field="device",
         )
     return [CUDA, CPU] if CUDA in available and device != "cpu" else [CPU]
 
 
-def settled(device: str, asked: Sequence[str], actual: Sequence[str]) -> str:
+def actual_device(device: str, requested: Sequence[str], actual: Sequence[str]) -> str:
     """The device that a session really runs on, 'cpu' or 'cuda'.
 
-    ONNX Runtime falls back to the processor in silence when a driver or a library is missing, so what it was asked
-    for proves nothing. Raises `ModelError` when the GPU was demanded.
+    ONNX Runtime silently falls back to the CPU if a driver or a library is missing, so the requested providers prove
+    nothing. Raises `ModelError` if `device` is 'cuda' and the session does not run there.
     """
     on_gpu = bool(actual) and actual[0] == CUDA
-    if asked[0] == CUDA and not on_gpu:
+    if requested[0] == CUDA and not on_gpu:
         message = (
             f"ONNX Runtime fell back to {', '.join(actual) or 'nothing'}: its CUDA libraries or the driver are missing"
         )
         if device == "cuda":
-            raise ModelError(f"the device 'cuda' is asked for, and {message}", field="device")
-        _log.warning("%s; the model runs on the processor", message)
+            raise ModelError(f"the device 'cuda' was requested, but {message}", field="device")
+        _log.warning("%s; the model runs on the CPU", message)
     return "cuda" if on_gpu else "cpu"

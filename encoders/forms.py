@@ -1,7 +1,7 @@
-"""Which arithmetic form of a model is fastest on this machine: measured once in about a second, then remembered.
+"""Choose the numeric form of a model that is fastest on this machine: measure once, in about a second, and cache it.
 
-The same int8 form was 1.7 times faster than fp32 on one processor and slower on another, so flags are not believed.
-What is remembered is one small JSON file a model, processor and ONNX Runtime; losing one costs a second.
+The same int8 form was 1.7 times as fast as fp32 on one CPU and slower on another, so CPU flags are no guide.
+The cache is one small JSON file per model, CPU and ONNX Runtime version; losing one costs a second.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 ROUNDS = 3
 WORTH_IT = 0.9
-"""A rounded form replaces fp32 only if it takes at most this share of its time."""
+"""A rounded form replaces fp32 only if it takes at most this fraction of fp32's time."""
 
 _SENTENCE = "Low-dose aspirin reduced the risk of recurrent stroke in adults with atrial fibrillation and hypertension."
 _SENTENCES = (2, 4, 6, 7, 8, 9, 11, 15)
@@ -27,12 +27,12 @@ Measure = Callable[[], Mapping[str, float]]
 
 
 def sample() -> list[tuple[str, str]]:
-    """Eight (query, passage) pairs of 50 to 370 tokens; cut to 256 they have 178 on average, as searches meet them."""
+    """Eight (query, passage) pairs of 50 to 370 tokens; truncated to 256 they average 178, like the passages of a search."""
     return [("does aspirin prevent stroke", " ".join([_SENTENCE] * count)) for count in _SENTENCES]
 
 
 def race(runs: Mapping[str, Callable[[], object]], clock: Callable[[], float] = time.perf_counter) -> dict[str, float]:
-    """Least seconds of each run over interleaved rounds, after one round to warm up."""
+    """The shortest time of each run, in seconds, over interleaved rounds after a warm-up round."""
     best = dict.fromkeys(runs, float("inf"))
     for step in range(ROUNDS + 1):
         for name, run in runs.items():
@@ -44,17 +44,17 @@ def race(runs: Mapping[str, Callable[[], object]], clock: Callable[[], float] = 
 
 
 def choose(seconds: Mapping[str, float]) -> str:
-    """The fastest form, or fp32 where no other is clearly faster."""
+    """The fastest form, or fp32 if no other is clearly faster."""
     best = min(seconds, key=lambda form: (seconds[form], form))
     exact = seconds.get("fp32")
     return "fp32" if exact is not None and seconds[best] > WORTH_IT * exact else best
 
 
 def fastest(forms: Iterable[str], key: str, measure: Measure, folder: Path | None = None) -> str:
-    """The form to use of those that a model has. `key` names what a measurement is valid for.
+    """The fastest of a model's `forms`. `key` identifies what a measurement is valid for.
 
-    Reads the remembered choice, or measures and remembers. A file that can't be read is measured again; a folder
-    that can't be written is measured at each start.
+    Reads the cached choice, or measures and caches it. If the cache file can't be read, the forms are measured again; if
+    the folder can't be written, at every start.
     """
     known = sorted(forms)
     if len(known) == 1:
@@ -70,12 +70,12 @@ def fastest(forms: Iterable[str], key: str, measure: Measure, folder: Path | Non
 
 
 def machine_key(fingerprint: str, threads: int, runtime: str) -> str:
-    """What decides which form is fastest: the model, the processor, the threads and ONNX Runtime's version."""
+    """What the fastest form depends on: the model, the CPU, the threads and the version of ONNX Runtime."""
     return f"{fingerprint[:16]} | {processor()} | {threads} threads | onnxruntime {runtime}"
 
 
 def processor() -> str:
-    """The processor's name and a digest of its features: one name can hide different instruction sets in a VM."""
+    """The CPU's name and a digest of its features: in a VM, one name can hide different instruction sets."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
     except OSError:
@@ -86,7 +86,7 @@ def processor() -> str:
 
 
 def cache_folder() -> Path | None:
-    """Where choices are remembered: `$XDG_CACHE_HOME/medley/forms`, or below `~/.cache`; none without a home."""
+    """Where choices are cached: `$XDG_CACHE_HOME/medley/forms`, or below `~/.cache`; None without a home directory."""
     base = os.environ.get("XDG_CACHE_HOME")
     with contextlib.suppress(RuntimeError):
         return (Path(base) if base else Path.home() / ".cache") / "medley" / "forms"
@@ -106,7 +106,7 @@ def _read(path: Path | None) -> dict[str, Any]:
 
 
 def _write(path: Path | None, content: Mapping[str, Any]) -> None:
-    """Write aside and rename, so another process never reads half a file."""
+    """Write to a temporary file and rename it, so that another process never reads half a file."""
     if path:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

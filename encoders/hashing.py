@@ -1,7 +1,7 @@
-"""A deterministic encoder without a model: feature hashing (Weinberger et al. 2009) of words, bigrams and word pieces.
+"""A deterministic encoder without a model: feature hashing (Weinberger et al. 2009) of words, bigrams and trigrams.
 
-It is a real choice in the settings, `hashing-256`: it needs no file, costs microseconds, and matches spellings and
-word forms, not meanings.
+The settings can name it as `hashing-256`: it needs no file, takes microseconds, and matches spellings and inflections,
+not meanings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VERSION = "hashing 1"
 
 
 class HashingEncoder:
-    """Fulfils `search.protocols.Encoder`; queries and passages are read alike."""
+    """Implements `search.protocols.Encoder`; treats queries and passages alike."""
 
     def __init__(self, dimension: int = 256) -> None:
         if not 8 <= dimension <= 65_536:
@@ -47,13 +47,13 @@ class HashingEncoder:
             for feature, count in Counter(features(text)).items():
                 hashed = _hash(feature)
                 sign = 1.0 if hashed & 1 else -1.0
-                # The logarithm keeps a word that is repeated fifty times from being all that the vector says.
+                # The logarithm keeps a word that occurs fifty times from dominating the vector.
                 row[(hashed >> 1) % self.dimension] += sign * (1.0 + math.log(count))
         return unit(vectors)
 
 
 def features(text: str) -> Iterator[str]:
-    """Words, pairs of neighbours, and the trigrams of each word with its ends marked."""
+    """Words, word bigrams, and the character trigrams of each word with its boundaries marked."""
     words = _WORD.findall(clean(text).lower())
     yield from words
     yield from (f"{left} {right}" for left, right in pairwise(words))
@@ -64,5 +64,5 @@ def features(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=100_000)
 def _hash(feature: str) -> int:
-    """64 bits, the same in every process: Python's own hash of a text is salted."""
+    """A 64-bit hash that is the same in every process; Python's own string hash is salted."""
     return int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "little")

@@ -1,4 +1,4 @@
-"""The poly-encoder at run time, without torch: passages to token vectors once, then scores in a few products each."""
+"""The poly-encoder at run time, without torch: encode passages once, then score each with a few matrix products."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from numpy.typing import NDArray
 
 from encoders.artifact import SCORER, Artifact
 from encoders.pooling import Floats, pool, unit
-from encoders.runtime import BiEncoder, Model
-from encoders.text import Batch, Tokens
+from encoders.runtime import BiEncoder, OnnxModel
+from encoders.text import TokenBatch, Tokens
 
 KEPT = 2048
-"""Passages whose token vectors a reranker keeps, in half precision: 200 KB each at 256 tokens of 384 numbers."""
+"""Passages whose token vectors a reranker caches, in half precision: 200 KB each at 256 tokens of 384 numbers."""
 
 
 class PolyEncoder:
-    """Queries to vectors, passages to token vectors, and scores of one against the other. Threads may share it.
+    """Encodes queries and passages, and scores one against the other. Threads can share it.
 
-    Where the model's codes are tokens, a query is a matrix of its tokens' vectors, too.
+    A passage becomes a matrix of token vectors; a query becomes one vector or, if the model has one code per token, a
+    matrix too.
     """
 
     def __init__(
         self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
     ) -> None:
-        self.model = Model(artifact, "poly-encoder", threads, form, device)
-        asked = artifact.queries()
-        self._asked = None if asked is artifact else BiEncoder(asked, threads, form, device)
+        self.model = OnnxModel(artifact, "poly-encoder", threads, form, device)
+        queries = artifact.queries()
+        self._query_encoder = None if queries is artifact else BiEncoder(queries, threads, form, device)
         self._reading = artifact.reading
         scorer: Floats = np.load(artifact.folder / SCORER).astype(np.float32)
         self._weight, self._importance = scorer[: artifact.dimension], scorer[artifact.dimension :]
@@ -40,28 +41,28 @@ class PolyEncoder:
         self.dimension = artifact.dimension
 
     def encode_query(self, text: str) -> Floats:
-        """Shape (d,), or (k, d) of a query's k tokens."""
+        """Shape (d,), or (k, d) for the k tokens of the query."""
         return np.asarray(self.encode_queries([text])[0])
 
     def encode_queries(self, texts: Sequence[str]) -> Sequence[Floats]:
-        """For each text what `encode_query` gives, in input order."""
+        """The result of `encode_query` for each text, in input order."""
         if self._by_token:
-            model = self._asked.model if self._asked else self.model
-            return self._tokens(model, model.reader.queries(texts))
-        if self._asked:
-            return list(self._asked.encode_queries(texts))
-        tokens = self.model.reader.queries(texts)
+            model = self._query_encoder.model if self._query_encoder else self.model
+            return self._token_vectors(model, model.tokenizer.tokenize_queries(texts))
+        if self._query_encoder:
+            return list(self._query_encoder.encode_queries(texts))
+        tokens = self.model.tokenizer.tokenize_queries(texts)
         vectors = self.model.map(tokens, self._pooled, (self.dimension,))
         return list(unit(vectors) if self._reading.normalise else vectors)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Floats]:
-        """For each text its token vectors (t, d), in input order; t differs."""
-        return self._tokens(self.model, self.model.reader.passages(texts))
+        """The token vectors of each text, (t, d) with its own t, in input order."""
+        return self._token_vectors(self.model, self.model.tokenizer.tokenize_passages(texts))
 
-    def _tokens(self, model: Model, tokens: Sequence[Tokens]) -> list[Floats]:
+    def _token_vectors(self, model: OnnxModel, tokens: Sequence[Tokens]) -> list[Floats]:
         found: list[Floats] = [np.empty((0, self.dimension), dtype=np.float32)] * len(tokens)
 
-        def keep(output: Floats, batch: Batch) -> Floats:
+        def keep(output: Floats, batch: TokenBatch) -> Floats:
             for place, row in enumerate(batch.rows):
                 real = output[place, : int(batch.mask[place].sum())]
                 found[row] = unit(real) if self._reading.normalise else real.copy()
@@ -71,7 +72,7 @@ class PolyEncoder:
         return found
 
     def score(self, query: Floats, passages: Sequence[Floats]) -> Floats:
-        """A query as `encode_query` gives it against passages' token vectors -> (n,), in input order; higher is better."""
+        """Score the result of `encode_query` against the token vectors of n passages -> (n,), in input order; higher is better."""
         if not passages:
             return np.zeros(0, dtype=np.float32)
         if self._by_token:
@@ -80,23 +81,23 @@ class PolyEncoder:
         return np.asarray(np.maximum(attended @ self._weight.T, 0) @ query, dtype=np.float32)
 
     def _token_scores(self, query: Floats, passages: Sequence[Floats]) -> Floats:
-        """The sum over a query's tokens of q . W y, each by its importance; y is what the token attends to."""
-        asked, shares = query @ self._weight, softmax(query @ self._importance[0])
+        """The sum of q . W y over the query's tokens q, weighted by importance; y is what the token attends to."""
+        projected, shares = query @ self._weight, softmax(query @ self._importance[0])
         scores = []
         for tokens in passages:
             weights = softmax(tokens @ query.T * self._sharpness)  # (t, k)
-            scores.append((weights * (tokens @ asked.T)).sum(axis=0) @ shares)
+            scores.append((weights * (tokens @ projected.T)).sum(axis=0) @ shares)
         return np.array(scores, dtype=np.float32)
 
-    def _pooled(self, output: Floats, batch: Batch) -> Floats:
+    def _pooled(self, output: Floats, batch: TokenBatch) -> Floats:
         return pool(output, batch.mask, self._reading.pooling)
 
 
 class PolyReranker:
-    """A poly-encoder where a reranker is wanted; fulfils `search.protocols.Reranker`. Threads may share it.
+    """A poly-encoder as a reranker; implements `search.protocols.Reranker`. Threads can share it.
 
-    The token vectors of the passages it saw last are kept, so that a passage that is a candidate again costs only its
-    score.
+    It caches the token vectors of the passages it scored last, so that a passage that is a candidate again costs only
+    its score.
     """
 
     def __init__(self, encoder: PolyEncoder, kept: int = KEPT) -> None:
@@ -126,11 +127,11 @@ class PolyReranker:
 
 
 def attend(query: Floats, tokens: Floats, sharpness: float = 1.0) -> Floats:
-    """The sum of token vectors (t, d) weighted by the softmax of their products with the query (d,): CAPR eq. 2's y."""
+    """The y of CAPR eq. 2: the sum of token vectors (t, d), weighted by the softmax of their products with a query (d,)."""
     return np.asarray(softmax(tokens @ query * sharpness) @ tokens, dtype=np.float32)
 
 
 def softmax(products: Floats) -> Floats:
-    """Along the first axis."""
+    """The softmax along the first axis."""
     weights = np.exp(products - products.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))

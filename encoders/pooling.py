@@ -1,4 +1,4 @@
-"""From hidden states to one vector a text. Padding never counts, whatever it holds."""
+"""Pool hidden states into one vector per text. Padding never affects the result, whatever its values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float32]
 
 
 def pool(hidden: Floats, mask: NDArray[Any], pooling: str) -> Floats:
-    """(n, t, d) hidden states and an (n, t) 0/1 mask, padded on the right -> (n, d): the mean, the first or the last token."""
+    """Hidden states (n, t, d) and a 0/1 mask (n, t), padded on the right -> (n, d): the mean, the first or the last token."""
     if pooling == "cls":
         return hidden[:, 0]
     if pooling == "last":
@@ -23,7 +23,7 @@ def pool(hidden: Floats, mask: NDArray[Any], pooling: str) -> Floats:
 def mean(hidden: Floats, mask: NDArray[Any]) -> Floats:
     """The mean over the real tokens, (n, t, d) -> (n, d).
 
-    Padding is left out of the sum rather than multiplied by zero: a NaN or infinity there would survive that.
+    The sum skips padding instead of multiplying it by zero, because a NaN or infinity there would survive that.
     """
     weights = mask.astype(bool)[:, :, None]
     total = np.sum(hidden, axis=1, where=weights, dtype=np.float32)
@@ -31,7 +31,7 @@ def mean(hidden: Floats, mask: NDArray[Any]) -> Floats:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Rows of length one, (n, d) -> (n, d). A row of zeros becomes the first axis, so every row is a direction."""
+    """Normalise rows to unit length, (n, d) -> (n, d). A row of zeros becomes the first axis, so that every row has a direction."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     axis = np.zeros((1, vectors.shape[1]), dtype=np.float32)
     axis[0, 0] = 1.0

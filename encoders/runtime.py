@@ -1,8 +1,8 @@
-"""Models on ONNX Runtime: a bi-encoder and a cross-encoder, without torch.
+"""Bi-encoders and cross-encoders on ONNX Runtime, without torch.
 
-A session runs on one thread; a call spreads its batches over `threads` of them. On inputs of a few hundred tokens
-that keeps the cores busier than splitting each matrix product, leaves no thread spinning between calls (gunicorn's
-workers share the cores), and lets the int8 form quantise each text by itself.
+A session runs on one thread; a call distributes its batches over `threads` threads. For inputs of a few hundred tokens
+this uses the cores better than splitting each matrix product, leaves no thread spinning between calls (gunicorn's
+workers share the cores), and lets the int8 form quantise each text separately.
 """
 
 from __future__ import annotations
@@ -20,35 +20,33 @@ import numpy as np
 import onnxruntime as ort
 
 from encoders import devices, forms
-from encoders.artifact import HALF, Artifact, Kind
+from encoders.artifact import HALF, TOKENIZER, Artifact, Kind
 from encoders.pooling import Floats, pool, unit
-from encoders.text import MASK_INDEX, Batch, Reader, Tokens, batches, mask_index, pad
+from encoders.text import MASK_INDEX, ModelTokenizer, TokenBatch, Tokens, group_by_length, mask_index, pad
 from mappings.errors import ModelError
 
 BATCH_TOKENS = 1024
-"""Tokens in one batch, padding included: about four passages. Larger ones leave the processor's cache."""
-
-
+"""Tokens per batch, including padding: about four passages. Larger batches do not fit the CPU's cache."""
 GPU_BATCH_TOKENS = 32_768
-"""Tokens in one batch on a GPU, which is idle with less."""
+"""Tokens per batch on a GPU; smaller batches leave it idle."""
 GPU_RUNS = 2
-"""Runs at once on a GPU: while it computes one batch, the next is padded and copied."""
+"""Concurrent runs on a GPU: while it computes one batch, the next is padded and copied."""
 
 
 class BiEncoder:
-    """Texts to vectors, of length one where the model normalises; fulfils `search.protocols.Encoder`.
+    """Encodes texts as vectors, unit length if the model normalises; implements `search.protocols.Encoder`.
 
-    A model with a tower for queries alone runs them there. Threads may share it.
+    If the model has a separate query encoder, queries run there. Threads can share it.
     """
 
     def __init__(
         self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
     ) -> None:
-        self.model = Model(artifact, "bi-encoder", threads, form, device)
-        asked = artifact.queries()
-        self._asked = None if asked is artifact else BiEncoder(asked, threads, form, device)
+        self.model = OnnxModel(artifact, "bi-encoder", threads, form, device)
+        queries = artifact.queries()
+        self._query_encoder = None if queries is artifact else BiEncoder(queries, threads, form, device)
         self._reading = artifact.reading
-        self._reader = self.model.reader
+        self._tokenizer = self.model.tokenizer
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
@@ -56,14 +54,16 @@ class BiEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
-        return self._asked.encode_queries(texts) if self._asked else self._encode(self._reader.queries(texts))
+        if self._query_encoder:
+            return self._query_encoder.encode_queries(texts)
+        return self._encode(self._tokenizer.tokenize_queries(texts))
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
-        return self._encode(self._reader.passages(texts))
+        return self._encode(self._tokenizer.tokenize_passages(texts))
 
     def vectors(self, tokens: Sequence[Tokens]) -> Floats:
-        """Shape (n, d), in input order, as they leave the pooling: of any length."""
+        """The pooled vectors before normalisation: shape (n, d), in input order."""
         self.tokens_run += sum(map(len, tokens))
         return self.model.map(tokens, self._pooled, (self.dimension,))
 
@@ -71,34 +71,34 @@ class BiEncoder:
         vectors = self.vectors(tokens)
         return unit(vectors) if self._reading.normalise else vectors
 
-    def _pooled(self, output: Floats, batch: Batch) -> Floats:
+    def _pooled(self, output: Floats, batch: TokenBatch) -> Floats:
         return pool(output, batch.mask, self._reading.pooling)
 
 
 class CrossEncoder:
-    """Scores passages against a query; fulfils `search.protocols.Reranker`. Threads may share it."""
+    """Scores passages against a query; implements `search.protocols.Reranker`. Threads can share it."""
 
     def __init__(
         self, artifact: Artifact, threads: int | None = None, form: str | None = None, device: str = ""
     ) -> None:
-        self.model = Model(artifact, "cross-encoder", threads, form, device)
+        self.model = OnnxModel(artifact, "cross-encoder", threads, form, device)
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
 
     def score(self, query: str, passages: Sequence[str]) -> Floats:
-        """Shape (n,), in input order; a logit, higher is better."""
-        return self.logits(self.model.reader.pairs(query, passages))
+        """One logit per passage, shape (n,), in input order; higher is better."""
+        return self.logits(self.model.tokenizer.tokenize_pairs(query, passages))
 
     def logits(self, tokens: Sequence[Tokens]) -> Floats:
-        """Shape (n,), in input order, of pairs as `Reader.pairs` makes them."""
+        """One logit per input from `ModelTokenizer.tokenize_pairs`, shape (n,), in input order."""
         return self.model.map(tokens, lambda output, batch: output.reshape(len(batch.rows)), ())
 
 
-class Model:
-    """A verified artifact in one form, ready to run.
+class OnnxModel:
+    """A verified artifact in one numeric form, loaded into ONNX Runtime.
 
-    `budget` is the tokens, padding included, of one run; `threads` is how many runs at once use the device fully.
-    `starts` chooses the kernel of attention for a graph that lets the runtime choose: see decision 0031.
+    `budget` is the number of tokens of one run, including padding; `threads` is how many concurrent runs use the device
+    fully. `starts` chooses the attention kernel for a graph that lets the runtime choose: see decision 0031.
     """
 
     def __init__(self, artifact: Artifact, kind: Kind, threads: int | None, form: str | None, device: str = "") -> None:
@@ -106,85 +106,88 @@ class Model:
             raise ModelError(f"the model {artifact.name} is a {artifact.kind}; a {kind} is needed here", field="model")
         if threads is not None and threads < 1:
             raise ModelError(f"threads is {threads}; it must be at least 1", field="threads")
-        asked = devices.providers(device, ort.get_available_providers())
+        requested = devices.providers(device, ort.get_available_providers())
         self.threads = threads or cores()
-        self.reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
-        self.form, self.device, self._session = _opened(artifact, form, device, asked, self.threads)
+        self.tokenizer = ModelTokenizer(artifact.folder / TOKENIZER, artifact.reading)
+        self.form, self.device, self._session = _open(artifact, form, device, requested, self.threads)
         self._inputs = {item.name for item in self._session.get_inputs()}
         self.starts = True
-        self._kept: ThreadPoolExecutor | None = None
+        self._pool: ThreadPoolExecutor | None = None
         if self.device == "cuda":
             self.threads, self.budget = GPU_RUNS, GPU_BATCH_TOKENS
-            self._kept = ThreadPoolExecutor(GPU_RUNS)  # kept, as CUDA's libraries keep what they planned by thread
+            self._pool = ThreadPoolExecutor(GPU_RUNS)  # reused, because CUDA's libraries cache their plans per thread
         else:
             self.budget = 1 if self.form == "int8" else BATCH_TOKENS
 
     def map(
-        self, tokens: Sequence[Tokens], finish: Callable[[Floats, Batch], Floats], shape: tuple[int, ...]
+        self, tokens: Sequence[Tokens], finish: Callable[[Floats, TokenBatch], Floats], shape: tuple[int, ...]
     ) -> Floats:
-        """Run all inputs; `finish` makes (n, *shape) of a batch's raw output. In input order: (len(tokens), *shape)."""
+        """Run all inputs and apply `finish` to the raw output of each batch, which gives it shape (n, *shape).
+
+        Returns shape (len(tokens), *shape), in input order.
+        """
         result = np.zeros((len(tokens), *shape), dtype=np.float32)
 
-        def one(rows: Sequence[int]) -> None:
+        def run_batch(rows: Sequence[int]) -> None:
             batch = pad(tokens, rows)
             result[list(rows)] = finish(self._run(batch), batch)
 
-        self._spread(one, batches([len(item) for item in tokens], self.budget))
+        self._distribute(run_batch, group_by_length([len(item) for item in tokens], self.budget))
         return result
 
     def run_all(self, tokens: Sequence[Tokens]) -> None:
-        """Run all inputs for nothing but the time it takes."""
+        """Run all inputs and discard the outputs, to measure the time."""
         self.map(tokens, lambda _, batch: np.zeros(len(batch.rows), dtype=np.float32), ())
 
-    def _spread(self, work: Callable[[Sequence[int]], None], groups: Sequence[Sequence[int]]) -> None:
-        """Longest group first, so no thread is left alone with a long one at the end."""
+    def _distribute(self, work: Callable[[Sequence[int]], None], groups: Sequence[Sequence[int]]) -> None:
+        """Run groups on all threads, longest first, so that no thread ends with a long one while the others wait."""
         if len(groups) < 2 or self.threads == 1:
             for group in groups:
                 work(group)
             return
-        if self._kept:
-            list(self._kept.map(work, groups))
+        if self._pool:
+            list(self._pool.map(work, groups))
             return
         with ThreadPoolExecutor(min(self.threads, len(groups))) as pool_of_threads:
             list(pool_of_threads.map(work, groups))
 
-    def _run(self, batch: Batch) -> Floats:
+    def _run(self, batch: TokenBatch) -> Floats:
         arrays: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
         if MASK_INDEX in self._inputs:
             arrays[MASK_INDEX] = mask_index(batch.mask, self.starts)
-        given = {name: arrays[name] for name in self._inputs}
-        output: Any = self._bound(given) if self.device == "cuda" else self._session.run(None, given)
+        feed = {name: arrays[name] for name in self._inputs}
+        output: Any = self._run_bound(feed) if self.device == "cuda" else self._session.run(None, feed)
         return np.asarray(output[0], dtype=np.float32)
 
-    def _bound(self, given: Mapping[str, Any]) -> Any:
-        """A run with its inputs and output bound, so that ONNX Runtime copies each once."""
+    def _run_bound(self, feed: Mapping[str, Any]) -> Any:
+        """Run with bound inputs and output, so that ONNX Runtime copies each once."""
         binding = self._session.io_binding()
-        for name, array in given.items():
+        for name, array in feed.items():
             binding.bind_cpu_input(name, array)
         binding.bind_output(self._session.get_outputs()[0].name)
         self._session.run_with_iobinding(binding)
         return binding.copy_outputs_to_cpu()
 
 
-def _opened(
-    artifact: Artifact, form: str | None, device: str, asked: Sequence[str], threads: int
+def _open(
+    artifact: Artifact, form: str | None, device: str, requested: Sequence[str], threads: int
 ) -> tuple[str, str, ort.InferenceSession]:
-    """(form, device, session) of a model: the form is the one named, or the one for where it really runs."""
-    if asked[0] == devices.CUDA:
-        chosen = form or _on_gpu(artifact)
-        opened = session(artifact.form_path(chosen), providers=asked)
-        settled = devices.settled(device, asked, opened.get_providers())
-        if settled == "cuda" or form:
-            return chosen, settled, opened
-    chosen = form or _fastest(artifact, threads)
-    return chosen, "cpu", session(artifact.form_path(chosen))
+    """(numeric form, device, session) of a model; without a named form, the one for the device where it really runs."""
+    if requested[0] == devices.CUDA:
+        chosen = form or _gpu_form(artifact)
+        opened = open_session(artifact.form_path(chosen), providers=requested)
+        actual = devices.actual_device(device, requested, opened.get_providers())
+        if actual == "cuda" or form:
+            return chosen, actual, opened
+    chosen = form or _fastest_form(artifact, threads)
+    return chosen, "cpu", open_session(artifact.form_path(chosen))
 
 
 @cache
 def _load_libraries() -> None:
-    """Load the CUDA libraries that came as Python packages: the system's loader does not look for them there.
+    """Load the CUDA libraries that are installed as Python packages, where the system's loader does not look.
 
-    ONNX Runtime prints what it could not find; the output is a command's own, often JSON, so that goes beside it.
+    ONNX Runtime prints which ones it did not find; that goes to stderr, because stdout is often a command's JSON.
     """
     if hasattr(ort, "preload_dlls"):  # from 1.21 on
         with redirect_stdout(sys.stderr):
@@ -192,29 +195,29 @@ def _load_libraries() -> None:
 
 
 def cores() -> int:
-    """The cores that this process may use, which in a container can be fewer than the machine has."""
+    """The number of cores available to this process; in a container it can be less than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _fastest(artifact: Artifact, threads: int) -> str:
-    """The form that is fastest on this processor, by measurement; see `encoders.forms`."""
+def _fastest_form(artifact: Artifact, threads: int) -> str:
+    """The numeric form that is fastest on this CPU, by measurement; see `encoders.forms`."""
     known = artifact.processor_forms
 
     def measure() -> dict[str, float]:
-        models = {form: Model(artifact, artifact.kind, threads, form, "cpu") for form in known}
-        tokens = next(iter(models.values())).reader.inputs(artifact.kind, forms.sample())
+        models = {form: OnnxModel(artifact, artifact.kind, threads, form, "cpu") for form in known}
+        tokens = next(iter(models.values())).tokenizer.tokenize_inputs(artifact.kind, forms.sample())
         return forms.race({form: partial(model.run_all, tokens) for form, model in models.items()})
 
     return forms.fastest(known, forms.machine_key(artifact.fingerprint, threads, ort.__version__), measure)
 
 
-def _on_gpu(artifact: Artifact) -> str:
-    """Half precision where the model has it: int8's operators are made for processors."""
+def _gpu_form(artifact: Artifact) -> str:
+    """fp16 if the model has it, otherwise fp32: the operators of int8 are made for CPUs."""
     return HALF if HALF in artifact.forms else "fp32"
 
 
-def session(path: Path, threads: int = 1, providers: Sequence[str] = (devices.CPU,)) -> ort.InferenceSession:
-    """A session over a graph file, on the CPU by default. Raises `ModelError` when ONNX Runtime refuses it."""
+def open_session(path: Path, threads: int = 1, providers: Sequence[str] = (devices.CPU,)) -> ort.InferenceSession:
+    """A session over a graph file, on the CPU by default. Raises `ModelError` if ONNX Runtime can't load it."""
     if providers[0] == devices.CUDA:
         _load_libraries()
     options = ort.SessionOptions()
@@ -222,11 +225,11 @@ def session(path: Path, threads: int = 1, providers: Sequence[str] = (devices.CP
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # On a processor the operator of SkipLayerNormFusion is six times slower than what it replaces (training/graphs.py).
-    left_out = [] if providers[0] == devices.CUDA else ["SkipLayerNormFusion"]
-    # Weights are stored as int8; without this they would be unpacked at every run instead of once at load.
+    # On a CPU the operator of SkipLayerNormFusion is six times slower than those it replaces (training/export/graphs.py).
+    disabled = [] if providers[0] == devices.CUDA else ["SkipLayerNormFusion"]
+    # Weights are stored as int8; without this they would be dequantised at every run instead of once at load.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
-        return ort.InferenceSession(str(path), options, providers=list(providers), disabled_optimizers=left_out)
+        return ort.InferenceSession(str(path), options, providers=list(providers), disabled_optimizers=disabled)
     except Exception as error:  # onnxruntime's errors share no base class
         raise ModelError(f"{path} can't be run by ONNX Runtime {ort.__version__}: {error}", field=str(path)) from error

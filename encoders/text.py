@@ -1,4 +1,4 @@
-"""Text to token ids: templates, truncation, and batches without waste. No model here."""
+"""Turn text into token ids: templates, truncation, and batches with little padding. No model is involved."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from mappings.documents import clean
 from mappings.errors import ModelError
 
 CHARACTERS_PER_TOKEN = 100
-"""Text beyond this many characters a token is cut before tokenising: it keeps 5 MB of text from costing seconds."""
+"""Text beyond this many characters per token is cut before tokenising, so that 5 MB of text do not take seconds."""
 
 MASK_INDEX = "mask_index"
-"""The input of a graph that takes its mask as `mask_index` makes it."""
+"""The name of the graph input that takes the result of `mask_index`."""
 
 KEPT_START = 0.4
-"""Of a passage whose middle is cut so much is its start: what it is about is said in fewer words than what it found."""
+"""If the middle of a passage is cut, this share of what remains is its start: the topic takes fewer words than the findings."""
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One text, or one pair of texts, as the model reads it; special tokens included."""
+    """One text or pair of texts as a model's input, including special tokens."""
 
     ids: list[int]
     types: list[int]
@@ -38,8 +38,8 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Padded arrays of shape (n, t) for the inputs numbered `rows`."""
+class TokenBatch:
+    """Padded arrays of shape (n, t) for the inputs at the indices `rows`."""
 
     rows: tuple[int, ...]
     ids: Ints
@@ -47,81 +47,82 @@ class Batch:
     types: Ints
 
 
-class Reader:
-    """A tokenizer with a model's reading. It never changes after construction, so threads may share it."""
+class ModelTokenizer:
+    """A tokenizer that applies a model's `Reading`. It is immutable, so threads can share it."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the tokenizers library raises bare Exception
-            raise ModelError(f"{path} is not a tokenizer that can be read: {error}", field=str(path)) from error
+            raise ModelError(f"{path} is not a valid tokenizer file: {error}", field=str(path)) from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._reading = reading
 
-    def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        """Each query in its template, cut to the query's length."""
-        return self._singles(texts, self._reading.query_template, self._reading.query_tokens)
+    def tokenize_queries(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each query in its template, truncated to the query length."""
+        return self._tokenize(texts, self._reading.query_template, self._reading.query_tokens)
 
-    def passages(self, texts: Sequence[str]) -> list[Tokens]:
-        """Each passage in its template, cut to the passage's length."""
-        return self._singles(texts, self._reading.passage_template, self._reading.passage_tokens)
+    def tokenize_passages(self, texts: Sequence[str]) -> list[Tokens]:
+        """Each passage in its template, truncated to the passage length."""
+        return self._tokenize(texts, self._reading.passage_template, self._reading.passage_tokens)
 
-    def pairs(self, query: str, passages: Sequence[str]) -> list[Tokens]:
-        """(query, passage) as one input each: the query cut to its own limit, then only the passage gives way."""
+    def tokenize_pairs(self, query: str, passages: Sequence[str]) -> list[Tokens]:
+        """One input per (query, passage): the query is truncated to its own limit, then only the passage is."""
         reading, extra = self._reading, self._tokenizer.num_special_tokens_to_add(True)
-        left = self._plain([query], reading.query_template, reading.query_tokens)[0]
+        left = self._encode([query], reading.query_template, reading.query_tokens)[0]
         left.truncate(max(0, min(reading.query_tokens, reading.passage_tokens - extra)))
         room = max(0, reading.passage_tokens - extra - len(left.ids))
-        rights = self._plain(passages, reading.passage_template, reading.passage_tokens)
+        rights = self._encode(passages, reading.passage_template, reading.passage_tokens)
         if reading.cut == "end":
             for right in rights:
                 right.truncate(room)
             return [_tokens(self._tokenizer.post_process(left, right)) for right in rights]
-        return [without_middle(self._tokenizer.post_process(left, right), room) for right in rights]
+        return [cut_middle(self._tokenizer.post_process(left, right), room) for right in rights]
 
-    def inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """(query, passage) pairs as a model of `kind` reads them: the passages, or each pair as one input."""
+    def tokenize_inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """(query, passage) pairs as inputs of a model of `kind`: the passages alone, or each pair as one input."""
         if kind != "cross-encoder":
-            return self.passages([passage for _, passage in pairs])
-        return [self.pairs(query, [passage])[0] for query, passage in pairs]
+            return self.tokenize_passages([passage for _, passage in pairs])
+        return [self.tokenize_pairs(query, [passage])[0] for query, passage in pairs]
 
-    def lengths(self, texts: Sequence[str], limit: int) -> list[int]:
-        """Tokens of each text by itself, special tokens included, before anything is cut; above `limit` not counted on."""
+    def count_tokens(self, texts: Sequence[str], limit: int) -> list[int]:
+        """Tokens of each text before truncation, including special tokens; values above `limit` are lower bounds."""
         extra = self._tokenizer.num_special_tokens_to_add(False)
-        encodings = self._plain(texts, "{text}", limit)
+        encodings = self._encode(texts, "{text}", limit)
         return [
             limit + 1 if len(text) > limit * CHARACTERS_PER_TOKEN else len(encoding.ids) + extra
             for text, encoding in zip(texts, encodings, strict=True)
         ]
 
-    def _singles(self, texts: Sequence[str], template: str, limit: int) -> list[Tokens]:
+    def _tokenize(self, texts: Sequence[str], template: str, limit: int) -> list[Tokens]:
         room = max(0, limit - self._tokenizer.num_special_tokens_to_add(False))
-        encodings = self._plain(texts, template, limit)
+        encodings = self._encode(texts, template, limit)
         for encoding in encodings:
             encoding.truncate(room)
         return [_tokens(self._tokenizer.post_process(encoding)) for encoding in encodings]
 
-    def _plain(self, texts: Sequence[str], template: str, limit: int) -> list[Encoding]:
-        ready = [fill(template, text[: limit * CHARACTERS_PER_TOKEN]) for text in texts]
+    def _encode(self, texts: Sequence[str], template: str, limit: int) -> list[Encoding]:
+        """Encodings without special tokens and without truncation to tokens."""
+        ready = [fill_template(template, text[: limit * CHARACTERS_PER_TOKEN]) for text in texts]
         return list(self._tokenizer.encode_batch_fast(ready, add_special_tokens=False))
 
 
-def fill(template: str, text: str) -> str:
-    """`text` in its template, without what a tokenizer can't take (lone surrogates, control characters)."""
+def fill_template(template: str, text: str) -> str:
+    """`text` in its template, without characters that tokenizers reject (lone surrogates, control characters)."""
     return template.replace("{text}", clean(text))
 
 
-def batches(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
-    """Group inputs of alike length: longest first, at most `budget` tokens with padding, at least one input each.
+def group_by_length(lengths: Sequence[int], budget: int, least_ratio: float = 0.0) -> list[list[int]]:
+    """Group inputs of similar length, longest first: at most `budget` tokens with padding, at least one input each.
 
-    None is shorter than the share `alike` of its group's longest, which bounds the padding where inputs are few.
-    Every index stands in exactly one group; ties keep input order, so grouping is deterministic.
+    No input is shorter than `least_ratio` times the longest of its group, which bounds the padding if inputs are few.
+    Every index is in exactly one group; ties keep input order, so the grouping is deterministic.
     """
     groups: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if groups and longest * (len(groups[-1]) + 1) <= budget and lengths[index] >= alike * longest:
+        if groups and longest * (len(groups[-1]) + 1) <= budget and lengths[index] >= least_ratio * longest:
             groups[-1].append(index)
         else:
             groups.append([index])
@@ -129,8 +130,8 @@ def batches(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[lis
     return groups
 
 
-def pad(tokens: Sequence[Tokens], rows: Sequence[int]) -> Batch:
-    """The inputs numbered `rows` as arrays, padded on the right to the longest of them."""
+def pad(tokens: Sequence[Tokens], rows: Sequence[int]) -> TokenBatch:
+    """The inputs at the indices `rows` as arrays, padded on the right to the longest of them."""
     shape = (len(rows), max(1, max(len(tokens[row]) for row in rows)))
     ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
     for place, row in enumerate(rows):
@@ -138,14 +139,14 @@ def pad(tokens: Sequence[Tokens], rows: Sequence[int]) -> Batch:
         ids[place, :length] = tokens[row].ids
         types[place, :length] = tokens[row].types
         mask[place, :length] = 1
-    return Batch(tuple(rows), ids, mask, types)
+    return TokenBatch(tuple(rows), ids, mask, types)
 
 
 def mask_index(mask: Ints, starts: bool) -> NDArray[np.int32]:
-    """A mask (n, t), padded on the right, as ONNX Runtime's attention takes it: the length of each text, (n,).
+    """Convert a mask (n, t), padded on the right, for ONNX Runtime's attention: the length of each text, shape (n,).
 
-    With `starts`, (3n + 2,): then come the start of each text and the end of the last, for queries and again for keys,
-    as if all texts lay one after the other, each t tokens long.
+    With `starts` the shape is (3n + 2,): the start of each text and the end of the last follow, once for queries and once
+    for keys, as if the texts were concatenated, each t tokens long.
     """
     texts, tokens = mask.shape
     places = np.arange(texts + 1) * tokens
@@ -157,8 +158,8 @@ def _tokens(encoding: Encoding) -> Tokens:
     return Tokens(encoding.ids, encoding.type_ids)
 
 
-def without_middle(pair: Encoding, room: int) -> Tokens:
-    """A pair whose second part keeps `room` tokens: its start and, mostly, its end."""
+def cut_middle(pair: Encoding, room: int) -> Tokens:
+    """A pair whose second text is cut to `room` tokens: its start and a larger part of its end."""
     second = [place for place, part in enumerate(pair.sequence_ids) if part == 1]
     ids, types = pair.ids, pair.type_ids
     if len(second) > room:

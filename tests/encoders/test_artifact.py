@@ -22,7 +22,7 @@ def test_a_directory_says_what_the_model_is(bi: Artifact) -> None:
     assert again.reading == Reading(query_tokens=16, passage_tokens=32)
     assert len(again.fingerprint) == 64
     assert again.form_path("int8") == bi.folder / "int8.onnx"
-    with pytest.raises(ModelError, match="has no form 'bf16'; it has fp32, int8"):
+    with pytest.raises(ModelError, match="has no numeric form 'bf16'; it has fp32, int8"):
         again.form_path("bf16")
 
 
@@ -52,33 +52,33 @@ def test_a_truncated_or_foreign_manifest_is_named(bi: Artifact) -> None:
     whole = path.read_text()
     for content in (whole[: len(whole) // 2], "", "\x00\xff"):
         path.write_text(content)
-        with pytest.raises(ModelError, match=r"model\.json can't be read as JSON"):
+        with pytest.raises(ModelError, match=r"model\.json is not valid JSON"):
             Artifact.open(bi.folder)
     path.write_bytes(b"\xff\xfe{}")
-    with pytest.raises(ModelError, match=r"model\.json can't be read as JSON"):
+    with pytest.raises(ModelError, match=r"model\.json is not valid JSON"):
         Artifact.open(bi.folder)
     path.write_text("[]")
-    with pytest.raises(ModelError, match="must hold a JSON object"):
+    with pytest.raises(ModelError, match="must contain a JSON object"):
         Artifact.open(bi.folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 3}, "has format 3; this program reads up to 2"),
+        ({"format": 3}, "has format 3; this version of Medley reads formats up to 2"),
         ({"format": 1}, "`reading` must have exactly"),
         ({"format": 0}, "has format 0"),
         ({"format": "new"}, "has format 'new'"),
         ({"kind": "decoder"}, "kind 'decoder' is unknown; known are bi-encoder, poly-encoder, cross-encoder"),
         ({"reading": {}}, "`reading` must have exactly"),
-        ({"reading": 3}, "is incomplete or has a wrong type"),
+        ({"reading": 3}, "is incomplete or has a value of the wrong type"),
         ({"files": {}}, "`files` does not list"),
-        ({"files": None}, "is incomplete or has a wrong type"),
-        ({"files": {"weights.bin": {}}}, "is incomplete or has a wrong type"),
+        ({"files": None}, "is incomplete or has a value of the wrong type"),
+        ({"files": {"weights.bin": {}}}, "is incomplete or has a value of the wrong type"),
         ({"forms": {"int8": "int8.onnx"}}, "must name an fp32 graph"),
-        ({"forms": {"fp32": "../fp32.onnx"}}, "files of this directory only"),
-        ({"forms": []}, "is incomplete or has a wrong type"),
-        ({"dimension": "wide"}, "is incomplete or has a wrong type"),
+        ({"forms": {"fp32": "../fp32.onnx"}}, "only files in this directory"),
+        ({"forms": []}, "is incomplete or has a value of the wrong type"),
+        ({"dimension": "wide"}, "is incomplete or has a value of the wrong type"),
         ({"dimension": 16}, "the fingerprint is"),
         ({"fingerprint": "0" * 64}, "the fingerprint is 000000000000"),
     ],
@@ -157,7 +157,7 @@ def test_models_are_found_by_name_first_folder_first(tmp_path: Path) -> None:
     assert find("both", [mine, shipped]) == mine / "both"
     assert find("only", [mine, shipped]) == shipped / "only"
     assert find(str(mine / "both"), []) == mine / "both"
-    with pytest.raises(ModelError, match="there is no model 'other'; known are both, only, or give the path"):
+    with pytest.raises(ModelError, match="there is no model 'other'; known are both, only; or give the path"):
         find("other", [mine, shipped])
 
 

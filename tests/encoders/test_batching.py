@@ -17,12 +17,21 @@ from hypothesis import strategies as st
 from tiny import sentences
 
 from encoders.artifact import Artifact
-from encoders.batching import Abandoned, Alone, Batcher, Expired, Overloaded, Patience, Places, Plan
+from encoders.batching import (
+    Abandoned,
+    Batcher,
+    BatchPlan,
+    Capacity,
+    DirectRunner,
+    Expired,
+    Overloaded,
+    RequestLifetime,
+)
 from encoders.pooling import Floats
 from encoders.runtime import BiEncoder
 from mappings.errors import ModelError
 
-FOREVER = Patience()
+FOREVER = RequestLifetime()
 
 
 class Machine:
@@ -47,11 +56,11 @@ def machine() -> Machine:
 
 
 @pytest.fixture
-def start(machine: Machine) -> Iterator[Callable[[Plan], Batcher[int]]]:
+def start(machine: Machine) -> Iterator[Callable[[BatchPlan], Batcher[int]]]:
     """Makes batchers whose inputs are as long as they say."""
     made: list[Batcher[int]] = []
 
-    def make(plan: Plan) -> Batcher[int]:
+    def make(plan: BatchPlan) -> Batcher[int]:
         made.append(Batcher(machine.run, lambda item: item, plan))
         return made[-1]
 
@@ -75,7 +84,7 @@ def until(condition: Callable[[], bool]) -> None:
 )
 def test_every_request_gets_its_own_rows_in_its_order(requests: list[list[int]], budget: int, runners: int) -> None:
     machine = Machine()
-    batcher = Batcher(machine.run, lambda item: item, Plan(budget, runners))
+    batcher = Batcher(machine.run, lambda item: item, BatchPlan(budget, runners))
     with ThreadPoolExecutor(len(requests)) as pool:
         answers = list(pool.map(lambda items: batcher.submit(items, FOREVER).tolist(), requests))
     batcher.close()
@@ -87,16 +96,20 @@ def test_every_request_gets_its_own_rows_in_its_order(requests: list[list[int]],
 def test_batched_vectors_are_those_of_each_text_alone(bi: Artifact) -> None:
     encoder, texts = BiEncoder(bi, form="fp32"), sentences(60)
     alone = np.concatenate([encoder.encode_passages([text]) for text in texts])
-    batcher = Batcher(encoder.vectors, len, Plan(encoder.model.budget, 2, 0.002))
+    batcher = Batcher(encoder.vectors, len, BatchPlan(encoder.model.budget, 2, 0.002))
     with ThreadPoolExecutor(16) as pool:
-        rows = list(pool.map(lambda text: batcher.submit(encoder.model.reader.passages([text]), FOREVER)[0], texts))
+        rows = list(
+            pool.map(lambda text: batcher.submit(encoder.model.tokenizer.tokenize_passages([text]), FOREVER)[0], texts)
+        )
     batcher.close()
     made = np.stack(rows)
     assert np.allclose(made / np.linalg.norm(made, axis=1, keepdims=True), alone, atol=1e-5)
 
 
-def test_a_short_request_is_not_held_up_by_a_long_one(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=10))
+def test_a_short_request_is_not_held_up_by_a_long_one(
+    machine: Machine, start: Callable[[BatchPlan], Batcher[int]]
+) -> None:
+    batcher = start(BatchPlan(budget=10))
     machine.free.clear()
     with ThreadPoolExecutor(3) as pool:
         pool.submit(batcher.submit, [10], FOREVER)
@@ -110,8 +123,8 @@ def test_a_short_request_is_not_held_up_by_a_long_one(machine: Machine, start: C
     assert [9] in machine.runs[:3]
 
 
-def test_what_waits_runs_together(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=40))
+def test_what_waits_runs_together(machine: Machine, start: Callable[[BatchPlan], Batcher[int]]) -> None:
+    batcher = start(BatchPlan(budget=40))
     machine.free.clear()
     with ThreadPoolExecutor(9) as pool:
         first = pool.submit(batcher.submit, [1], FOREVER)
@@ -123,41 +136,43 @@ def test_what_waits_runs_together(machine: Machine, start: Callable[[Plan], Batc
     assert machine.runs == [[1], [5] * 8]
 
 
-def test_lingering_lets_a_second_request_join(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=40, linger=0.3))
+def test_lingering_lets_a_second_request_join(machine: Machine, start: Callable[[BatchPlan], Batcher[int]]) -> None:
+    batcher = start(BatchPlan(budget=40, linger=0.3))
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda item: batcher.submit([item], FOREVER).tolist(), [20, 19]))
     assert answers == [[40.0], [38.0]]
     assert sorted(machine.runs[0]) in ([19, 20], [20])
 
 
-def test_an_expired_request_is_never_run(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=10))
+def test_an_expired_request_is_never_run(machine: Machine, start: Callable[[BatchPlan], Batcher[int]]) -> None:
+    batcher = start(BatchPlan(budget=10))
     machine.free.clear()
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(batcher.submit, [1], FOREVER)
         until(lambda: len(machine.runs) == 1)
         started = time.monotonic()
         with pytest.raises(Expired):
-            batcher.submit([7, 8], Patience(until=started + 0.05))
+            batcher.submit([7, 8], RequestLifetime(deadline=started + 0.05))
         assert time.monotonic() - started < 1
         assert not batcher._waiting
         machine.free.set()
         assert first.result(10).tolist() == [2.0]
         assert batcher.submit([3], FOREVER).tolist() == [6.0]
     with pytest.raises(Expired):
-        batcher.submit([9], Patience(until=time.monotonic() - 1))
+        batcher.submit([9], RequestLifetime(deadline=time.monotonic() - 1))
     assert machine.runs == [[1], [3]]
 
 
-def test_a_group_that_was_formed_loses_who_has_left(machine: Machine, start: Callable[[Plan], Batcher[int]]) -> None:
-    batcher = start(Plan(budget=10))
+def test_a_group_that_was_formed_loses_who_has_left(
+    machine: Machine, start: Callable[[BatchPlan], Batcher[int]]
+) -> None:
+    batcher = start(BatchPlan(budget=10))
     machine.free.clear()
     left = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(batcher.submit, [10, 10], FOREVER)  # two groups are formed, one of them runs
         until(lambda: len(machine.runs) == 1)
-        gone = pool.submit(batcher.submit, [4], Patience(gone=left.is_set))
+        gone = pool.submit(batcher.submit, [4], RequestLifetime(is_gone=left.is_set))
         until(lambda: len(batcher._waiting) == 1)
         left.set()
         with pytest.raises(Abandoned):
@@ -168,7 +183,7 @@ def test_a_group_that_was_formed_loses_who_has_left(machine: Machine, start: Cal
 
 
 def test_one_bad_input_fails_alone(machine: Machine) -> None:
-    batcher = Batcher(machine.run, abs, Plan(budget=100))
+    batcher = Batcher(machine.run, abs, BatchPlan(budget=100))
     machine.free.clear()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(batcher.submit, [1], FOREVER)
@@ -184,16 +199,16 @@ def test_one_bad_input_fails_alone(machine: Machine) -> None:
 
 
 def test_past_capacity_is_refused_at_once_and_given_back() -> None:
-    places = Places(3)
-    with places.hold(2):
-        with pytest.raises(Overloaded, match="2 inputs wait, and 3 may"), places.hold(2):
+    capacity = Capacity(3)
+    with capacity.hold(2):
+        with pytest.raises(Overloaded, match="the queue is full: 2 of at most 3 inputs"), capacity.hold(2):
             pass
-        with places.hold(1):
-            assert places.taken == 3
-    assert places.taken == 0
-    with pytest.raises(ZeroDivisionError), places.hold(3):
+        with capacity.hold(1):
+            assert capacity.in_use == 3
+    assert capacity.in_use == 0
+    with pytest.raises(ZeroDivisionError), capacity.hold(3):
         raise ZeroDivisionError
-    assert places.taken == 0
+    assert capacity.in_use == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities are those of whole processes")
@@ -205,7 +220,7 @@ def test_runs_stand_back_for_the_threads_that_answer() -> None:
         return np.zeros((len(items), 1), np.float32)
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    batcher = Batcher(run, lambda item: 1, Plan(4, nice=3))
+    batcher = Batcher(run, lambda item: 1, BatchPlan(4, nice=3))
     batcher.submit([1], FOREVER)
     batcher.close()
     assert seen == [min(19, before + 3)]
@@ -213,8 +228,8 @@ def test_runs_stand_back_for_the_threads_that_answer() -> None:
 
 
 def test_alone_answers_alike(machine: Machine) -> None:
-    assert Alone(machine.run).submit([3, 1], FOREVER).tolist() == [6.0, 2.0]
+    assert DirectRunner(machine.run).submit([3, 1], FOREVER).tolist() == [6.0, 2.0]
     with pytest.raises(Expired):
-        Alone(machine.run).submit([3], Patience(until=time.monotonic()))
+        DirectRunner(machine.run).submit([3], RequestLifetime(deadline=time.monotonic()))
     with pytest.raises(ModelError, match="a negative number"):
-        Alone(machine.run).submit([-3], FOREVER)
+        DirectRunner(machine.run).submit([-3], FOREVER)

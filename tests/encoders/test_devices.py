@@ -9,7 +9,7 @@ import pytest
 from tiny import sentences, write_artifact
 
 from encoders.artifact import Artifact, seal
-from encoders.devices import CPU, CUDA, providers, settled
+from encoders.devices import CPU, CUDA, actual_device, providers
 from encoders.runtime import GPU_BATCH_TOKENS, GPU_RUNS, BiEncoder
 from mappings.errors import ModelError
 
@@ -32,18 +32,18 @@ def test_a_device_that_is_not_there_is_said():
 
 
 def test_a_silent_fallback_is_refused_or_told(caplog):
-    assert settled("cuda", [CUDA, CPU], [CUDA, CPU]) == "cuda"
-    assert settled("", [CPU], [CPU]) == "cpu"
+    assert actual_device("cuda", [CUDA, CPU], [CUDA, CPU]) == "cuda"
+    assert actual_device("", [CPU], [CPU]) == "cpu"
     with pytest.raises(ModelError, match="fell back to CPUExecutionProvider"):
-        settled("cuda", [CUDA, CPU], [CPU])
+        actual_device("cuda", [CUDA, CPU], [CPU])
     with caplog.at_level(logging.WARNING):
-        assert settled("", [CUDA, CPU], [CPU]) == "cpu"
-    assert "the model runs on the processor" in caplog.text
+        assert actual_device("", [CUDA, CPU], [CPU]) == "cpu"
+    assert "the model runs on the CPU" in caplog.text
 
 
 @pytest.mark.skipif(CUDA in ort.get_available_providers(), reason="this machine has a GPU")
 def test_a_model_refuses_a_gpu_that_is_not_there(bi: Artifact):
-    with pytest.raises(ModelError, match="the device 'cuda' is asked for"):
+    with pytest.raises(ModelError, match="the device 'cuda' was requested"):
         BiEncoder(bi, device="cuda")
     assert BiEncoder(bi, device="cpu").model.device == "cpu"
 

@@ -17,8 +17,8 @@ from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 from encoders.artifact import HALF, WEIGHTS, Artifact, Reading  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import MASK_INDEX, mask_index  # noqa: E402
-from encoders.training import compact, gate, graphs, half  # noqa: E402
-from encoders.training.export import export  # noqa: E402
+from encoders.training.export import compact, gate, graphs, half  # noqa: E402
+from encoders.training.export.writer import export  # noqa: E402
 
 pytestmark = [
     pytest.mark.torch,

@@ -19,10 +19,10 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 
 from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
-from encoders.training.checkpoint import Checkpoint, load  # noqa: E402
-from encoders.training.export import export  # noqa: E402
-from encoders.training.gate import Judged, ndcg, passes, spearman  # noqa: E402
-from encoders.training.restore import restore  # noqa: E402
+from encoders.training.architectures.checkpoint import Checkpoint, load  # noqa: E402
+from encoders.training.export.gate import Judged, ndcg, passes, spearman  # noqa: E402
+from encoders.training.export.restore import restore  # noqa: E402
+from encoders.training.export.writer import export  # noqa: E402
 
 pytestmark = [
     pytest.mark.torch,
@@ -108,7 +108,7 @@ def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path) ->
 
 
 def test_a_failed_gate_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("encoders.training.gate.RANKS", 1.1)
+    monkeypatch.setattr("encoders.training.export.gate.RANKS", 1.1)
     with pytest.raises(ModelError, match="Spearman must reach"):
         export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert list(tmp_path.iterdir()) == []

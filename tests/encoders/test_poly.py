@@ -104,7 +104,7 @@ def test_the_fingerprint_follows_the_scorer_and_the_queries_tower(tmp_path: Path
     path = separate.folder / "model.json"
     manifest = json.loads(path.read_text())
     seal(separate.folder, {**manifest, QUERIES: "0" * 64})
-    with pytest.raises(ModelError, match="is another model than"):
+    with pytest.raises(ModelError, match="is not the model that"):
         PolyEncoder(Artifact.open(separate.folder))
 
 

@@ -93,7 +93,7 @@ def test_the_wrong_kind_form_or_threads_is_said(bi: Artifact, cross: Artifact) -
         BiEncoder(cross)
     with pytest.raises(ModelError, match="tiny-bi is a bi-encoder; a cross-encoder is needed"):
         CrossEncoder(bi)
-    with pytest.raises(ModelError, match="has no form 'bf16'"):
+    with pytest.raises(ModelError, match="has no numeric form 'bf16'"):
         BiEncoder(bi, form="bf16")
     with pytest.raises(ModelError, match="threads is 0"):
         BiEncoder(bi, threads=0)
@@ -106,7 +106,7 @@ def test_a_graph_that_does_not_run_is_named(bi: Artifact) -> None:
         BiEncoder(again, form="fp32")
     (bi.folder / TOKENIZER).write_text("{}")
     broken = seal(bi.folder, {key: value for key, value in bi.manifest.items() if key not in ("files", "fingerprint")})
-    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not a valid tokenizer file"):
         BiEncoder(broken, form="int8")
 
 

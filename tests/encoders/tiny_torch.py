@@ -6,7 +6,7 @@ import torch
 import transformers
 from tiny import VOCABULARY, sentences, word_pieces
 
-from encoders.training.checkpoint import Checkpoint
+from encoders.training.architectures.checkpoint import Checkpoint
 
 FAMILIES = ("Bert", "Roberta", "DistilBert")
 PAIRS = list(zip(sentences(24, seed=3), sentences(24, seed=4), strict=True))

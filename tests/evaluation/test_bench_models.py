@@ -70,7 +70,7 @@ def test_a_bench_agrees_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.M
     pytest.importorskip("sentence_transformers", reason="the bench extra is not installed")
     from tiny_torch import PAIRS, checkpoint
 
-    from encoders.training.export import export
+    from encoders.training.export.writer import export
 
     card = {"base": "random", "licence": "Apache-2.0"}
     export(
@@ -105,8 +105,8 @@ def test_a_head_that_the_yardstick_does_not_know_is_compared_with_torch(
     from tiny_torch import PAIRS, checkpoint
 
     from encoders.training.architectures.architecture import Architecture
-    from encoders.training.checkpoint import Checkpoint
-    from encoders.training.export import export
+    from encoders.training.architectures.checkpoint import Checkpoint
+    from encoders.training.export.writer import export
 
     plain, plan = checkpoint("Bert", False), Architecture("cross-encoder", head="interaction")
     model = plan.assemble(plain.model, None, plain.tokenizer)

@@ -19,13 +19,16 @@ from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # n
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
-from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, checkpoint, compact, gate, models, run  # noqa: E402
-from encoders.training import towers as two_towers  # noqa: E402
-from encoders.training.architectures import bi_encoder  # noqa: E402
+from encoders.text import ModelTokenizer  # noqa: E402
+from encoders.training.architectures import bi_encoder, checkpoint  # noqa: E402
+from encoders.training.architectures import scoring as models  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
+from encoders.training.export import compact, gate  # noqa: E402
+from encoders.training.export import towers as two_towers  # noqa: E402
+from encoders.training.export.service import ship  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [
@@ -154,8 +157,8 @@ def test_texts_of_like_length_together_give_the_same(
 
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
     """Whether the loss of the first batch is smaller after training than before."""
-    from encoders.training.data import load_pairs, plan
-    from encoders.training.losses import loss_of
+    from encoders.training.data.batches import load_pairs, plan
+    from encoders.training.objectives.losses import loss_of
 
     (batch, *_) = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
     trained = replace(recipe, base=str(tmp_path / "run/checkpoint"))
@@ -228,15 +231,15 @@ def test_training_reads_what_serving_reads(family: str, cut: str, markers: str, 
     ready = bases.load(recipe)
     ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
     reading = Architecture.of(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
-    reader = Reader(tmp_path / "tokenizer.json", reading)
+    tokenizer = ModelTokenizer(tmp_path / "tokenizer.json", reading)
     for query, text in (("pain", LONG), (LONG, LONG), ("pain stop", "masks help"), (LONG, "")):
-        (served,) = reader.pairs(query, [text])
+        (served,) = tokenizer.tokenize_pairs(query, [text])
         trained = models.joined(ready.tokenizer, [query], [text], recipe)
         assert trained["input_ids"][0] == served.ids
         if "token_type_ids" in ready.tokenizer.model_input_names:
             assert trained["token_type_ids"][0] == served.types
     bi = replace(recipe, kind="bi-encoder", objective="contrastive")
-    for is_query, tokens in ((True, reader.queries([LONG])), (False, reader.passages([LONG]))):
+    for is_query, tokens in ((True, tokenizer.tokenize_queries([LONG])), (False, tokenizer.tokenize_passages([LONG]))):
         ids = models.read(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
         assert ids[0].tolist() == tokens[0].ids
 

@@ -9,7 +9,7 @@ transformers = pytest.importorskip("transformers", reason="the train extra is no
 
 from tiny_models import FAMILIES, config  # noqa: E402
 
-from encoders.training.attention import NAME, quick  # noqa: E402
+from encoders.training.loop.attention import NAME, quick  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 

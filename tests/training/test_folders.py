@@ -13,8 +13,9 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 
 from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
-from encoders.training import loop, run  # noqa: E402
+from encoders.training.loop import optimise as loop  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import Conflict, InvalidInput  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -16,10 +16,11 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
 
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines  # noqa: E402
-from encoders.training import loop, run  # noqa: E402
-from encoders.training.evaluate import held_out  # noqa: E402
-from encoders.training.plot import loss_plot  # noqa: E402
+from encoders.training.loop import optimise as loop  # noqa: E402
+from encoders.training.loop.held_out import held_out  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.plot import loss_plot  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

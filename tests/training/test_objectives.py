@@ -9,9 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 
-from encoders.training import objectives  # noqa: E402
 from encoders.training.architectures.cross_encoder import logit  # noqa: E402
 from encoders.training.architectures.poly_encoder import PolyScorer, TokenScorer  # noqa: E402
+from encoders.training.objectives import formulas as objectives  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 DRAW = np.random.default_rng(3)

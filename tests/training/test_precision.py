@@ -11,8 +11,9 @@ pytest.importorskip("transformers")
 
 from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
-from encoders.training import precision, run  # noqa: E402
+from encoders.training.loop import precision  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import Conflict  # noqa: E402
 
 

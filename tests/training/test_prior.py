@@ -16,11 +16,14 @@ from tiny_models import BI, CROSS, write_base, write_pairs  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.runtime import BiEncoder  # noqa: E402
-from encoders.training import bases, losses, objectives, run  # noqa: E402
-from encoders.training.data import load_pairs, plan  # noqa: E402
-from encoders.training.prior import WORDS, first_stage  # noqa: E402
+from encoders.training.data.batches import load_pairs, plan  # noqa: E402
+from encoders.training.data.prior import WORDS, first_stage  # noqa: E402
+from encoders.training.export.service import ship  # noqa: E402
+from encoders.training.objectives import formulas as objectives  # noqa: E402
+from encoders.training.objectives import losses  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.analysis.passages import windows  # noqa: E402
 from mappings.documents import Passage  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402

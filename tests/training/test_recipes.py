@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data import examples, plan, shown
+from encoders.training.data.batches import examples, plan, shown
 from encoders.training.recipe import RECIPES, Recipe, Share, load_recipe, parse_recipe
 from mappings.errors import InvalidInput, NotFound
 

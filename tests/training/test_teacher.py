@@ -16,12 +16,15 @@ from tiny_models import BI, CROSS, write_base, write_pairs  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
-from encoders.training import bases, losses, objectives, run  # noqa: E402
-from encoders.training.data import load_pairs, plan  # noqa: E402
+from encoders.training.data.batches import load_pairs, plan  # noqa: E402
+from encoders.training.data.frozen_scores import RECORD  # noqa: E402
+from encoders.training.data.teacher import teach  # noqa: E402
+from encoders.training.export.service import ship  # noqa: E402
+from encoders.training.objectives import formulas as objectives  # noqa: E402
+from encoders.training.objectives import losses  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.scored import RECORD  # noqa: E402
-from encoders.training.ship import ship  # noqa: E402
-from encoders.training.teacher import teach  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -15,11 +15,14 @@ from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # n
 from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
-from encoders.text import Reader  # noqa: E402
-from encoders.training import bases, checkpoint, models, origins, run  # noqa: E402
+from encoders.text import ModelTokenizer  # noqa: E402
+from encoders.training.architectures import checkpoint, origins  # noqa: E402
+from encoders.training.architectures import scoring as models  # noqa: E402
+from encoders.training.export.restore import architecture_of  # noqa: E402
+from encoders.training.export.service import Serving, ship  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.restore import architecture_of  # noqa: E402
-from encoders.training.ship import Serving, ship  # noqa: E402
+from encoders.training.runs import initial as bases  # noqa: E402
+from encoders.training.runs import train as run  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -216,7 +219,7 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
         ship(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=600))
     lean = ship(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
     known, all_known = (
-        len(Reader(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
+        len(ModelTokenizer(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
     )
     assert (lean.reading.passage_tokens, lean.manifest["card"]["export"]) == (64, {"read": 64, "seen": 1})
     assert known < all_known

@@ -99,7 +99,7 @@ def test_what_is_no_finished_run_is_told_apart(tmp_path: Path, files: dict[str, 
 @pytest.mark.torch
 def test_a_log_must_be_there_and_may_hold_a_line_that_a_kill_cut(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the train extra is not installed")
-    from encoders.training.ship import card
+    from encoders.training.export.service import card
 
     recipe = load_recipe("medley-biencoder")
     report = {"recipe": recipe.as_json(), "pairs": {}, "held_out": {}}

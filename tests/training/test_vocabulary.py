@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "encoders"))
 from tiny_torch import checkpoint  # noqa: E402
 from tokenizers import Tokenizer, models  # noqa: E402
 
-from encoders.training.vocabulary import trim, used  # noqa: E402
+from encoders.training.export.vocabulary import trim, used  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data import _nearest as nearest
-from encoders.training.data import examples
+from encoders.training.data.batches import _nearest as nearest
+from encoders.training.data.batches import examples
 from encoders.training.recipe import Recipe, Share
 from mappings.errors import InvalidInput
 

@@ -11,7 +11,7 @@ import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from encoders.labels.pairs import Pair, Text, write_lines
-from encoders.training.checkpoint import save
+from encoders.training.architectures.checkpoint import save
 from encoders.training.recipe import Recipe, Share
 
 FAMILIES = ("bert", "roberta", "distilbert", "xlnet")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mappings.documents import Document, Section
-from web import export
+from web import citations as export
 
 TRIAL = Document(
     id="pmid/123",

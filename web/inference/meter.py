@@ -11,7 +11,7 @@ from flask import current_app
 from flask.wrappers import Response
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
 
-from encoders.batching import Places
+from encoders.batching import Capacity
 from web.access import auth
 from web.api.operations import Meter
 from web.inference.models import Served
@@ -38,7 +38,7 @@ class ModelMeter(Meter):
     def watch(self, models: Sequence[Served]) -> None:
         """Show how many inputs wait for each of `models`."""
         for model in models:
-            self._waiting.labels(model.name).set_function(partial(_taken, model.places))
+            self._waiting.labels(model.name).set_function(partial(_taken, model.capacity))
 
     def page_for(self, home: Path) -> Response:
         """The figures, for those who may ask."""
@@ -46,5 +46,5 @@ class ModelMeter(Meter):
         return current_app.response_class(generate_latest(self.registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def _taken(places: Places) -> float:
-    return places.taken
+def _taken(capacity: Capacity) -> float:
+    return capacity.in_use

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from encoders.artifact import SHIPPED, Artifact, Kind, find
-from encoders.batching import Alone, Batcher, Patience, Places, Plan
+from encoders.batching import Batcher, BatchPlan, Capacity, DirectRunner, RequestLifetime
 from encoders.hashing import HashingEncoder
 from encoders.pooling import Floats, unit
-from encoders.runtime import BiEncoder, CrossEncoder, Model
+from encoders.runtime import BiEncoder, CrossEncoder, OnnxModel
 from encoders.text import Tokens
 from mappings.errors import MedleyError, ModelError
 from search.models.registry import HASHING
@@ -71,21 +71,21 @@ class Served:
     pooling: str
     length: int
     query_length: int
-    places: Places
-    runner: Batcher[Any] | Alone[Any]
+    capacity: Capacity
+    runner: Batcher[Any] | DirectRunner[Any]
     read: Callable[[str | None, Sequence[str], bool], Sequence[Any]]
     count: Callable[[Sequence[str], int], Sequence[int]]
 
-    def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, patience: Patience) -> Floats:
+    def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
         """Shape (n, d), in input order. Raises `Overloaded` at once when too many wait."""
-        with self.places.hold(len(texts)):
-            vectors = self.runner.submit(self._tokens(None, texts, as_queries), patience)
+        with self.capacity.hold(len(texts)):
+            vectors = self.runner.submit(self._tokens(None, texts, as_queries), lifetime)
         return unit(vectors) if normalise else vectors
 
-    def score(self, query: str, texts: Sequence[str], patience: Patience) -> Floats:
+    def score(self, query: str, texts: Sequence[str], lifetime: RequestLifetime) -> Floats:
         """Shape (n,), in input order; logits. Raises `Overloaded` at once when too many wait."""
-        with self.places.hold(len(texts)):
-            return self.runner.submit(self._tokens(query, texts, False), patience)
+        with self.capacity.hold(len(texts)):
+            return self.runner.submit(self._tokens(query, texts, False), lifetime)
 
     def check_lengths(self, texts: Sequence[str], limit: int) -> None:
         """Raise `TooLong` for a text of more than `limit` tokens, which would be cut."""
@@ -129,11 +129,11 @@ def load(found: Sequence[Artifact | None], settings: Settings, running: Running)
     """The models, loaded and run once, so that no request waits for either. Raises `ModelError`."""
     served = [_hashing(running) if artifact is None else _of(artifact, settings, running) for artifact in found]
     for model in served:
-        texts, patience = [_WARMING * count for count in (1, 3, 6)], Patience()
+        texts, lifetime = [_WARMING * count for count in (1, 3, 6)], RequestLifetime()
         if model.kind == "bi-encoder":
-            model.embed(texts, False, True, patience)
+            model.embed(texts, False, True, lifetime)
         else:
-            model.score(_WARMING, texts, patience)
+            model.score(_WARMING, texts, lifetime)
     return served
 
 
@@ -158,14 +158,14 @@ def _of(artifact: Artifact, settings: Settings, running: Running) -> Served:
         pooling=artifact.reading.pooling,
         length=artifact.reading.passage_tokens,
         query_length=artifact.reading.query_tokens,
-        places=Places(running.waiting),
+        capacity=Capacity(running.waiting),
         runner=_runner(artifact.name, run, len, _plan(model), running),
         read=lambda query, texts, as_queries: _read(model, query, texts, as_queries),
-        count=model.reader.lengths,
+        count=model.tokenizer.count_tokens,
     )
 
 
-def _plan(model: Model) -> Plan:
+def _plan(model: OnnxModel) -> BatchPlan:
     """A GPU is fed by one thread, which waits a moment for a fuller batch.
 
     A processor is kept busy by several a core, as each also waits for Python between its runs: one a core was a quarter
@@ -173,14 +173,14 @@ def _plan(model: Model) -> Plan:
     groups of unlike lengths halved the speed. In int8 every input runs by itself.
     """
     if model.device == "cuda":
-        return Plan(model.budget, model.threads, LINGER)
-    return Plan(model.budget, RUNS_A_CORE * model.threads, alike=ALIKE, nice=NICE)
+        return BatchPlan(model.budget, model.threads, LINGER)
+    return BatchPlan(model.budget, RUNS_A_CORE * model.threads, least_ratio=ALIKE, nice=NICE)
 
 
-def _read(model: Model, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:
+def _read(model: OnnxModel, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:
     if query is not None:
-        return model.reader.pairs(query, texts)
-    return model.reader.queries(texts) if as_queries else model.reader.passages(texts)
+        return model.tokenizer.tokenize_pairs(query, texts)
+    return model.tokenizer.tokenize_queries(texts) if as_queries else model.tokenizer.tokenize_passages(texts)
 
 
 def _hashing(running: Running) -> Served:
@@ -194,8 +194,8 @@ def _hashing(running: Running) -> Served:
         pooling="none",
         length=HASHED_CHARACTERS,
         query_length=HASHED_CHARACTERS,
-        places=Places(running.waiting),
-        runner=_runner(HASHING, encoder.encode_passages, len, Plan(1), running),
+        capacity=Capacity(running.waiting),
+        runner=_runner(HASHING, encoder.encode_passages, len, BatchPlan(1), running),
         read=lambda query, texts, as_queries: texts,
         count=lambda texts, limit: [len(text) for text in texts],
     )
@@ -205,12 +205,12 @@ def _runner(
     name: str,
     run: Callable[[Sequence[Any]], Floats],
     length: Callable[[Any], int],
-    plan: Plan,
+    plan: BatchPlan,
     running: Running,
-) -> Batcher[Any] | Alone[Any]:
+) -> Batcher[Any] | DirectRunner[Any]:
     if running.batching:
         return Batcher(run, length, plan, lambda inputs, tokens: running.ran(name, inputs, tokens))
-    return Alone(run)
+    return DirectRunner(run)
 
 
 def sigmoid(logits: Floats) -> Floats:

@@ -16,7 +16,7 @@ from flask import Flask, current_app, jsonify, request
 from flask.wrappers import Response
 
 from encoders.artifact import Kind
-from encoders.batching import Patience, Places
+from encoders.batching import Capacity, RequestLifetime
 from mappings.documents import clean
 from search.models.headers import FINGERPRINT
 from web.access import auth
@@ -50,26 +50,26 @@ class Inference:
     def __init__(self, models: Sequence[Served], home: Path, limits: Limits) -> None:
         self.models, self.home, self.limits = models, home, limits
         # Threads beyond this many stay free to refuse: a request in the server's own line would wait to be told.
-        self.gate = Places(limits.requests, "requests")
+        self.gate = Capacity(limits.requests, "requests")
 
     def embed(self) -> Response:
         """Texts to vectors: [[float, ...], ...] in input order."""
-        with self._admitted() as patience:
+        with self._admitted() as lifetime:
             form = embed_form(self.limits.texts)
             model = self._chosen("bi-encoder", form.model)
             if not form.truncate:
                 model.check_lengths(form.texts, model.query_length if form.as_queries else model.length)
-            vectors = model.embed(form.texts, form.as_queries, form.normalise, patience)
+            vectors = model.embed(form.texts, form.as_queries, form.normalise, lifetime)
         return _by(model, orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY))
 
     def rerank(self) -> Response:
         """Texts scored against a query: [{"index", "score"}, ...], the best first, ties by index."""
-        with self._admitted() as patience:
+        with self._admitted() as lifetime:
             form = rerank_form(self.limits.texts)
             model = self._chosen("cross-encoder", form.model)
             if not form.truncate:
                 model.check_pairs(form.query, form.texts)
-            logits = model.score(form.query, form.texts, patience)
+            logits = model.score(form.query, form.texts, lifetime)
         scores = [float(score) for score in (logits if form.raw else sigmoid(logits))]
         order = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
         text = {number: {"text": clean(form.texts[number])} for number in order} if form.with_text else {}
@@ -96,12 +96,12 @@ class Inference:
         )
 
     @contextmanager
-    def _admitted(self) -> Iterator[Patience]:
+    def _admitted(self) -> Iterator[RequestLifetime]:
         """A place among the requests that are worked on; refused before the body is read."""
         auth.require_program(self.home)
-        patience = Patience(deadline(), _gone(request.environ.get("gunicorn.socket")))
+        lifetime = RequestLifetime(deadline(), _gone(request.environ.get("gunicorn.socket")))
         with self.gate.hold(1):
-            yield patience
+            yield lifetime
 
     def _chosen(self, kind: Kind, name: str) -> Served:
         of_kind = [model for model in self.models if model.kind == kind]

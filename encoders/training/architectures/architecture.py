@@ -10,8 +10,8 @@ from encoders.artifact import QUERIES, Kind, Reading
 from encoders.training.architectures.bi_encoder import BiEncoder
 from encoders.training.architectures.cross_encoder import InteractionCrossEncoder
 from encoders.training.architectures.families import backbone, cls_last
+from encoders.training.architectures.markers import templates
 from encoders.training.architectures.poly_encoder import PolyEncoder
-from encoders.training.markers import templates
 from encoders.training.recipe import Recipe
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from encoders.text import batches
+from encoders.text import group_by_length
 from encoders.training.architectures.families import cls_last
 from encoders.training.architectures.places import cls_token, mean_token
 from mappings.errors import ModelError
@@ -73,7 +73,7 @@ class Towers(nn.Module):
             states: Tensor = tower(**inputs).last_hidden_state
             return states.float()
         found, order = [], []
-        for rows in batches(lengths, TOGETHER):
+        for rows in group_by_length(lengths, TOGETHER):
             columns = mask[rows].any(dim=0).nonzero()
             first, last = int(columns.min()), int(columns.max()) + 1  # some families pad on the left
             part = {name: value[rows, first:last] for name, value in inputs.items()}

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime as ort
 
 from encoders.artifact import SHIPPED, Artifact, find
-from encoders.text import Reader
+from encoders.text import ModelTokenizer
 from evaluation.bench.shared.figures import Report, bench_report
 from mappings.errors import InvalidInput
 from search.settings import Settings
@@ -44,8 +44,8 @@ def model_report(
     name: str, artifact: Artifact, form: str, pairs: Sequence[tuple[str, str]], figures: Mapping[str, float]
 ) -> Report:
     """The report of a bench over `pairs` of query and passage, with their lengths in tokens and the form's export gate."""
-    reader = Reader(Path(artifact.folder) / "tokenizer.json", artifact.reading)
-    lengths = [len(tokens) for tokens in reader.inputs(artifact.kind, pairs)]
+    tokenizer = ModelTokenizer(Path(artifact.folder) / "tokenizer.json", artifact.reading)
+    lengths = [len(tokens) for tokens in tokenizer.tokenize_inputs(artifact.kind, pairs)]
     gate = artifact.manifest.get("gate", {}).get("forms", {}).get(form, {})
     whole = {**figures, "tokens_mean": float(np.mean(lengths)), "tokens_longest": float(max(lengths))}
     if "spearman" in gate:

@@ -30,7 +30,7 @@ def open_reference(artifact: Artifact) -> Iterator[Any]:
     try:
         import sentence_transformers as theirs
 
-        from encoders.training.checkpoint import save
+        from encoders.training.architectures.checkpoint import save
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with sentence-transformers and needs {error.name}: {INSTALL}"
@@ -57,13 +57,13 @@ def exact_scores(artifact: Artifact, pairs: Sequence[tuple[str, str]], theirs: F
 
 def load_yardstick() -> Any:
     """The module that runs a model in torch for comparison. Raises `ImportError` without the extra `train`."""
-    from encoders.training import yardstick
+    from encoders.training.export import yardstick
 
     return yardstick
 
 
 def _restore(artifact: Artifact) -> Any:
-    from encoders.training.restore import restore
+    from encoders.training.export.restore import restore
 
     return restore(artifact)
 

@@ -401,4 +401,4 @@ def test_what_can_not_be_served_is_said(tmp_path, options, message):
 @pytest.mark.slow
 def test_a_gpu_that_is_not_there_is_said(tmp_path):
     _, errors = Process(tmp_path, "--model", "hashing-256", MEDLEY_DEVICE="cuda")._process.communicate(timeout=60)
-    assert "the device 'cuda' is asked for" in errors
+    assert "the device 'cuda' was requested" in errors

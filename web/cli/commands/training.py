@@ -53,7 +53,7 @@ def train(recipe: str, data: Path | None, out: Path | None, as_json: bool) -> No
     if out is None:
         raise InvalidInput("OUT is missing: the folder for the checkpoint, the log and the record", field="OUT")
     with _watched() as watch:
-        report = _training("run").train(chosen, data, out, evaluated=read().data, watch=watch)
+        report = _training("runs.train").train(chosen, data, out, evaluated=read().data, watch=watch)
     show(report, as_json)
 
 
@@ -130,7 +130,7 @@ def export(
 
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
     """
-    ship = _training("ship")
+    ship = _training("export.service")
     if ship.is_run(Path(checkpoint)):
         if kind or card:
             raise InvalidInput(
@@ -149,9 +149,9 @@ def export(
         )
     else:
         told = _card(card) if card else {}
-        bases = _training("bases")
+        bases = _training("runs.initial")
         described = {"name": out.name} | bases.origin(checkpoint) | told
-        artifact = _training("export").export(bases.base_folder(checkpoint), kind, out, described, _texts(pairs))
+        artifact = _training("export.writer").export(bases.base_folder(checkpoint), kind, out, described, _texts(pairs))
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
 

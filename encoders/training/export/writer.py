@@ -13,12 +13,12 @@ from typing import Any
 import onnx
 
 from encoders.artifact import MANIFEST, TOKENIZER, Artifact, Kind, Reading, describe, seal
-from encoders.text import Reader
-from encoders.training import compact, gate, graphs, smoothing, towers
+from encoders.text import ModelTokenizer
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bi_encoder import Towers
-from encoders.training.checkpoint import Checkpoint, load
-from encoders.training.restore import PLAN, places
+from encoders.training.architectures.checkpoint import Checkpoint, load
+from encoders.training.export import compact, gate, graphs, smoothing, towers
+from encoders.training.export.restore import PLAN, places
 from mappings.errors import InvalidInput, ModelError
 
 CALIBRATION = 64
@@ -99,7 +99,7 @@ def _graph(
         onnx.save(graph, plain)
         architecture = ready.architecture or Architecture.told(kind, reading)
         (folder / PLAN).write_text(json.dumps(places(ready, architecture, graph)) + "\n", encoding="utf-8")
-        inputs = Reader(folder / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
+        inputs = ModelTokenizer(folder / TOKENIZER, reading).inputs(kind, pairs[:CALIBRATION])
         forms = compact.write(smoothing.smooth(graph, inputs), fused, folder)
         dimension = int(ready.model.config.hidden_size) if kind != "cross-encoder" else 1
         manifest = describe(kind, dimension, reading, forms, card)

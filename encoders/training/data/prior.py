@@ -16,9 +16,9 @@ import numpy as np
 
 from encoders.pooling import Floats
 from encoders.runtime import BiEncoder
-from encoders.training.data import Example
+from encoders.training.data.batches import Example
+from encoders.training.data.frozen_scores import Judge, Scores, artifact, scored
 from encoders.training.recipe import Recipe
-from encoders.training.scored import Judge, Scores, artifact, scored
 from mappings.analysis.passages import windows
 from mappings.documents import Passage
 

@@ -12,12 +12,12 @@ import torch
 from encoders.artifact import QUERIES, SCORER, Artifact, seal
 from encoders.poly import PolyEncoder
 from encoders.runtime import BiEncoder
-from encoders.text import Reader, Tokens, pad
-from encoders.training import gate
+from encoders.text import ModelTokenizer, Tokens, pad
 from encoders.training.architectures.bi_encoder import Towers
+from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.families import inputs_of
 from encoders.training.architectures.poly_encoder import PolyEncoder as TorchPolyEncoder
-from encoders.training.checkpoint import Checkpoint
+from encoders.training.export import gate
 from mappings.errors import ModelError
 
 COMPARED = 24
@@ -100,8 +100,11 @@ def _figures(
 
 def _torch(model: Towers, artifact: Artifact, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
     """Shape (queries, passages)."""
-    reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
-    asked, answers = (_arrays(model, tokens) for tokens in (reader.queries(queries), reader.passages(passages)))
+    tokenizer = ModelTokenizer(artifact.folder / "tokenizer.json", artifact.reading)
+    asked, answers = (
+        _arrays(model, tokens)
+        for tokens in (tokenizer.tokenize_queries(queries), tokenizer.tokenize_passages(passages))
+    )
     with torch.inference_mode():
         found: np.ndarray = model.eval().similarities(asked, answers).numpy()  # type: ignore[operator]
     return found

@@ -8,9 +8,9 @@ from typing import Any
 
 from encoders.pooling import Floats
 from encoders.runtime import CrossEncoder
-from encoders.training.data import Example
+from encoders.training.data.batches import Example
+from encoders.training.data.frozen_scores import Judge, Scores, artifact, scored
 from encoders.training.recipe import Recipe
-from encoders.training.scored import Judge, Scores, artifact, scored
 
 
 def teach(
@@ -29,6 +29,8 @@ def teach(
 
 def _judge(model: CrossEncoder) -> Judge:
     def judge(group: Sequence[tuple[str, Sequence[str]]]) -> Floats:
-        return model.logits([item for query, texts in group for item in model.model.reader.pairs(query, texts)])
+        return model.logits(
+            [item for query, texts in group for item in model.model.tokenizer.tokenize_pairs(query, texts)]
+        )
 
     return judge

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from encoders.artifact import TOKENIZER, Artifact, Reading
-from encoders.text import Reader, Tokens, batches, pad
+from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
+from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
-from encoders.training.checkpoint import Checkpoint
-from encoders.training.export import export
-from encoders.training.restore import restore
+from encoders.training.export.restore import restore
+from encoders.training.export.writer import export
 
 HEAD = 64
 """Width of an attention head, as in every BERT."""
@@ -75,7 +75,7 @@ class Torch:
         return result
 
     def _batches(self, tokens: Sequence[Tokens], budget: int) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-        for group in batches([len(item) for item in tokens], budget):
+        for group in group_by_length([len(item) for item in tokens], budget):
             batch = pad(tokens, group)
             arrays = {"input_ids": batch.ids, "token_type_ids": batch.types}
             if not batch.mask.all():  # without a mask SDPA takes its fastest kernel
@@ -85,8 +85,8 @@ class Torch:
 
 def scores(artifact: Artifact, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     """A cross-encoder's logits of (query, passage) pairs in torch, on the processor: shape (n,)."""
-    reader = Reader(artifact.folder / TOKENIZER, artifact.reading)
-    return Torch(artifact, "cpu").logits(reader.inputs(artifact.kind, pairs), LONGEST * 8)
+    tokenizer = ModelTokenizer(artifact.folder / TOKENIZER, artifact.reading)
+    return Torch(artifact, "cpu").logits(tokenizer.tokenize_inputs(artifact.kind, pairs), LONGEST * 8)
 
 
 def classifier(ready: Checkpoint) -> Checkpoint:

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from encoders.text import without_middle
+from encoders.text import cut_middle
 from encoders.training.architectures.cross_encoder import logit
 from encoders.training.architectures.families import inputs_of
-from encoders.training.markers import templates
+from encoders.training.architectures.markers import templates
 from encoders.training.recipe import Recipe
 from mappings.errors import InvalidInput
 
@@ -95,8 +95,7 @@ def joined(tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe:
 def _without_middles(pairs: Any, most: int) -> Mapping[str, Any]:
     """Pairs of at most `most` tokens each, cut as serving cuts them."""
     parts = [
-        without_middle(pair, most - pair.sequence_ids.count(0) - pair.sequence_ids.count(None))
-        for pair in pairs.encodings
+        cut_middle(pair, most - pair.sequence_ids.count(0) - pair.sequence_ids.count(None)) for pair in pairs.encodings
     ]
     return {
         "input_ids": [part.ids for part in parts],

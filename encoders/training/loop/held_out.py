@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from encoders.labels.pairs import Pair
-from encoders.training.data import Example, example
-from encoders.training.models import precision, score, similarities
+from encoders.training.architectures.scoring import precision, score, similarities
+from encoders.training.data.batches import Example, example
 from encoders.training.recipe import Recipe
 from mappings.errors import ModelError
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from encoders.training.architectures.cross_encoder import logit
-from encoders.training.data import Example
-from encoders.training.models import logits, precision, score, similarities
-from encoders.training.objectives import (
+from encoders.training.architectures.scoring import logits, precision, score, similarities
+from encoders.training.data.batches import Example
+from encoders.training.data.frozen_scores import Scores
+from encoders.training.objectives.formulas import (
     DISTILLATION,
     contrastive,
     listwise,
@@ -22,7 +23,6 @@ from encoders.training.objectives import (
     whole_batch,
 )
 from encoders.training.recipe import Recipe
-from encoders.training.scored import Scores
 
 
 def loss_of(

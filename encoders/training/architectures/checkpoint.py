@@ -21,7 +21,7 @@ from encoders.artifact import QUERIES, Kind
 from encoders.training.architectures.architecture import Architecture, head, towers
 from encoders.training.architectures.cross_encoder import classifier
 from encoders.training.architectures.families import backbone, prepare
-from encoders.training.origins import located
+from encoders.training.architectures.origins import located
 from mappings.errors import ModelError
 
 ARCHITECTURE = "architecture.json"

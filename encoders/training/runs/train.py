@@ -15,22 +15,22 @@ from transformers.utils import logging
 from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture, towers
+from encoders.training.architectures.checkpoint import Checkpoint, save
 from encoders.training.architectures.families import backbone
-from encoders.training.attention import quick
-from encoders.training.bases import is_artifact, load, origin
-from encoders.training.checkpoint import Checkpoint, save
-from encoders.training.data import Example, load_pairs, needed, plan, used
-from encoders.training.evaluate import held_out
-from encoders.training.loop import Log, Run, entries, log_to, optimise
-from encoders.training.models import freeze, mix
-from encoders.training.plot import loss_plot
-from encoders.training.precision import fastest
-from encoders.training.prior import first_stage
+from encoders.training.architectures.scoring import freeze, mix
+from encoders.training.data.batches import Example, load_pairs, needed, plan, used
+from encoders.training.data.frozen_scores import artifact
+from encoders.training.data.prior import first_stage
+from encoders.training.data.teacher import teach
+from encoders.training.loop.attention import quick
+from encoders.training.loop.held_out import held_out
+from encoders.training.loop.optimise import Log, Run, entries, log_to, optimise
+from encoders.training.loop.precision import fastest
+from encoders.training.loop.state import begun_in, check, identity
 from encoders.training.recipe import Recipe, load_recipe
-from encoders.training.record import Record, hashes
-from encoders.training.scored import artifact
-from encoders.training.state import begun_in, check, identity
-from encoders.training.teacher import teach
+from encoders.training.runs.initial import is_artifact, load, origin
+from encoders.training.runs.plot import loss_plot
+from encoders.training.runs.record import Record, hashes
 from mappings.errors import InvalidInput, MedleyError
 
 

@@ -12,9 +12,9 @@ import torch
 
 from encoders.artifact import Artifact
 from encoders.pooling import pool, unit
-from encoders.runtime import BiEncoder, CrossEncoder, cores, session
-from encoders.text import Reader, Tokens, pad
-from encoders.training.graphs import result
+from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
+from encoders.text import ModelTokenizer, Tokens, pad
+from encoders.training.export.graphs import result
 from mappings.errors import ModelError
 
 PARITY = 0.9999
@@ -100,13 +100,13 @@ class _Graph:
 
     def __init__(self, artifact: Artifact, plain: Path) -> None:
         self._artifact = artifact
-        self._session = session(plain, cores())
+        self._session = open_session(plain, cores())
         self._inputs = [item.name for item in self._session.get_inputs()]
-        self._reader = Reader(artifact.folder / "tokenizer.json", artifact.reading)
+        self._tokenizer = ModelTokenizer(artifact.folder / "tokenizer.json", artifact.reading)
 
     def parity(self, model: Any, pairs: Sequence[tuple[str, str]]) -> float:
         """Least cosine over vectors, or the correlation of logits, between this graph and torch."""
-        tokens = self._reader.inputs(self._artifact.kind, pairs)
+        tokens = self._tokenizer.tokenize_inputs(self._artifact.kind, pairs)
         mine, theirs = self._outputs(tokens, self._onnx), self._outputs(tokens, lambda arrays: _torch(model, arrays))
         if self._artifact.kind == "bi-encoder":
             return float((unit(mine) * unit(theirs)).sum(axis=1).min())
@@ -114,12 +114,12 @@ class _Graph:
 
     def scores(self, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
         """Similarities of all queries with all passages (bi-encoder)."""
-        left = self._outputs(self._reader.queries(queries), self._onnx)
-        return left @ self._outputs(self._reader.passages(passages), self._onnx).T
+        left = self._outputs(self._tokenizer.tokenize_queries(queries), self._onnx)
+        return left @ self._outputs(self._tokenizer.tokenize_passages(passages), self._onnx).T
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
         """Logits of a query's passages (cross-encoder)."""
-        return self._outputs(self._reader.pairs(query, passages), self._onnx)
+        return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._onnx)
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
         parts = []

@@ -16,7 +16,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from encoders.text import MASK_INDEX
-from encoders.training.graphs import set_nodes
+from encoders.training.export.graphs import set_nodes
 
 PER_TOKEN = ("Add", "BiasGelu", "FastGelu", "Gelu", "LayerNormalization", "MatMul", "SkipLayerNormalization")
 """Operators that make a token's output of that token's inputs alone."""

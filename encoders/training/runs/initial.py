@@ -11,12 +11,12 @@ from safetensors import SafetensorError
 
 from encoders.artifact import MANIFEST, SHIPPED, Artifact
 from encoders.training.architectures.architecture import Architecture, head, towers
+from encoders.training.architectures.checkpoint import Checkpoint, build
 from encoders.training.architectures.families import backbone, keep_layers, positions
-from encoders.training.checkpoint import Checkpoint, build
-from encoders.training.markers import mark
-from encoders.training.origins import located
+from encoders.training.architectures.markers import mark
+from encoders.training.architectures.origins import located
+from encoders.training.export.restore import architecture_of, restore
 from encoders.training.recipe import Recipe
-from encoders.training.restore import architecture_of, restore
 from mappings.errors import InvalidInput, ModelError
 
 

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from encoders.artifact import Artifact, Kind
 from encoders.pooling import Floats
-from encoders.training.bases import base_folder, is_artifact
-from encoders.training.data import Example
+from encoders.training.data.batches import Example
+from encoders.training.runs.initial import base_folder, is_artifact
 from mappings.errors import ModelError
 
 RECORD = np.dtype([("key", "S32"), ("score", "<f4")])

@@ -15,12 +15,12 @@ import orjson
 import torch
 
 from encoders.labels.pairs import Pair
-from encoders.training import state
-from encoders.training.data import Example
-from encoders.training.evaluate import held_out
-from encoders.training.losses import loss_of
+from encoders.training.data.batches import Example
+from encoders.training.data.frozen_scores import Scores
+from encoders.training.loop import state
+from encoders.training.loop.held_out import held_out
+from encoders.training.objectives.losses import loss_of
 from encoders.training.recipe import Recipe
-from encoders.training.scored import Scores
 from mappings.errors import ModelError
 
 Log = Callable[[dict[str, Any]], None]

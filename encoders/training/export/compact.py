@@ -16,9 +16,9 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from encoders.artifact import HALF, WEIGHTS
-from encoders.training.graphs import set_nodes
-from encoders.training.half import axes, half_name, halve, unpack
-from encoders.training.smoothing import inverses
+from encoders.training.export.graphs import set_nodes
+from encoders.training.export.half import axes, half_name, halve, unpack
+from encoders.training.export.smoothing import inverses
 
 SMALL = 4096
 """Weights with fewer values stay fp32: there is nothing to save in them."""

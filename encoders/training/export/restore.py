@@ -18,10 +18,10 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 from encoders.artifact import SCORER, TOKENIZER, Artifact
 from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
 from encoders.training.architectures.families import backbone, inputs_of, prepare
-from encoders.training.checkpoint import Checkpoint
-from encoders.training.smoothing import inverses
+from encoders.training.export.smoothing import inverses
 from mappings.errors import ModelError
 
 PLAN = "torch.json"

@@ -13,15 +13,15 @@ import orjson
 from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
+from encoders.training.architectures.checkpoint import Checkpoint, load
 from encoders.training.architectures.families import positions
-from encoders.training.checkpoint import Checkpoint, load
-from encoders.training.data import load_pairs, shown
-from encoders.training.export import export, may_write
-from encoders.training.gate import Judged
-from encoders.training.loop import entries
+from encoders.training.data.batches import load_pairs, shown
+from encoders.training.export.gate import Judged
+from encoders.training.export.vocabulary import trim, used
+from encoders.training.export.writer import export, may_write
+from encoders.training.loop.optimise import entries
 from encoders.training.recipe import Recipe, parse_recipe
-from encoders.training.record import RECORD
-from encoders.training.vocabulary import trim, used
+from encoders.training.runs.record import RECORD
 from mappings.errors import InvalidInput, NotFound
 
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}

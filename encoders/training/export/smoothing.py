@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from encoders.text import Tokens, pad
-from encoders.training.graphs import set_nodes
+from encoders.training.export.graphs import set_nodes
 
 STRENGTH = 0.8
 """The paper's alpha: .5 leaves MiniLM's outliers in place (.991), .7 to .9 are alike (.998 to .9986)."""
