@@ -1,10 +1,11 @@
-"""Where the command line reaches ingestion: in this process, no broker needed."""
+"""Where the command line reaches ingestion: in this process, without a broker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mappings.errors import MedleyError
 from search.bootstrap import Medley
 from search.engines.names import split_index
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
-    """Index all that waits in a collection; its first index is made when there is none."""
+    """Index everything that is pending in a collection; its first index is made if there is none."""
     from workers.ingest import Options, ingest
 
     collection = medley.collection(name)
@@ -25,35 +26,33 @@ def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
 
 
 def fill_quietly(medley: Medley, name: str) -> None:
-    """`fill` for callers that want no outcomes. Raises `MedleyError` when a document failed."""
-    from mappings.errors import MedleyError
-
+    """`fill` for callers that do not need the outcomes. Raises `MedleyError` when a document failed."""
     for outcome in fill(medley, name):
         if outcome.cause:
             raise MedleyError(f"{outcome.id} could not be indexed: {outcome.cause}", field="id")
 
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
-    """Index the whole collection anew, aside, and publish it in one step."""
+    """Index the whole collection again beside its published index, and publish the new index in one step."""
     from workers.ingest import rebuild as build
 
     collection = medley.collection(name)
-    return build(medley.store(name), medley.engine, chosen_encoders(medley, name, encoder), collection)
+    return build(medley.store(name), medley.engine, choose_encoders(medley, name, encoder), collection)
 
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
-    """The index that the workers fill from now on."""
+    """Start a rebuild by the workers; the index that they fill from now on."""
     from workers.duty import Duty
     from workers.rebuilds import begin
 
-    encoders, collection = chosen_encoders(medley, name, encoder), medley.collection(name)
+    encoders, collection = choose_encoders(medley, name, encoder), medley.collection(name)
     index = begin(medley.store(name), medley.engine, encoders, collection)
     Duty(medley, queue).sweep([name])
     return index
 
 
 def forget(medley: Medley, index: str) -> None:
-    """Leave no trace in the store of an index that was dropped: neither its records nor that workers fill it."""
+    """Remove an index that was dropped from the store: its records, and the note that workers fill it."""
     from workers.rebuilds import given_up
 
     collection, _ = split_index(index)
@@ -61,8 +60,8 @@ def forget(medley: Medley, index: str) -> None:
         given_up(medley.store(collection), collection, index)
 
 
-def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
-    """Vector field -> the encoder of this name, or the collection's own where none is named."""
+def choose_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
+    """Vector field -> the encoder of this name, or the collection's own if none is named."""
     collection = medley.collection(name)
     if encoder is None:
         return medley.encoders(collection)
@@ -70,7 +69,7 @@ def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str,
 
 
 def findings(medley: Medley, name: str) -> list[str]:
-    """What `medley index verify` says of a collection; nothing of one that is whole."""
+    """What `medley index verify` reports about a collection; nothing if it is complete and consistent."""
     from workers.inspect import inspect
 
     collection = medley.collection(name)
