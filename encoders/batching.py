@@ -36,21 +36,18 @@ class Overloaded(MedleyError):
     """As many inputs wait as may: come again later."""
 
     code = "overloaded"
-    status = 429
 
 
 class Expired(MedleyError):
     """The request's deadline passed before it was answered."""
 
     code = "deadline_passed"
-    status = 504
 
 
 class Abandoned(MedleyError):
     """Whoever asked has left."""
 
     code = "abandoned"
-    status = 499
 
 
 @dataclass(frozen=True, slots=True)

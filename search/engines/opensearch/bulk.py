@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from mappings.errors import MedleyError
+from mappings.errors import InvalidInput, MedleyError
 from search.engines.opensearch.client import Cluster, nothing, persist
 from search.engines.opensearch.errors import BUSY, is_full, of_answer
 
@@ -119,4 +119,4 @@ def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str]
 
 def _own_fault(error: MedleyError) -> bool:
     """Whether the entry is at fault, not the index or the cluster."""
-    return error.status == 400
+    return isinstance(error, InvalidInput)
