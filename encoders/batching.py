@@ -35,21 +35,18 @@ class Overloaded(MedleyError):
     """The queue is full; the client can retry later."""
 
     code = "overloaded"
-    status = 429
 
 
 class Expired(MedleyError):
     """The request's deadline passed before it was answered."""
 
     code = "deadline_passed"
-    status = 504
 
 
 class Abandoned(MedleyError):
     """The client disconnected before the request was answered."""
 
     code = "abandoned"
-    status = 499
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ class MedleyError(Exception):
     """
 
     code = "error"
-    status = 500
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
@@ -26,46 +25,39 @@ class InvalidInput(MedleyError):
     """The caller's input is wrong; the message says what would be right."""
 
     code = "invalid_input"
-    status = 400
 
 
 class NotFound(MedleyError):
     """The thing named does not exist, or the caller may not know that it does."""
 
     code = "not_found"
-    status = 404
 
 
 class Forbidden(MedleyError):
     """The caller is known and may not do this."""
 
     code = "forbidden"
-    status = 403
 
 
 class Unauthorized(MedleyError):
     """The caller is not known: no token, or one with a wrong secret."""
 
     code = "unauthorized"
-    status = 401
 
 
 class Conflict(MedleyError):
     """The state is not the one this operation needs, as with a second writer."""
 
     code = "conflict"
-    status = 409
 
 
 class Unavailable(MedleyError):
     """A part that the answer needs is down: an error, never an empty result."""
 
     code = "unavailable"
-    status = 503
 
 
 class ModelError(MedleyError):
     """A model directory is incomplete, altered, or not the one an index was built with."""
 
     code = "model_error"
-    status = 500

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def create_app(source: Medley | Settings | None = None) -> Flask:
-    """The gateway over an opened Medley, over one opened by `source`, or by this process's own settings.
+    """The gateway over an open Medley, or over one opened with the settings given or those of this process.
 
-    Every worker of a server calls this once. Raises a `MedleyError` when the home folder can't be used.
+    Every worker process of a server calls this once. Raises a `MedleyError` when the home folder cannot be used.
     """
     from web.app import make_app
 

@@ -1,4 +1,4 @@
-"""The Flask application: its parts put together, and what every answer carries."""
+"""The Flask application: its blueprints put together, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from flask.wrappers import Response
 from search.bootstrap import Medley
 from search.settings import Settings, read
 from web import errors
-from web.access import auth
 from web.access.log import FILE, AccessLog
+from web.access.sessions import set_up_sessions
 from web.api import feeding, operations
-from web.api import search as api
+from web.api import search as search_api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
 from workers.queueing.queue import open_queue
 
 MAX_BODY_BYTES: Final = 2_000_000
-"""Enough for a batch of 50 searches of the longest text in any script."""
+"""Enough for a batch of 50 searches with the longest text in any script."""
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -50,15 +50,15 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
     app = Flask("web", template_folder="pages/templates", static_folder="pages/static", static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's own provider has it, its base class doesn't
-    app.url_map.merge_slashes = False  # a document's id may hold two slashes in a row
+    app.url_map.merge_slashes = False  # a document's id can hold two slashes in a row
     log = AccessLog(medley.settings.home / FILE)
     app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings))
-    auth.set_up_sessions(app, medley.settings.home)
+    set_up_sessions(app, medley.settings.home)
     app.jinja_env.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     errors.register(app)
     operations.register(app)
-    app.register_blueprint(api.blueprint)
+    app.register_blueprint(search_api.blueprint)
     app.register_blueprint(feeding.blueprint)
     app.register_blueprint(pages.blueprint)
     app.after_request(finish)
@@ -66,7 +66,7 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
 
 
 def finish(response: Response) -> Response:
-    """Put on every answer what protects it. Only what is the same for everybody may be kept by a browser."""
+    """Add the protective headers. Browsers may keep only what is the same for everybody."""
     response.headers.update(HEADERS)
     response.headers["X-Request-ID"] = request_id()
     response.headers["Cache-Control"] = "public, max-age=86400" if request.endpoint == "static" else "no-store"

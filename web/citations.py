@@ -13,13 +13,16 @@ from datetime import date
 from typing import Any, Final
 
 import rispy
+from flask import make_response
+from flask.wrappers import Response
 
 from mappings.documents import Document, FieldValue
+from search.storage import StoredDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a reference manager is told of one document."""
+    """One document as a reference manager imports it."""
 
     id: str
     title: str
@@ -36,13 +39,13 @@ class Citation:
 
     @property
     def year(self) -> str:
-        """The year, from the field `year` or from a date; empty when neither is there."""
+        """The year, from the field `year` or from a date; empty without either."""
         dates = (value for name in ("published", "date") if isinstance(value := self.fields.get(name), date))
         return self.text("year") or next((str(value.year) for value in dates), "")
 
 
 def citation(document: Document, collection: str) -> Citation:
-    """The citation of a document: its sections, each under its heading, are the abstract."""
+    """The citation of a document: its sections with their headings are the abstract."""
     parts = (f"{section.heading}: {section.text}" if section.heading else section.text for section in document.sections)
     return Citation(document.id, document.title, collection, " ".join(" ".join(parts).split()), document.fields)
 
@@ -50,7 +53,7 @@ def citation(document: Document, collection: str) -> Citation:
 def as_ris(citations: Sequence[Citation]) -> str:
     """RIS, as reference managers import it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rispy warns of what it leaves out; only known tags are given
+        warnings.simplefilter("ignore")  # rispy warns about tags that it leaves out; all of these are known
         return str(rispy.dumps([_ris(item) for item in citations]))
 
 
@@ -96,7 +99,7 @@ _TEX: Final = str.maketrans(
 
 
 def as_bibtex(citations: Sequence[Citation]) -> str:
-    """BibTeX in UTF-8. Keys are made of the ids, and told apart by a letter where that makes two alike."""
+    """BibTeX in UTF-8. Keys are made from the ids, with a number where two ids give the same key."""
     taken: set[str] = set()
     return "\n".join(_bibtex(item, _key(item, taken)) for item in citations)
 
@@ -112,7 +115,7 @@ def _bibtex(item: Citation, key: str) -> str:
         "abstract": item.abstract,
         "note": f"{item.collection}: {item.id}",
     }
-    # The title stands in two pairs of braces: styles that write titles in small letters would spoil abbreviations.
+    # Two pairs of braces around the title: styles that lower-case titles would spoil its abbreviations.
     lines = [f"  {name} = {{{_tex(value, twice=name == 'title')}}}," for name, value in values.items() if value]
     return "\n".join([f"@{'article' if journal else 'misc'}{{{key},", *lines, "}", ""])
 
@@ -137,7 +140,7 @@ CSV_COLUMNS: Final = ("id", "title", "year", "journal", "source", "pmid", "doi",
 
 
 def as_csv(citations: Sequence[Citation]) -> str:
-    """CSV with a header line. A cell that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """CSV with a header line. A cell that a spreadsheet would run as a formula starts with an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(CSV_COLUMNS)
@@ -158,16 +161,34 @@ def _cell(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """A form of citations, with its media type and the ending of its file."""
+class CitationFormat:
+    """A format of citations, with its media type and the suffix of its file."""
 
     write: Callable[[Sequence[Citation]], str]
     media_type: str
     suffix: str
 
 
-WRITERS: Final[Mapping[str, Format]] = {
-    "ris": Format(as_ris, "application/x-research-info-systems", "ris"),
-    "bibtex": Format(as_bibtex, "application/x-bibtex", "bib"),
-    "csv": Format(as_csv, "text/csv", "csv"),
+WRITERS: Final[Mapping[str, CitationFormat]] = {
+    "ris": CitationFormat(as_ris, "application/x-research-info-systems", "ris"),
+    "bibtex": CitationFormat(as_bibtex, "application/x-bibtex", "bib"),
+    "csv": CitationFormat(as_csv, "text/csv", "csv"),
 }
+
+
+def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
+    """Citations in the format `name` as a file to download, called after `title`."""
+    chosen = WRITERS[name]
+    response = make_response(chosen.write(items))
+    response.headers["Content-Type"] = f"{chosen.media_type}; charset=utf-8"
+    safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in title)
+    stem = safe[:80].strip(".-") or "citations"
+    response.headers["Content-Disposition"] = f'attachment; filename="{stem}.{chosen.suffix}"'
+    return response
+
+
+def of_stored(name: str, stored: StoredDocument, collection: str) -> Response:
+    """The citation of one stored document, which is not a tombstone, as a file to download."""
+    if stored.document is None:
+        raise ValueError("a tombstone has no citation")
+    return as_attachment(name, [citation(stored.document, collection)], stored.id)

@@ -1,21 +1,22 @@
-"""What a request may reach: the opened Medley, the caller, the request's id, the access log."""
+"""What a request works with: the opened Medley, the caller, the request's id, and the use cases over them."""
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from flask import current_app, g, request
 
-from web.access.log import AccessLog
+from web.access import auth
+from web.access.caller import Caller
+from web.access.log import AccessLog, Actor
+from web.use_cases import UseCases
 
 if TYPE_CHECKING:
     from search.bootstrap import Medley
-    from web.access.auth import Caller
     from web.backlog import Backlog
     from workers.queueing.queue import Queue
 
@@ -43,8 +44,13 @@ def portal() -> Portal:
     return cast("Portal", current_app.extensions[EXTENSION])
 
 
+def require_caller() -> None:
+    """Authenticate the request. Raises `Unauthorized`, or `Forbidden` for a stranger to a portal without tokens."""
+    g.caller = auth.authenticate(portal().home)
+
+
 def caller() -> Caller:
-    """Who asks; known once `auth.require_caller` has run."""
+    """The caller, known once `require_caller` has run."""
     return cast("Caller", g.caller)
 
 
@@ -56,27 +62,14 @@ def request_id() -> str:
     return cast("str", g.request_id)
 
 
-def audit(
-    action: str, collection: str, asked: Mapping[str, Any], ids: Sequence[str], status: int = 200
-) -> dict[str, Any]:
-    """A line of the access log: the caller, what they did, and which documents they get to see.
-
-    Who tries to log in with a wrong token is nobody yet: their `user` is null.
-    """
-    who = g.get("caller")
-    return {
-        "user": who.access.user if who else None,
-        "token": who.token if who else None,
-        "address": request.remote_addr,
-        "request": request_id(),
-        "action": action,
-        "collection": collection,
-        "asked": dict(asked),
-        "ids": list(ids),
-        "status": status,
-    }
+def actor() -> Actor:
+    """Who made this request, for the access log; a caller who is not known yet has no `user`."""
+    known: Caller | None = g.get("caller")
+    user, token = (known.access.user, known.token) if known else (None, None)
+    return Actor("http", user, token, request.remote_addr, request_id())
 
 
-def log(*entries: Mapping[str, Any]) -> None:
-    """Write lines of the access log. Raises `Unavailable`: nothing is shown that can't be logged."""
-    portal().log.write(entries)
+def use_cases() -> UseCases:
+    """What the caller of this request can do."""
+    served = portal()
+    return UseCases(served.medley, served.log, caller(), actor(), served.queue)

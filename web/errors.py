@@ -10,31 +10,17 @@ from flask.wrappers import Response
 from werkzeug.exceptions import HTTPException
 
 from mappings.errors import MedleyError, Unauthorized
-from web.backlog import Overloaded
+from web.backlog import BacklogFull
 from web.context import request_id
-
-CODES: Final = {
-    400: "invalid_input",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    409: "conflict",
-    413: "too_large",
-    414: "too_large",
-    415: "unsupported_media_type",
-    429: "overloaded",
-    500: "internal",
-    503: "unavailable",
-}
-"""The stable code of each HTTP status that has one; any other status is `http_<status>`."""
+from web.statuses import CODES, status_of
+from web.wire import ErrorAnswer, ErrorBody
 
 MACHINE_PATHS: Final = ("/v1/", "/openapi.json", "/healthz", "/readyz", "/metrics")
 _MESSAGES: Final = {
     404: "there is nothing at this address",
-    405: "this address does not take {method}; it takes {allowed}",
+    405: "this address does not support {method}; it supports {allowed}",
     413: "the request is larger than {limit:,} bytes",
-    500: "something went wrong here; the log has the details under request {id}",
+    500: "something went wrong; the log has the details under request {id}",
 }
 
 
@@ -42,32 +28,32 @@ class MediaTypeError(MedleyError):
     """The body is of a type that this address does not read."""
 
     code = "unsupported_media_type"
-    status = 415
 
 
 def register(app: Flask) -> None:
     """Answer every error of `app` in one form."""
-    app.register_error_handler(MedleyError, known)
-    app.register_error_handler(HTTPException, of_http)
-    app.register_error_handler(Exception, unknown)
+    app.register_error_handler(MedleyError, answer_medley_error)
+    app.register_error_handler(HTTPException, answer_http_error)
+    app.register_error_handler(Exception, answer_bug)
 
 
-def known(error: MedleyError) -> Response:
-    """Our own errors say themselves what they are."""
-    if error.status >= 500:
+def answer_medley_error(error: MedleyError) -> Response:
+    """Our own errors carry code, message and field; a person who is not logged in is led to the login page."""
+    status = status_of(error)
+    if status >= 500:
         current_app.logger.error("request %s: %s: %s", request_id(), error.code, error.message)
-    if isinstance(error, Unauthorized) and not for_machines() and request.endpoint != "pages.log_in":
+    if isinstance(error, Unauthorized) and not is_for_programs() and request.endpoint != "pages.log_in":
         here = request.full_path.rstrip("?") if request.method == "GET" else ""
         return make_response(redirect(url_for("pages.log_in", next=here or None), HTTPStatus.SEE_OTHER))
-    response = answer(error.status, error.code, error.message, error.field)
-    if error.status == HTTPStatus.UNAUTHORIZED:
+    response = answer(status, ErrorAnswer.of(error))
+    if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = 'Bearer realm="medley"'
-    if isinstance(error, Overloaded):
+    if isinstance(error, BacklogFull):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 
-def of_http(error: HTTPException) -> Response:
+def answer_http_error(error: HTTPException) -> Response:
     """The errors of Flask and Werkzeug: an unknown address, a wrong method, a body too large."""
     status = error.code or 500
     if status < 400:
@@ -76,29 +62,32 @@ def of_http(error: HTTPException) -> Response:
     limit = current_app.config["MAX_CONTENT_LENGTH"]
     words = {"method": request.method, "allowed": ", ".join(allowed), "limit": limit, "id": request_id()}
     message = _MESSAGES[status].format_map(words) if status in _MESSAGES else error.description or error.name
-    response = answer(status, CODES.get(status, f"http_{status}"), message)
+    response = answer(status, _error(CODES.get(status, f"http_{status}"), message))
     if allowed:
         response.headers["Allow"] = ", ".join(allowed)
     return response
 
 
-def unknown(error: Exception) -> Response:
-    """A fault of ours: the log has it whole, the caller gets the request's id."""
+def answer_bug(error: Exception) -> Response:
+    """A bug of ours: the log has the traceback, the caller gets the request's id."""
     current_app.logger.error("request %s failed", request_id(), exc_info=error)
-    return answer(500, CODES[500], _MESSAGES[500].format(id=request_id()))
+    return answer(500, _error(CODES[500], _MESSAGES[500].format(id=request_id())))
 
 
-def for_machines() -> bool:
+def is_for_programs() -> bool:
     """Whether the address is one that programs read."""
     return request.path == "/v1" or request.path.startswith(MACHINE_PATHS)
 
 
-def answer(status: int, code: str, message: str, field: str | None = None) -> Response:
+def _error(code: str, message: str) -> ErrorAnswer:
+    return ErrorAnswer(error=ErrorBody(code=code, message=message, field=None))
+
+
+def answer(status: int, body: ErrorAnswer) -> Response:
     """The error as JSON or as a page."""
-    if for_machines():
-        response = jsonify({"error": {"code": code, "message": message, "field": field}})
+    if is_for_programs():
+        response = jsonify(body.model_dump())
     else:
-        page = render_template("error.html", status=status, code=code, message=message, field=field, id=request_id())
-        response = make_response(page)
+        response = make_response(render_template("error.html", status=status, error=body.error, id=request_id()))
     response.status_code = status
     return response

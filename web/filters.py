@@ -1,4 +1,4 @@
-"""Filters as callers write them, by the type of the collection's field."""
+"""Filters as callers write them, read by the type of the collection's field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def parse(written: Mapping[str, Any], collection: Collection) -> tuple[Filter, ...]:
-    """The filters of a form, in the order of their fields' names. Raises `InvalidInput`."""
+    """The filters of a form, sorted by the names of their fields. Raises `InvalidInput`."""
     return tuple(_filter(collection, name, written[name]) for name in sorted(written))
 
 
@@ -49,7 +49,7 @@ def _range(field: Field, value: Any, where: str) -> Range:
     upper = None if high is None else bound(high, field, where)
     if lower is None and upper is None:
         raise InvalidInput(f"{field.name} needs a lower or an upper bound: 'gte', 'lte' or both", field=where)
-    # Both bounds are of the field's type, so they compare.
+    # Both bounds have the field's type, so they compare.
     if lower is not None and upper is not None and lower > upper:  # type: ignore[operator]
         raise InvalidInput(f"{field.name}: the lower bound {low} is above the upper bound {high}", field=where)
     return Range(field.name, lower, upper)
@@ -77,7 +77,7 @@ def _number(value: Any, field: Field, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidInput(f"{field.name} takes a number, and {str(value)[:40]!r} is none", field=where)
+        raise InvalidInput(f"{field.name} takes a number, and {str(value)[:40]!r} is not one", field=where)
     return number
 
 
@@ -86,16 +86,16 @@ def _date(value: Any, field: Field, where: str) -> date:
         return date.fromisoformat(value if _DAY.fullmatch(str(value)) else "")
     except ValueError:
         raise InvalidInput(
-            f"{field.name} takes a date as YYYY-MM-DD, and {str(value)[:40]!r} is none", field=where
+            f"{field.name} takes a date as YYYY-MM-DD, and {str(value)[:40]!r} is not one", field=where
         ) from None
 
 
-def spelled(chosen: Sequence[Filter]) -> dict[str, Any]:
+def as_json(chosen: Sequence[Filter]) -> dict[str, Any]:
     """Filters as JSON, in the form that `parse` reads."""
-    return {item.name: list(item.values) if isinstance(item, Terms) else _spelled_range(item) for item in chosen}
+    return {item.name: list(item.values) if isinstance(item, Terms) else _range_as_json(item) for item in chosen}
 
 
-def _spelled_range(item: Range) -> dict[str, float | str]:
+def _range_as_json(item: Range) -> dict[str, float | str]:
     bounds = {"gte": item.low, "lte": item.high}
     return {
         name: bound.isoformat() if isinstance(bound, date) else bound

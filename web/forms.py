@@ -1,10 +1,10 @@
-"""What callers send, validated: from JSON or an address's parameters to a `Query`. 400 here or nowhere."""
+"""What callers send, validated: from JSON or the parameters of an address to a `Query`. 400 here or nowhere."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.datastructures import MultiDict
@@ -15,6 +15,9 @@ from mappings.errors import InvalidInput
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
 from web import filters
 
+if TYPE_CHECKING:
+    from search.bootstrap import Medley
+
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")
 
@@ -24,7 +27,7 @@ Scalar = str | int | float
 
 
 class RangeForm(BaseModel):
-    """Bounds of a number or a date (`YYYY-MM-DD`), both included; one of them may be left out."""
+    """Bounds of a number or a date (`YYYY-MM-DD`), both inclusive; one of them can be left out."""
 
     model_config = ConfigDict(extra="forbid", title="Range")
 
@@ -33,7 +36,7 @@ class RangeForm(BaseModel):
 
 
 class SearchForm(BaseModel):
-    """One search. At least one of `text`, `entity`, `aspect` and `with` says what is looked for."""
+    """One search. At least one of `text`, `entity`, `aspect` and `with` is needed."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, title="Search")
 
@@ -42,24 +45,28 @@ class SearchForm(BaseModel):
         "", max_length=MAX_QUERY_CHARACTERS, description="free text: a question, a headline, a whole article"
     )
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
-    aspect: Slot = Field("", description="what about it", examples=["treatment"])
-    having: Findings = Field([], alias="with", description="findings that should be there", examples=[["pneumonia"]])
-    lacking: Findings = Field([], alias="without", description="findings that should not", examples=[["effusion"]])
+    aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
+    having: Findings = Field(
+        [], alias="with", description="findings that documents should affirm", examples=[["pneumonia"]]
+    )
+    lacking: Findings = Field(
+        [], alias="without", description="findings that documents should not affirm", examples=[["effusion"]]
+    )
     filters: Annotated[dict[str, Scalar | list[Scalar] | RangeForm], Field(max_length=20)] = Field(
         {},
         description="field -> value, list of values (any of them), or range",
         examples=[{"year": {"gte": 2015, "lte": 2020}, "source": ["x", "y"]}],
     )
     facets: Annotated[list[str], Field(max_length=20)] | None = Field(
-        None, description="fields whose values are counted; the collection's own when left out"
+        None, description="fields whose values are counted; by default those of the collection"
     )
     size: int = Field(10, ge=1, le=MAX_PAGE_SIZE, description="hits on a page")
-    cursor: str | None = Field(None, max_length=20_000, description="the `cursor` of the page before")
-    sort: str = Field("relevance", description="`relevance`, or a number or date field; `-` before it: descending")
-    explain: bool = Field(False, description="say why each hit stands where it stands")
-    rerank: bool = Field(True, description="let the cross-encoder decide; false shows the fused order")
+    cursor: str | None = Field(None, max_length=20_000, description="the `cursor` of the previous page")
+    sort: str = Field("relevance", description="`relevance`, or a number or date field; with `-` before it, descending")
+    explain: bool = Field(False, description="explain the score of each hit")
+    rerank: bool = Field(True, description="rerank the candidates; false keeps the fused order")
     deadline_ms: int | None = Field(
-        None, ge=1, le=60_000, description="time for reranking in milliseconds; the collection's own when left out"
+        None, ge=1, le=60_000, description="time for reranking in milliseconds; by default that of the collection"
     )
 
 
@@ -72,7 +79,7 @@ class BatchForm(BaseModel):
 
 
 class DocumentForm(BaseModel):
-    """Which collection a document is in, and the form it is wanted in."""
+    """The collection of a document, and the format of the answer."""
 
     model_config = ConfigDict(extra="forbid", title="DocumentParameters")
 
@@ -81,7 +88,7 @@ class DocumentForm(BaseModel):
 
 
 class FeedForm(BaseModel):
-    """Which collection documents are put into."""
+    """The collection that documents are added to."""
 
     model_config = ConfigDict(extra="forbid", title="FeedParameters")
 
@@ -89,7 +96,7 @@ class FeedForm(BaseModel):
 
 
 class DeletionForm(BaseModel):
-    """Which collection a document is deleted in, and how new its source says that this is."""
+    """The collection of a document to delete, and the source version of the deletion."""
 
     model_config = ConfigDict(extra="forbid", title="DeletionParameters")
 
@@ -97,7 +104,7 @@ class DeletionForm(BaseModel):
     source_version: str | None = Field(
         None,
         max_length=64,
-        description="a whole number, or a time stamp with its zone; a document of a newer one stays",
+        description="a whole number, or a time stamp with a time zone; a document with a newer one stays",
     )
 
 
@@ -110,11 +117,11 @@ def parse_json(body: bytes) -> Any:
     try:
         return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the body is no JSON: {str(error)[:200]}", field="body") from error
+        raise InvalidInput(f"the body is not valid JSON: {str(error)[:200]}", field="body") from error
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _cleaned(value: Any) -> Any:
@@ -138,9 +145,9 @@ def batch_form(value: Any) -> BatchForm:
 
 
 def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
-    """A search from an address's parameters: `filter.year=2015..2020`, `filter.source=x`, lists with commas.
+    """A search from the parameters of an address: `filter.year=2015..2020`, `filter.source=x`, lists with commas.
 
-    Raises `InvalidInput`, also for a parameter that is unknown or given twice where one is meant.
+    Raises `InvalidInput`, also for an unknown parameter and for one that is repeated where only one is allowed.
     """
     value: dict[str, Any] = {}
     chosen: dict[str, list[str]] = {}
@@ -170,7 +177,7 @@ def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
-    """The parameters of documents that come in. Raises `InvalidInput`."""
+    """The parameters of a delivery of documents. Raises `InvalidInput`."""
     return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
 
 
@@ -180,7 +187,7 @@ def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
 
 
 def check_format(name: str) -> str:
-    """`name`, when it is a known format of citations. Raises `InvalidInput` naming the known."""
+    """`name`, when it is a known format of answers. Raises `InvalidInput` naming the known ones."""
     if name not in FORMATS:
         raise InvalidInput(f"there is no format {name[:80]!r}; known are {', '.join(FORMATS)}", field="format")
     return name
@@ -188,12 +195,21 @@ def check_format(name: str) -> str:
 
 def _single(name: str, texts: Sequence[str]) -> str:
     if len(texts) != 1:
-        raise InvalidInput(f"{name} is given {len(texts)} times; it is taken once", field=name)
+        raise InvalidInput(f"{name} is given {len(texts)} times; give it once", field=name)
     return texts[0]
 
 
+def known_collection(medley: Medley, name: str) -> Collection:
+    """The collection that a request names. Raises `InvalidInput` with the names of those that exist."""
+    if name not in (known := medley.collections.names()):
+        raise InvalidInput(
+            f"there is no collection {name[:80]!r}; there are: {', '.join(known) or 'none yet'}", field="collection"
+        )
+    return medley.collections.get(name)
+
+
 def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
-    """The query that `form` asks of `collection`. Raises `InvalidInput` for a filter, facet or sort it hasn't."""
+    """The query of `form` over `collection`. Raises `InvalidInput` for a filter, facet or sort it does not have."""
     for name in form.facets or ():
         if name not in collection.fields:
             raise InvalidInput(
@@ -221,7 +237,7 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
 
 
 def sorts(collection: Collection) -> tuple[str, ...]:
-    """The orders that a collection's hits can be shown in."""
+    """The orders that hits of a collection can be shown in."""
     fields = [name for name, field in collection.fields.items() if field.type in ("number", "date")]
     return ("relevance", *(f"{sign}{name}" for name in fields for sign in ("-", "")))
 
@@ -230,7 +246,7 @@ def check_sort(name: str, collection: Collection) -> None:
     """Raise `InvalidInput` for an order that the collection doesn't have."""
     if name not in sorts(collection):
         raise InvalidInput(
-            f"{collection.name!r} can't be sorted by {name[:80]!r}; {_known(sorts(collection))}", field="sort"
+            f"{collection.name!r} cannot be sorted by {name[:80]!r}; {_known(sorts(collection))}", field="sort"
         )
 
 

@@ -1,86 +1,178 @@
-"""What is sent back, as JSON: the one form of answers over HTTP and on the command line, and its schema."""
+"""The JSON forms of answers, over HTTP and on the command line: each form is a model, which gives its schema, too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from mappings.collection import Collection
-from mappings.documents import FieldValue
-from search.pipeline.results import Evidence, Explanation, Hit, Results, Span
+from mappings.errors import MedleyError
+from search.pipeline.results import Results, Span
 from search.storage import StoredDocument
 
-Value = str | float | list[str]
+
+class WireModel(BaseModel):
+    """A JSON form; it is read from the attributes of a value of the domain."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _plain(value: Any) -> Any:
+    """A field's value as JSON: a date as `YYYY-MM-DD`, several keywords as a list, a whole number without a point."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
-class EvidenceJson(_Wire):
+def _offsets(span: Any) -> Any:
+    return tuple(span) if isinstance(span, list | Span) else span  # strict validation takes no list for a tuple
+
+
+Value = Annotated[
+    str | int | float | list[str],
+    BeforeValidator(_plain),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}, {"items": {"type": "string"}, "type": "array"}]}),
+]
+Mark = Annotated[tuple[int, int], BeforeValidator(_offsets)]
+"""(start, end) in characters."""
+
+
+class EvidenceJson(WireModel):
     """A sentence that carries the answer. `start` and `end` are character offsets in the hit's `text`, `marks` in this one."""
 
-    model_config = ConfigDict(extra="forbid", title="Evidence")
+    model_config = ConfigDict(title="Evidence")
 
     text: str
     start: int
     end: int
     score: float
-    marks: list[tuple[int, int]]
+    marks: list[Mark]
 
 
-class HitJson(_Wire):
-    """A found document: its best passage, the evidence in it and, when asked for, why it stands here."""
+class LegJson(WireModel):
+    """What a leg contributes to the fused score: `contribution` = `weight` × `normalised`. Ranks begin at 1."""
 
-    model_config = ConfigDict(extra="forbid", title="Hit")
+    model_config = ConfigDict(title="LegContribution")
+
+    rank: int
+    score: float
+    normalised: float
+    weight: float
+    contribution: float
+
+
+class RerankerJson(WireModel):
+    """What a reranker contributes to the final score: `contribution` = `weight` × `normalised`."""
+
+    model_config = ConfigDict(title="RerankContribution")
+
+    logit: float
+    normalised: float | None
+    weight: float
+    contribution: float
+    stage: str
+
+
+class ExplanationJson(WireModel):
+    """The arithmetic of a score: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+
+    model_config = ConfigDict(title="Explanation")
+
+    legs: dict[str, LegJson]
+    fused: float
+    reranker: RerankerJson | None
+    final: dict[str, float]
+    score: float
+    matched_terms: list[str]
+
+
+class ExpansionJson(WireModel):
+    """An abbreviation of the query and its long form."""
+
+    model_config = ConfigDict(title="Expansion")
+
+    short: str
+    long: str
+
+
+class UnderstandingJson(WireModel):
+    """How the query was read. `feedback` names the passages that moved its vectors, where a collection searches twice."""
+
+    model_config = ConfigDict(title="Understanding")
+
+    text: str
+    terms: list[str]
+    expansions: list[ExpansionJson]
+    notes: list[str]
+    feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
+
+    @classmethod
+    def of(cls, results: Results) -> UnderstandingJson:
+        """The JSON form of how the query of `results` was read."""
+        understanding = results.understood
+        return cls(
+            text=understanding.model_text,
+            terms=[term for term, _ in understanding.lexical.terms],
+            expansions=[ExpansionJson.model_validate(item) for item in understanding.expansions],
+            notes=list(understanding.notes),
+            feedback=list(results.feedback),
+        )
+
+
+class HitJson(WireModel):
+    """A found document: its best passage, the evidence in it and, on request, the explanation of its score."""
+
+    model_config = ConfigDict(title="Hit")
 
     document: str
     passage: str
     score: float
     title: str
-    title_marks: list[tuple[int, int]]
+    title_marks: list[Mark]
     heading: str
     text: str
     evidence: list[EvidenceJson]
     fields: dict[str, Value]
-    lexical: bool = Field(description="false: no word of the query was found, only the meaning is near")
+    lexical: bool = Field(description="false: found by its vectors alone, no word of the query matches")
     more_passages: int = Field(description="further passages of the same document that were found")
-    others: list[str] = Field(description="further documents of the same group that were found, as of one patient")
-    explain: dict[str, Any] | None
+    others: list[str] = Field(description="further documents of the same group that were found, such as of one patient")
+    explain: ExplanationJson | None
 
 
-class TotalJson(_Wire):
+class TotalJson(WireModel):
     """How many documents match lexically under the filters."""
 
-    model_config = ConfigDict(extra="forbid", title="Total")
+    model_config = ConfigDict(title="Total")
 
     value: int
     relation: Literal["exact", "at_least"]
 
 
-class FacetJson(_Wire):
-    """A value of a field, and how many matching documents carry it."""
+class FacetJson(WireModel):
+    """A value of a field, and how many matching documents have it."""
 
-    model_config = ConfigDict(extra="forbid", title="FacetCount")
+    model_config = ConfigDict(title="FacetCount")
 
     value: str
     count: int
 
 
-class RerankedJson(_Wire):
-    """How many of the candidates the cross-encoder scored before its deadline."""
+class RerankedJson(WireModel):
+    """How many of the candidates the reranker scored before its deadline."""
 
-    model_config = ConfigDict(extra="forbid", title="Reranked")
+    model_config = ConfigDict(title="Reranked")
 
     scored: int
     candidates: int
 
 
-class SearchAnswer(_Wire):
-    """One page of an answer. `degraded` names in plain words every part that was missing."""
+class SearchAnswer(WireModel):
+    """One page of an answer. `degraded` names in plain words everything that is missing."""
 
     hits: list[HitJson]
     total: TotalJson
@@ -88,28 +180,46 @@ class SearchAnswer(_Wire):
     timings_ms: dict[str, float]
     degraded: list[str]
     reranked: RerankedJson
-    cursor: str | None = Field(description="send it back with the same search to get the next page")
+    cursor: str | None = Field(description="send it with the same search to get the next page")
     index: str
-    beyond_window: bool = Field(description="past the reranked window: the fused order goes on")
-    understood: dict[str, Any]
+    beyond_window: bool = Field(description="these hits are past the result window and stand in fused order")
+    understood: UnderstandingJson
+
+    @classmethod
+    def of(cls, results: Results) -> SearchAnswer:
+        """The JSON form of one page of results."""
+        return cls(
+            hits=[HitJson.model_validate(hit) for hit in results.hits],
+            total=TotalJson.model_validate(results.total),
+            facets={
+                name: [FacetJson.model_validate(item) for item in counts] for name, counts in results.facets.items()
+            },
+            timings_ms=dict(results.timings_ms),
+            degraded=list(results.degraded),
+            reranked=RerankedJson.model_validate(results.reranked),
+            cursor=results.cursor,
+            index=results.index,
+            beyond_window=results.beyond_window,
+            understood=UnderstandingJson.of(results),
+        )
 
 
-class BatchAnswer(_Wire):
+class BatchAnswer(WireModel):
     """The answers, in the order of the searches."""
 
     answers: list[SearchAnswer]
 
 
-class SectionJson(_Wire):
-    """A part of a document under one heading; the heading may be empty."""
+class SectionJson(WireModel):
+    """A section of a document; its heading can be empty."""
 
-    model_config = ConfigDict(extra="forbid", title="Section")
+    model_config = ConfigDict(title="Section")
 
     heading: str
     text: str
 
 
-class DocumentAnswer(_Wire):
+class DocumentAnswer(WireModel):
     """The newest version of a document."""
 
     document: str
@@ -119,11 +229,25 @@ class DocumentAnswer(_Wire):
     sections: list[SectionJson]
     fields: dict[str, Value]
 
+    @classmethod
+    def of(cls, collection: str, stored: StoredDocument) -> DocumentAnswer:
+        """The JSON form of a stored document that is not a tombstone. Its labels are left out."""
+        if stored.document is None:
+            raise ValueError("a tombstone has no document to show")
+        return cls(
+            document=stored.id,
+            collection=collection,
+            version=stored.version,
+            title=stored.document.title,
+            sections=[SectionJson.model_validate(section) for section in stored.document.sections],
+            fields={name: _plain(value) for name, value in stored.document.fields.items()},
+        )
 
-class FieldJson(_Wire):
-    """A field that can be filtered by and, when `facet`, counted."""
 
-    model_config = ConfigDict(extra="forbid", title="Field")
+class FieldJson(WireModel):
+    """A field that filters can name; with `facet`, its values can be counted."""
+
+    model_config = ConfigDict(title="Field")
 
     name: str
     title: str
@@ -131,10 +255,10 @@ class FieldJson(_Wire):
     facet: bool
 
 
-class CollectionJson(_Wire):
-    """A collection and what can be asked of it."""
+class CollectionJson(WireModel):
+    """A collection and its fields and orders."""
 
-    model_config = ConfigDict(extra="forbid", title="Collection")
+    model_config = ConfigDict(title="Collection")
 
     name: str
     title: str
@@ -143,133 +267,43 @@ class CollectionJson(_Wire):
     fields: list[FieldJson]
     sorts: list[str]
 
+    @classmethod
+    def of(cls, collection: Collection, sorts: Sequence[str]) -> CollectionJson:
+        """The JSON form of a collection whose hits can be shown in the orders `sorts`."""
+        return cls(
+            name=collection.name,
+            title=collection.title,
+            kind=collection.kind,
+            group_by=collection.group_by,
+            fields=[FieldJson.model_validate(field) for field in collection.fields.values()],
+            sorts=list(sorts),
+        )
 
-class CollectionsAnswer(_Wire):
-    """Every collection here."""
+
+class CollectionsAnswer(WireModel):
+    """Every collection."""
 
     collections: list[CollectionJson]
 
 
-class ErrorBody(_Wire):
+class ErrorBody(WireModel):
     """What is wrong: a stable code, one clear message and, where there is one, the field at fault."""
 
-    model_config = ConfigDict(extra="forbid", title="ErrorDetail")
+    model_config = ConfigDict(title="ErrorDetail")
 
     code: str
     message: str
     field: str | None
 
 
-class ErrorAnswer(_Wire):
+class ErrorAnswer(WireModel):
     """The one form of every error."""
 
-    model_config = ConfigDict(extra="forbid", title="Error")
+    model_config = ConfigDict(title="Error")
 
     error: ErrorBody
 
-
-def results_as_json(results: Results) -> dict[str, Any]:
-    """`results` in the form of `SearchAnswer`."""
-    return {
-        "hits": [_hit(hit) for hit in results.hits],
-        "total": {"value": results.total.value, "relation": results.total.relation},
-        "facets": {
-            name: [{"value": item.value, "count": item.count} for item in counts]
-            for name, counts in results.facets.items()
-        },
-        "timings_ms": dict(results.timings_ms),
-        "degraded": list(results.degraded),
-        "reranked": {"scored": results.reranked.scored, "candidates": results.reranked.candidates},
-        "cursor": results.cursor,
-        "index": results.index,
-        "beyond_window": results.beyond_window,
-        "understood": _understood(results),
-    }
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "document": hit.document,
-        "passage": hit.passage,
-        "score": hit.score,
-        "title": hit.title,
-        "title_marks": _spans(hit.title_marks),
-        "heading": hit.heading,
-        "text": hit.text,
-        "evidence": [_evidence(item) for item in hit.evidence],
-        "fields": fields_as_json(hit.fields),
-        "lexical": hit.lexical,
-        "more_passages": hit.more_passages,
-        "others": list(hit.others),
-        "explain": None if hit.explain is None else _explanation(hit.explain),
-    }
-
-
-def _understood(results: Results) -> dict[str, Any]:
-    understanding = results.understood
-    found: dict[str, Any] = {
-        "text": understanding.model_text,
-        "terms": [term for term, _ in understanding.lexical.terms],
-        "expansions": [item._asdict() for item in understanding.expansions],
-        "notes": list(understanding.notes),
-    }
-    return found | ({"feedback": list(results.feedback)} if results.feedback else {})
-
-
-def _explanation(why: Explanation) -> dict[str, Any]:
-    return {
-        "legs": {name: {**leg._asdict(), "contribution": leg.contribution} for name, leg in why.legs.items()},
-        "fused": why.fused,
-        "reranker": why.reranker._asdict() if why.reranker else None,
-        "final": dict(why.final),
-        "score": why.score,
-        "matched_terms": list(why.matched_terms),
-    }
-
-
-def _evidence(item: Evidence) -> dict[str, Any]:
-    return {"text": item.text, "start": item.start, "end": item.end, "score": item.score, "marks": _spans(item.marks)}
-
-
-def _spans(spans: tuple[Span, ...]) -> list[list[int]]:
-    return [[span.start, span.end] for span in spans]
-
-
-def fields_as_json(fields: Mapping[str, FieldValue]) -> dict[str, Any]:
-    """Field values as JSON: dates as `YYYY-MM-DD`, several keywords as a list, whole numbers without a point."""
-    return {name: _value(value) for name, value in fields.items()}
-
-
-def _value(value: FieldValue) -> Any:
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def document_as_json(collection: str, stored: StoredDocument) -> dict[str, Any]:
-    """A stored document that is no tombstone, in the form of `DocumentAnswer`. Its labels stay unsaid."""
-    if stored.document is None:
-        raise ValueError("a tombstone has no document to show")
-    return {
-        "document": stored.id,
-        "collection": collection,
-        "version": stored.version,
-        "title": stored.document.title,
-        "sections": [{"heading": section.heading, "text": section.text} for section in stored.document.sections],
-        "fields": fields_as_json(stored.document.fields),
-    }
-
-
-def collection_as_json(collection: Collection, sorts: tuple[str, ...]) -> dict[str, Any]:
-    """A collection in the form of `CollectionJson`."""
-    fields = collection.fields.values()
-    return {
-        "name": collection.name,
-        "title": collection.title,
-        "kind": collection.kind,
-        "group_by": collection.group_by,
-        "fields": [{"name": item.name, "title": item.title, "type": item.type, "facet": item.facet} for item in fields],
-        "sorts": list(sorts),
-    }
+    @classmethod
+    def of(cls, error: MedleyError) -> ErrorAnswer:
+        """The JSON form of an error."""
+        return cls(error=ErrorBody.model_validate(error))

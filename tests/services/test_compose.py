@@ -93,9 +93,9 @@ def test_half_an_authority_is_no_authority(tmp_path, gone, said):
 
 
 def test_tokens_open_the_doors_they_are_for(made, tmp_path):
-    assert tokens.verified(tokens.listed(made.home), made.token).user == "admin"
+    assert tokens.verify(tokens.list_tokens(made.home), made.token).user == "admin"
     (tmp_path / "tokens.json").write_bytes((made.secrets / "inference-tokens.json").read_bytes())
-    assert tokens.verified(tokens.listed(tmp_path), made.read("inference-token")).user == "gateway"
+    assert tokens.verify(tokens.list_tokens(tmp_path), made.read("inference-token")).user == "gateway"
 
 
 @pytest.fixture(scope="module")

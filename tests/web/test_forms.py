@@ -186,7 +186,7 @@ def test_a_wrong_body_is_refused_by_its_field(body, field, message):
         ({"text": "a", "filters": {"source": [1]}}, "filters.source", "source is a keyword"),
         ({"text": "a", "filters": {"source": ["a"] * 101}}, "filters.source", "a list of 1 to 100 texts"),
         ({"text": "a", "filters": {"source": "a" * 1001}}, "filters.source", "1 to 1,000 characters"),
-        ({"text": "a", "filters": {"year": "soon"}}, "filters.year", "year takes a number, and 'soon' is none"),
+        ({"text": "a", "filters": {"year": "soon"}}, "filters.year", "year takes a number, and 'soon' is not one"),
         ({"text": "a", "filters": {"year": "nan"}}, "filters.year", "takes a number"),
         ({"text": "a", "filters": {"year": 10**400}}, "filters.year", "takes a number"),
         ({"text": "a", "filters": {"year": {}}}, "filters.year", "a lower or an upper bound"),
@@ -199,13 +199,13 @@ def test_a_wrong_body_is_refused_by_its_field(body, field, message):
         (
             {"text": "a", "filters": {"published": {"gte": "2020-02-30"}}},
             "filters.published",
-            "a date as YYYY-MM-DD, and '2020-02-30' is none",
+            "a date as YYYY-MM-DD, and '2020-02-30' is not one",
         ),
         ({"text": "a", "filters": {"published": 2020}}, "filters.published", "a date as YYYY-MM-DD"),
         ({"text": "a", "filters": {"published": "2020-W01-1"}}, "filters.published", "a date as YYYY-MM-DD"),
         ({"text": "a", "facets": ["colour"]}, "facets", "no field 'colour' to count in 'abstracts'; known are year"),
-        ({"text": "a", "sort": "colour"}, "sort", "can't be sorted by 'colour'; known are relevance, -year, year"),
-        ({"text": "a", "sort": "source"}, "sort", "can't be sorted by 'source'"),
+        ({"text": "a", "sort": "colour"}, "sort", "cannot be sorted by 'colour'; known are relevance, -year, year"),
+        ({"text": "a", "sort": "source"}, "sort", "cannot be sorted by 'source'"),
     ],
 )
 def test_what_the_collection_does_not_have_is_refused(asked, field, message):
@@ -238,7 +238,7 @@ def test_a_wrong_address_is_refused(parameters, field, message):
 def test_what_is_no_json_is_refused(body):
     where, why = refused(forms.parse_json, body)
     assert where == "body"
-    assert why.startswith("the body is no JSON")
+    assert why.startswith("the body is not valid JSON")
 
 
 def test_texts_are_cleaned_of_what_no_engine_holds():

@@ -1,4 +1,7 @@
-"""Who asked what, and which documents they were shown: one JSON line each, written before the answer is given."""
+"""The access log: who asked for what through which door, and which documents they were shown.
+
+One JSON line for each record, written before the answer is given.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,74 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mappings.errors import Unavailable
 from web.access.private_files import OWNER_ONLY
 
 FILE = "access.log"
 
+Door = Literal["http", "command line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who made a request, through which door and from where.
+
+    `user` is None for a caller who tried to log in with a wrong token; `token` is the id of theirs, None for the user of
+    this machine. `address` and `request` (the request's id) exist over HTTP only.
+    """
+
+    door: Door
+    user: str | None = None
+    token: str | None = None
+    address: str | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One line of the access log, the same from every door.
+
+    `asked` is what was asked for, `ids` are the documents that the actor was shown, `status` is the HTTP status of the
+    answer, or the one it would have had.
+    """
+
+    actor: Actor
+    action: str
+    collection: str = ""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    ids: Sequence[str] = ()
+    status: int = 200
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as it is written, apart from the time."""
+        return {
+            **asdict(self.actor),
+            "action": self.action,
+            "collection": self.collection,
+            "asked": dict(self.asked),
+            "ids": list(self.ids),
+            "status": self.status,
+        }
+
 
 class AccessLog:
-    """Appends to one file; it is opened for each line, so it may be rotated away at any time.
+    """Appends to one file, which is opened for each write, so that it can be rotated at any time.
 
-    Several processes may write: a line is a single write to a file opened for appending, under its lock.
+    Several processes can write to it: each write is a single system call on a file opened for appending, under its lock.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Append one line for each entry, all or none. Raises `Unavailable`: what can't be logged is not answered."""
+    def write(self, *records: AuditRecord) -> None:
+        """Append one line for each record, all or none. Raises `Unavailable`: what cannot be logged is not answered."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        lines = [json.dumps({"time": now, **entry}, ensure_ascii=True, default=str) for entry in entries]
+        lines = [json.dumps({"time": now, **item.as_json()}, ensure_ascii=True, default=str) for item in records]
         try:
             self._append("".join(f"{line}\n" for line in lines).encode())
         except OSError as error:
@@ -43,7 +91,7 @@ class AccessLog:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             before = os.fstat(descriptor).st_size
             if os.write(descriptor, content) != len(content):
-                os.ftruncate(descriptor, before)  # a full disk took a part: half a line would spoil the next one too
+                os.ftruncate(descriptor, before)  # a full disk took only part: half a line would spoil the next one too
                 raise OSError(0, "the disk took only a part of the line")
         finally:
             os.close(descriptor)

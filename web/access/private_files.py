@@ -1,4 +1,4 @@
-"""Files that only their owner may read: written whole or not at all, and safe with several processes."""
+"""Files that only their owner can read: written whole or not at all, and safe with several processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWNER_ONLY = 0o600
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` for the time of the block. Raises `Unavailable` when it can't be made."""
+    """Hold the lock on the file `path` during the block. Raises `Unavailable` when the file cannot be made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
@@ -30,7 +30,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` in the place of the file `path` in one step. Raises `Unavailable`; the old content then stays."""
+    """Replace the file `path` by one with `content`, in one step. Raises `Unavailable`; the old content then stays."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write(aside, content)
@@ -41,8 +41,8 @@ def replace_file(path: Path, content: bytes) -> None:
         aside.unlink(missing_ok=True)
 
 
-def kept_secret(path: Path, size: int = 32) -> bytes:
-    """The secret in the file `path`; the first of several processes makes it, the others read that one."""
+def load_or_make_secret(path: Path, size: int = 32) -> bytes:
+    """The secret in the file `path`; the first of several processes makes it, the others read it."""
     with suppress(FileNotFoundError):
         return _read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def kept_secret(path: Path, size: int = 32) -> bytes:
 def _read(path: Path) -> bytes:
     content = path.read_bytes()
     if len(content) < 16:
-        raise Unavailable(f"{path} is damaged: remove it, and a new secret is made at the next start", field=path.name)
+        raise Unavailable(f"{path} is damaged: remove it, and the next start makes a new secret", field=path.name)
     return content
 
 

@@ -1,4 +1,4 @@
-"""API tokens: who may ask, which documents they see, and where they may write. Only hashes of the secrets are kept."""
+"""API tokens: who may send requests, which documents they see, and where they may write. Only hashes are stored."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token as it is kept: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough.
+class ApiToken:
+    """A token as it is stored: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough.
 
-    `writes` names the collections that the holder may write into; a token of an earlier version has none.
+    `writes` names the collections that the holder may write into; tokens of an earlier version have none.
     """
 
     id: str
@@ -39,11 +39,11 @@ class Token:
 
     @property
     def access(self) -> Access:
-        """What the holder may see."""
+        """What the holder can see."""
         return Access(self.user, self.labels)
 
     def as_json(self) -> dict[str, Any]:
-        """The token for a listing: all but the digest."""
+        """The token for a listing: everything but the digest."""
         return {
             "id": self.id,
             "user": self.user,
@@ -54,21 +54,21 @@ class Token:
 
 
 def add(home: Path, user: str, labels: Iterable[str], writes: Iterable[str] = ()) -> str:
-    """Make a token for `user` with `labels` (`*`: every label) and return its text, which is shown this once.
+    """Make a token for `user` with `labels` (`*`: every label) and return its text, which is shown only once.
 
-    It may write into the collections that `writes` names (`*`: all of them).
-    Raises `InvalidInput` for an unusable name of a user, a label or a collection, and for no label at all.
+    Its holder may write into the collections in `writes` (`*`: all of them).
+    Raises `InvalidInput` for an invalid name of a user, a label or a collection, and when there is no label.
     """
     name, allowed, writable = _checked_user(user), _checked_labels(labels), _checked_collections(writes)
     identifier, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    token = Token(identifier, name, allowed, created, _digest(secret), writable)
+    token = ApiToken(identifier, name, allowed, created, _digest(secret), writable)
     with locked(home / f"{FILE}.lock"):
-        _write(home, (*listed(home), token))
+        _write(home, (*list_tokens(home), token))
     return f"{PREFIX}_{identifier}_{secret}"
 
 
-def listed(home: Path) -> tuple[Token, ...]:
+def list_tokens(home: Path) -> tuple[ApiToken, ...]:
     """Every token, oldest first. Raises `Unavailable` when the file is damaged: then nobody is let in."""
     path = home / FILE
     try:
@@ -76,18 +76,18 @@ def listed(home: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unavailable(f"{path} can't be read as a list of tokens: {error!r}", field=FILE) from error
+        raise Unavailable(f"{path} is not a valid list of tokens: {error!r}", field=FILE) from error
 
 
-def _token(item: Mapping[str, Any]) -> Token:
+def _token(item: Mapping[str, Any]) -> ApiToken:
     labels, writes = frozenset(item["labels"]), frozenset(item.get("writes", ()))
-    return Token(item["id"], item["user"], labels, item["created"], item["digest"], writes)
+    return ApiToken(item["id"], item["user"], labels, item["created"], item["digest"], writes)
 
 
-def revoke(home: Path, identifier: str) -> Token:
+def revoke(home: Path, identifier: str) -> ApiToken:
     """Remove the token with this id; its sessions end with it. Raises `NotFound`."""
     with locked(home / f"{FILE}.lock"):
-        known = listed(home)
+        known = list_tokens(home)
         gone = find(known, identifier)
         if gone is None:
             raise NotFound(f"there is no token with the id {identifier[:40]!r}", field="id")
@@ -95,17 +95,17 @@ def revoke(home: Path, identifier: str) -> Token:
     return gone
 
 
-def find(known: Iterable[Token], identifier: str) -> Token | None:
+def find(known: Iterable[ApiToken], identifier: str) -> ApiToken | None:
     """The token with this id."""
     return next((token for token in known if token.id == identifier), None)
 
 
-def verified(known: Iterable[Token], text: str) -> Token | None:
-    """The token that `text` is the whole of: its id must be known and its secret right."""
+def verify(known: Iterable[ApiToken], text: str) -> ApiToken | None:
+    """The token with the text `text`, or None: its id must be known and its secret right."""
     prefix, _, rest = text.strip().partition("_")
     identifier, _, secret = rest.partition("_")
     token = find(known, identifier)
-    # The comparison also runs for an unknown id, so that the time taken doesn't tell the two apart.
+    # An unknown id is compared too, so that the time taken does not tell the two cases apart.
     right = hmac.compare_digest(_digest(secret), token.digest if token else _digest(""))
     return token if token and right and prefix == PREFIX else None
 
@@ -114,7 +114,7 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def _write(home: Path, known: Iterable[Token]) -> None:
+def _write(home: Path, known: Iterable[ApiToken]) -> None:
     items = [token.as_json() | {"digest": token.digest} for token in known]
     replace_file(home / FILE, json.dumps({"tokens": items}, indent=1).encode())
 
@@ -129,15 +129,17 @@ def _checked_labels(labels: Iterable[str]) -> frozenset[str]:
     allowed = frozenset(labels)
     if not allowed:
         raise InvalidInput(
-            "give at least one label, or '*' for every document: without one nothing is visible", field="labels"
+            "give at least one label, or '*' for every document: without a label nothing is visible", field="labels"
         )
     if bad := sorted(label for label in allowed if not label or label != label.strip() or not label.isprintable()):
-        raise InvalidInput(f"{bad[0]!r} is no label: a label is a name in printable characters", field="labels")
+        raise InvalidInput(
+            f"{bad[0]!r} is not a label: use printable characters, without spaces at the ends", field="labels"
+        )
     return allowed
 
 
 def _checked_collections(names: Iterable[str]) -> frozenset[str]:
     chosen = frozenset(names)
     if bad := sorted(name for name in chosen if name != EVERY_COLLECTION and not _COLLECTION.fullmatch(name)):
-        raise InvalidInput(f"{bad[0][:80]!r} is no collection's name, nor '*' for all of them", field="writes")
+        raise InvalidInput(f"{bad[0][:80]!r} is neither a collection name nor '*' for all of them", field="writes")
     return chosen

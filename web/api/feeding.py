@@ -1,14 +1,13 @@
-"""The door by which documents come in: posted line by line, deleted by id, and how far a delivery has come."""
+"""The HTTP API for writing: documents posted line by line or deleted by id, and the progress of a delivery."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Final
 
-import orjson
 from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
 
@@ -17,13 +16,12 @@ from mappings.documents import Deletion
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.formats.jsonl import source_version_of
 from web import context, forms
-from web.access import auth
 from web.api import upload
-from web.api.intake import Intake, outcome_of
-from web.api.jobs import job_as_json
-from web.backlog import published
+from web.api.intake import Intake
+from web.api.jobs import job_answer
+from web.api.wire_feeding import DeletionAnswer, FeedAnswer
 from web.errors import MediaTypeError
-from workers.delivery import Delivery
+from web.use_cases import RecordedDelivery, published_index, record_status
 
 TYPES: Final = ("application/x-ndjson", "application/jsonl")
 _IN_MEMORY: Final = 1 << 20
@@ -31,12 +29,12 @@ _PIECE: Final = 1 << 16
 _DIGITS: Final = 30
 
 blueprint = Blueprint("feeding", __name__, url_prefix="/v1")
-blueprint.before_request(auth.require_caller)
+blueprint.before_request(context.require_caller)
 
 
 @blueprint.post("/documents")
 def feed() -> Response:
-    """Take documents and deletions, one JSON object a line; the answer has a line for each, and one for all."""
+    """Accept documents and deletions, one JSON object a line; the answer has a line for each, and one for all."""
     body = upload.body_of(request.environ, request.content_length)
     try:
         collection, packed = _admitted()
@@ -47,10 +45,10 @@ def feed() -> Response:
 
 
 def _admitted() -> tuple[Collection, bool]:
-    """The collection that the caller may write into now, and whether the body is said to be packed."""
-    name = forms.feed_form(request.args).collection
-    with _audited("feed", name, only_refusals=True):
-        found = writable(name)
+    """The collection, which the caller may write into now, and whether the body is declared to be compressed."""
+    name, use_cases = forms.feed_form(request.args).collection, context.use_cases()
+    with use_cases.audited("feed", name, only_errors=True):
+        found = use_cases.writable(name)
         packed = _check_type()
         context.portal().backlog.check(name)
     return found, packed
@@ -63,29 +61,28 @@ def _check_type() -> bool:
         )
     coding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip"):
-        raise MediaTypeError(f"the body may be packed as gzip, not as {coding[:40]!r}", field="Content-Encoding")
+        raise MediaTypeError(f"the body can be compressed as gzip, not as {coding[:40]!r}", field="Content-Encoding")
     return coding == "gzip"
 
 
 def _fed(collection: Collection, body: Iterator[bytes]) -> Response:
-    """Take what is in the body. The outcomes are kept aside and told once it was read, as most senders only listen then."""
-    name, delivery = collection.name, _delivery(collection.name)
-    _write_down("feed", name, {"job": delivery.job.id})  # a request that is killed in the middle has written, too
+    """Accept the records of the body.
+
+    The outcomes are set aside until the body has been read, because most senders listen only then.
+    """
+    name, portal = collection.name, context.portal()
     with ExitStack() as aside:
-        notes = aside.enter_context(SpooledTemporaryFile(_IN_MEMORY, dir=str(context.portal().home)))
-        intake = Intake(delivery, partial(context.portal().backlog.check, name), notes)
-        with _audited("fed", name) as asked:
-            try:
-                intake.take(upload.batches(upload.records(body, collection)))
-            finally:
-                asked |= {"job": delivery.job.id, **intake.counts}
-        notes.write(orjson.dumps(_summary(intake, delivery)) + b"\n")
+        notes = aside.enter_context(SpooledTemporaryFile(_IN_MEMORY, dir=str(portal.home)))
+        with context.use_cases().delivery(name) as delivery:
+            intake = Intake(delivery, partial(portal.backlog.check, name), notes)
+            intake.accept(upload.batches(upload.records(body, collection)))
+        notes.write(_summary(intake, delivery).model_dump_json().encode() + b"\n")
         return _streamed(notes, aside.pop_all())
 
 
-def _summary(intake: Intake, delivery: Delivery) -> dict[str, Any]:
-    retry_after = intake.overloaded.retry_after if intake.overloaded else None
-    return {"job": delivery.job.id, **intake.counts, "queued": delivery.queued, "retry_after": retry_after}
+def _summary(intake: Intake, delivery: RecordedDelivery) -> FeedAnswer:
+    retry_after = intake.refusal.retry_after if intake.refusal else None
+    return FeedAnswer(job=delivery.job.id, **delivery.counts, queued=delivery.is_queued, retry_after=retry_after)
 
 
 def _streamed(notes: IO[bytes], aside: ExitStack) -> Response:
@@ -104,20 +101,24 @@ def _read_out(notes: IO[bytes], aside: ExitStack) -> Iterator[bytes]:
 
 @blueprint.delete("/documents/<anything:identifier>")
 def delete(identifier: str) -> Response:
-    """Delete a document, whether the caller may see it or not. Never refused for what waits: a deletion can't wait."""
-    form = forms.deletion_form(request.args)
-    with _audited("delete", form.collection, id=identifier[: upload.MAX_SHOWN_ID]) as asked:
-        name = writable(form.collection).name
+    """Delete a document, whether the caller can see it or not. A full backlog is no reason to refuse a deletion."""
+    form, use_cases = forms.deletion_form(request.args), context.use_cases()
+    with use_cases.audited("delete", form.collection, {"id": identifier[: upload.MAX_SHOWN_ID]}) as asked:
+        name = use_cases.writable(form.collection).name
         deletion = Deletion(identifier, _source_version(form.source_version))
-        delivery = _delivery(name)
-        (done,) = delivery.accept([deletion])
-        asked["job"] = delivery.finish().id
-        outcome = outcome_of(deletion, done)
-        if outcome["status"] == "unknown":
+        delivery, (done,) = use_cases.delete(name, [deletion])
+        asked["job"] = delivery.job.id
+        status = record_status(deletion, done)
+        if status == "unknown":
             raise NotFound(f"there is no document {identifier[:200]!r} in {name!r}", field="id")
-        if outcome["status"] == "stale":
-            raise Conflict(f"{identifier[:200]!r} is newer than this source version: it stays", field="source_version")
-    return jsonify({**outcome, "job": delivery.job.id, "queued": delivery.queued})
+        if status == "stale":
+            raise Conflict(
+                f"{identifier[:200]!r} is newer than this source version, so it stays", field="source_version"
+            )
+    answer = DeletionAnswer(
+        id=done.id, status="deleted", version=done.version, job=delivery.job.id, queued=delivery.queued
+    )
+    return jsonify(answer.model_dump())
 
 
 def _source_version(text: str | None) -> int | None:
@@ -127,40 +128,8 @@ def _source_version(text: str | None) -> int | None:
 
 @blueprint.get("/jobs/<identifier>")
 def job(identifier: str) -> Response:
-    """How far a delivery has come, for those who may write into its collection."""
-    name = identifier.rpartition(".")[0]
-    auth.check_writer(name)
+    """The progress of a delivery, for those who may write into its collection."""
+    collection, found = context.use_cases().job(identifier)
     medley = context.portal().medley
-    store = medley.collections.store(name) if name in medley.collections.names() else None
-    found = store.job(identifier) if store else None
-    if store is None or found is None:
-        raise NotFound(f"there is no job {identifier[:100]!r}", field="job")
-    return jsonify(job_as_json(found, name, store, published(medley, name)))
-
-
-def writable(name: str) -> Collection:
-    """The collection of this name. Raises `Forbidden` for a caller who may not write there, `NotFound`."""
-    auth.check_writer(name)
-    return context.portal().medley.collections.get(name)
-
-
-def _delivery(name: str) -> Delivery:
-    portal = context.portal()
-    return Delivery(portal.medley.collections.store(name), name, portal.queue, context.request_id())
-
-
-@contextmanager
-def _audited(action: str, name: str, only_refusals: bool = False, id: str = "") -> Iterator[dict[str, Any]]:  # noqa: A002
-    """Write down who did what to which collection, also where it is refused or fails; what was done goes into the dict."""
-    asked: dict[str, Any] = {"id": id} if id else {}
-    try:
-        yield asked
-    except MedleyError as error:
-        _write_down(action, name, asked, error.status)
-        raise
-    if not only_refusals:
-        _write_down(action, name, asked)
-
-
-def _write_down(action: str, name: str, asked: dict[str, Any], status: int = 200) -> None:
-    context.log(context.audit(action, name[:100], asked, [], status))
+    answer = job_answer(found, collection, medley.collections.store(collection), published_index(medley, collection))
+    return jsonify(answer.model_dump())

@@ -1,4 +1,4 @@
-"""What waits, what is indexed, what failed and what the workers did, asked for when somebody reads the metrics."""
+"""What is pending, indexed and failed, and what the workers did, collected when somebody reads the metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from mappings.errors import MedleyError
 from search.storage import State
-from web.backlog import published
+from web.use_cases import counts_by_state, published_index
 from workers.messages import QueueTarget
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 CAUSES: Final = 10
 CAUSE_CHARACTERS: Final = 80
-_LOOKED_AT: Final = 1_000
+_FAILURES_READ: Final = 1_000
 
-Row = tuple[Sequence[str], float]
-"""The labels' values of a figure, and the figure."""
+Sample = tuple[Sequence[str], float]
+"""The values of the labels, and the figure."""
 
 GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
-    "medley_documents": ("Documents by what the index made of them", ("collection", "state")),
+    "medley_documents": ("Documents by their state in the published index", ("collection", "state")),
     "medley_waiting_oldest_seconds": ("Age of the oldest change that is not indexed", ("collection",)),
-    "medley_failed_documents": ("Failed documents by cause, the most frequent", ("collection", "cause")),
-    "medley_queue_documents": ("Documents on their way to the workers, and at them", ("collection", "state")),
+    "medley_failed_documents": ("Failed documents by cause, the most frequent causes", ("collection", "cause")),
+    "medley_queue_documents": ("Documents in the queue, and claimed by workers", ("collection", "state")),
     "medley_queue_oldest_seconds": ("Age of the oldest document in the queue", ("collection",)),
 }
 WORKED: Final[Mapping[str, tuple[str, str]]] = {
@@ -41,32 +41,32 @@ WORKED: Final[Mapping[str, tuple[str, str]]] = {
     "texts": ("medley_worker_texts", "Texts encoded"),
     "tokens": ("medley_worker_tokens", "Tokens encoded"),
     "encoding_seconds": ("medley_worker_encoding_seconds", "Seconds spent encoding"),
-    "seconds": ("medley_worker_seconds", "Seconds since the worker began"),
+    "seconds": ("medley_worker_seconds", "Seconds since the worker started"),
 }
-"""Figure of a worker's report -> its name and meaning here."""
+"""Key of a worker's report -> name and meaning of the metric."""
 
 
 def _may_read_all() -> bool:
-    """Whether whoever reads the metrics may see every document."""
+    """Whether the reader of the metrics can see every document."""
     return has_request_context() and "caller" in g and bool(g.caller.access.everything)
 
 
 class Gauges(Collector):
-    """Figures of the stores and of the queue. What can't be asked now is left out: the rest is still worth reading."""
+    """Figures of the stores and the queue. What is unavailable now is left out: the rest is still worth reading."""
 
     def __init__(self, medley: Medley, queue: Queue | None) -> None:
         self._medley, self._queue = medley, queue
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """Every figure that can be had."""
-        rows: dict[str, list[Row]] = {name: [] for name in GAUGES}
+        """Every figure that is available."""
+        rows: dict[str, list[Sample]] = {name: [] for name in GAUGES}
         names: list[str] = []
         with suppress(MedleyError):
             names = self._medley.collections.names()
         for name in names:
             with suppress(MedleyError):
                 self._stored(name, rows)
-        with suppress(MedleyError):  # when Redis is down for one it is for all
+        with suppress(MedleyError):  # if Redis is unavailable for one collection, it is for all
             for name in names if self._queue else ():
                 self._queued(name, rows)
         for name, (meaning, labels) in GAUGES.items():
@@ -75,19 +75,18 @@ class Gauges(Collector):
             yield family
         yield from self._worked()
 
-    def _stored(self, name: str, rows: Mapping[str, list[Row]]) -> None:
-        store, index = self._medley.collections.store(name), published(self._medley, name)
+    def _stored(self, name: str, rows: Mapping[str, list[Sample]]) -> None:
+        store, index = self._medley.collections.store(name), published_index(self._medley, name)
         counts, oldest = store.counts(index), store.oldest(index)
-        states = {state: counts.states.get(state, 0) for state in (State.INDEXED, State.FAILED)}
-        shown = {"indexed": states[State.INDEXED], "waiting": counts.waiting, "failed": states[State.FAILED]}
-        rows["medley_documents"] += [((name, state), count) for state, count in shown.items()]
+        states = counts_by_state(counts)
+        rows["medley_documents"] += [((name, state), count) for state, count in states.items()]
         rows["medley_waiting_oldest_seconds"].append(((name,), _age(oldest)))
-        if states[State.FAILED] and _may_read_all():  # a cause may quote a value of the document
-            causes = Counter(_cause(item.cause) for item in store.states(index, State.FAILED, _LOOKED_AT))
+        if states["failed"] and _may_read_all():  # a cause can quote a value of the document
+            causes = Counter(_cause(item.cause) for item in store.states(index, State.FAILED, _FAILURES_READ))
             rows["medley_failed_documents"] += [((name, cause), count) for cause, count in _most(causes)]
 
-    def _queued(self, name: str, rows: Mapping[str, list[Row]]) -> None:
-        assert self._queue is not None  # noqa: S101 - asked for only where there is one
+    def _queued(self, name: str, rows: Mapping[str, list[Sample]]) -> None:
+        assert self._queue is not None  # noqa: S101 - called only where there is one
         depth = self._queue.depth(QueueTarget(name))
         rows["medley_queue_documents"] += [((name, "queued"), depth.queued), ((name, "taken"), depth.claimed)]
         rows["medley_queue_oldest_seconds"].append(((name,), _age(depth.since)))
@@ -106,7 +105,7 @@ class Gauges(Collector):
             yield family
 
 
-def _fill(add: Callable[[Sequence[str], float], None], rows: Sequence[Row]) -> None:
+def _fill(add: Callable[[Sequence[str], float], None], rows: Sequence[Sample]) -> None:
     for labels, value in rows:
         add(labels, value)
 

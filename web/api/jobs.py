@@ -1,54 +1,56 @@
-"""What became of a delivery: its records when they came, its documents since."""
+"""The progress of a delivery: what became of its records on arrival, and of its documents since."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final, Literal
 
 from search.storage import DocumentStore, Job, State, StoreCounts
+from web.api.wire_feeding import ChangesJson, FailureJson, JobAnswer
+from web.use_cases import counts_by_state
 
 SHOWN_FAILURES: Final = 20
 
 
-def job_as_json(job: Job, collection: str, store: DocumentStore, index: str) -> dict[str, Any]:
-    """A job in the form of `JobAnswer`; `index` is the one that searches see."""
+def job_answer(job: Job, collection: str, store: DocumentStore, index: str) -> JobAnswer:
+    """The JSON form of a job; `index` is the one that searches read."""
     counts = store.counts(index, job.id)
     failed = store.states(index, State.FAILED, SHOWN_FAILURES, job.id) if counts.states.get(State.FAILED) else []
-    return {
-        "job": job.id,
-        "collection": collection,
-        "started": _moment(job.started),
-        "finished": _moment(job.finished) if job.finished else None,
-        "broken": job.broken,
-        "accepted": job.accepted - job.unchanged,
-        "unchanged": job.unchanged,
-        "stale": job.stale,
-        "deleted": job.deleted,
-        "rejected": job.rejected,
-        "documents": _documents(job, counts),
-        "failures": [{"id": item.id, "cause": item.cause} for item in failed],
-        "state": _state(job, counts),
-    }
+    return JobAnswer(
+        job=job.id,
+        collection=collection,
+        started=_timestamp(job.started),
+        finished=_timestamp(job.finished) if job.finished else None,
+        broken=job.broken,
+        accepted=job.accepted - job.unchanged,
+        unchanged=job.unchanged,
+        stale=job.stale,
+        deleted=job.deleted,
+        rejected=job.rejected,
+        documents=_changes(job, counts),
+        failures=[FailureJson(id=item.id, cause=item.cause) for item in failed],
+        state=_state(job, counts),
+    )
 
 
-def _documents(job: Job, counts: StoreCounts) -> dict[str, int]:
-    """Where the changes stand that the job made, deletions among them."""
-    failed = counts.states.get(State.FAILED, 0)
-    standing = counts.documents + counts.deleted
+def _changes(job: Job, counts: StoreCounts) -> ChangesJson:
+    """What became of the changes that the job made, deletions among them."""
+    states = counts_by_state(counts)
+    newest = counts.documents + counts.deleted
     made = job.accepted - job.unchanged + job.deleted
-    return {
-        "indexed": standing - counts.waiting - failed,
-        "waiting": counts.waiting,
-        "failed": failed,
-        "superseded": max(0, made - standing),
-    }
+    return ChangesJson(
+        indexed=newest - states["waiting"] - states["failed"],
+        waiting=states["waiting"],
+        failed=states["failed"],
+        superseded=max(0, made - newest),
+    )
 
 
-def _state(job: Job, counts: StoreCounts) -> str:
+def _state(job: Job, counts: StoreCounts) -> Literal["receiving", "waiting", "done"]:
     if not job.finished:
         return "receiving"
     return "waiting" if counts.waiting else "done"
 
 
-def _moment(seconds: float) -> str:
+def _timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""The API's description, OpenAPI 3.1, from the same models that validate what comes in and describe what goes out."""
+"""The API description, OpenAPI 3.1, from the models that validate requests and serialise answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic.json_schema import models_json_schema
 
 from web import forms, wire
 from web.api import openapi_feeding
-from web.errors import CODES
+from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
-_ASKED: Final = (forms.SearchForm, forms.BatchForm)
-_ANSWERED: Final = (
+_REQUESTS: Final = (forms.SearchForm, forms.BatchForm)
+_ANSWERS: Final = (
     wire.SearchAnswer,
     wire.BatchAnswer,
     wire.DocumentAnswer,
@@ -23,31 +23,31 @@ _ANSWERED: Final = (
     *openapi_feeding.ANSWERED,
 )
 _MEANINGS: Final = {
-    400: "what was sent is wrong; `field` names where",
-    401: "no token, or one that is not valid",
-    403: "the caller is known and may not do this, as with another caller's cursor",
-    404: "there is no such thing that the caller may see",
-    409: "the state is not the one that is needed, as with a deletion older than the document",
+    400: "the request is wrong; `field` names where",
+    401: "no token, or an invalid one",
+    403: "the caller is known and may not do this, such as use the cursor of another caller",
+    404: "there is no such thing that the caller can see",
+    409: "the request does not fit the current state, such as a deletion older than the document",
     413: "the body is too large",
     415: "the body is of a type that this address does not read",
-    429: "so much waits to be indexed that no more is taken; `Retry-After` says when to come again",
-    500: "a fault of the server; its log has the details under the request's id",
-    503: "a part that the answer needs is down, or the access log can't be written",
+    429: "too many changes are waiting to be indexed; `Retry-After` says when to try again",
+    500: "an error of the server; its log has the details under the id of the request",
+    503: "a dependency is unavailable, or the access log cannot be written",
 }
 _ALWAYS: Final = frozenset({400, 401, 403, 404, 500, 503})
 _FILTERS: Final = (
-    "Filters are parameters of their own, `filter.<field>`: a value, repeated for several, or for numbers and dates a "
-    "range such as `2015..2020`, `2015..` or `..2020`. Lists take commas or are repeated."
+    "Each filter is a parameter `filter.<field>`: a value, repeated for several, or for numbers and dates a range such as "
+    "`2015..2020`, `2015..` or `..2020`. Lists are separated by commas or repeated."
 )
 _CITATION_TYPES: Final = ("application/x-research-info-systems", "application/x-bibtex", "text/csv")
 
 
 @cache
 def description() -> dict[str, Any]:
-    """The whole description, as JSON."""
+    """The whole description, as a JSON value."""
     models: list[Any] = [
-        *((model, "validation") for model in _ASKED),
-        *((model, "serialization") for model in _ANSWERED),
+        *((model, "validation") for model in _REQUESTS),
+        *((model, "serialization") for model in _ANSWERS),
     ]
     _, schemas = models_json_schema(models, by_alias=True, ref_template=REFERENCE)
     return {
@@ -75,7 +75,7 @@ def _paths() -> dict[str, Any]:
         "/v1/search": {
             "get": _operation(
                 "search_by_address",
-                "Search, asked in the address",
+                "Search with the parameters of the address",
                 wire.SearchAnswer,
                 parameters=_search_parameters(),
                 cited=True,
@@ -100,7 +100,7 @@ def _paths() -> dict[str, Any]:
         "/v1/jobs/{identifier}": {"get": openapi_feeding.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
-        "/readyz": {"get": _status("readyz", "Whether indexes are open and models loaded", (200, 503))},
+        "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
     }
 
 
@@ -153,7 +153,7 @@ def _search_parameters() -> list[dict[str, Any]]:
 
 
 def _flat(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of one parameter: an address can't say null."""
+    """The schema of one parameter: an address cannot hold null."""
     choices = [choice for choice in schema.get("anyOf", []) if choice.get("type") != "null"]
     kept = {key: value for key, value in schema.items() if key not in ("anyOf", "default", "examples")}
     return kept | (choices[0] if choices else {})
@@ -165,7 +165,7 @@ def _document_parameters() -> list[dict[str, Any]]:
         "in": "path",
         "required": True,
         "schema": {"type": "string"},
-        "description": "slashes stand as they are",
+        "description": "slashes are not escaped",
     }
     collection = {"name": "collection", "in": "query", "required": True, "schema": {"type": "string"}}
     return [identifier, collection, _format_parameter()]

@@ -1,4 +1,4 @@
-"""The part of the API's description that is about putting documents in."""
+"""The part of the API description that is about writing documents."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from pydantic import BaseModel
 from web import forms
 from web.api import wire_feeding
 
-ANSWERED: Final = (wire_feeding.Outcome, wire_feeding.FeedAnswer, wire_feeding.DeletionAnswer, wire_feeding.JobAnswer)
+ANSWERED: Final = (
+    wire_feeding.RecordOutcome,
+    wire_feeding.FeedAnswer,
+    wire_feeding.DeletionAnswer,
+    wire_feeding.JobAnswer,
+)
 _READ: Final = (400, 401, 403, 404, 500, 503)
 _RECORDS: Final = (
-    'One JSON object a line: a document in our own schema, or `{"id": …, "deleted": true}`; gzip is fine. Of any length: '
-    "it is read as it comes. The answer has an `Outcome` for each record, in order, and a `FeedAnswer` as its last line."
+    'One JSON object a line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed as gzip. '
+    "Of any length: it is read as it arrives. The answer has a `RecordOutcome` for each record, in order, and a "
+    "`FeedAnswer` as its last line."
 )
 _JOB: Final = r"^[a-z0-9][a-z0-9_-]{0,62}\.[0-9a-f]{16}$"
-_DELETED: Final = "With `source_version` a deletion that is older than the document is refused as a conflict."
+_DELETED: Final = "With `source_version`, a deletion that is older than the document is refused as a conflict."
 
 
 def feed() -> dict[str, Any]:
     """`POST /v1/documents`."""
     lines = {kind: {"schema": {"type": "string"}} for kind in ("application/x-ndjson", "application/jsonl")}
     answer = {"application/x-ndjson": {"schema": {"type": "string"}}}
-    made = _operation("feed", "Put documents in, and delete some", answer, (*_READ, 415, 429))
+    made = _operation("feed", "Add, replace and delete documents", answer, (*_READ, 415, 429))
     body = {"requestBody": {"required": True, "description": _RECORDS, "content": lines}}
     return made | body | {"description": _RECORDS, "parameters": _parameters(forms.FeedForm)}
 
@@ -36,7 +42,7 @@ def delete() -> dict[str, Any]:
 
 def job() -> dict[str, Any]:
     """`GET /v1/jobs/{identifier}`."""
-    made = _operation("job", "How far a delivery has come", _json(wire_feeding.JobAnswer), _READ)
+    made = _operation("job", "The progress of a delivery", _json(wire_feeding.JobAnswer), _READ)
     return made | {"parameters": [_in_path("identifier", {"pattern": _JOB})]}
 
 

@@ -1,4 +1,4 @@
-"""A body of records as it comes: read piece by piece, unpacked, cut into lines, parsed, gathered into batches.
+"""The records of a body as it arrives: read in pieces, decompressed, split into lines, parsed, gathered into batches.
 
 Memory is bounded by a batch and a line, however long the body is.
 """
@@ -26,7 +26,7 @@ MAX_LINE_BYTES: Final = 16 << 20
 BATCH_DOCUMENTS: Final = 500
 BATCH_BYTES: Final = 4_000_000
 STALL_SECONDS: Final = 60.0
-"""A sender who says nothing for so long is gone; the thread that waits for it is needed by others."""
+"""A sender who is silent for so long is gone; other requests need the thread that waits."""
 
 MAX_SHOWN_ID: Final = 512
 _DISCARDED_BYTES: Final = 32 << 20
@@ -36,15 +36,14 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 class BrokenOff(MedleyError):
-    """The body ended before it was whole, or can't be unpacked; the records before that place came whole."""
+    """The body ended early, or cannot be decompressed; the records before that place are complete."""
 
     code = "broken_off"
-    status = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A record as it was sent: its line, counted from 1, the id that it says it has, its bytes, and what it is."""
+class PostedRecord:
+    """A record as it was sent: its line, counted from 1, the id that it gives, its bytes, and what it was parsed as."""
 
     line: int
     id: str | None
@@ -53,19 +52,19 @@ class Sent:
 
 
 def body_of(environ: dict[str, Any], expected: int | None) -> Iterator[bytes]:
-    """The body of a request in pieces, `expected` bytes where that was said. Raises `BrokenOff` where it ends early, or stalls."""
+    """The body of a request in pieces, `expected` bytes if announced. Raises `BrokenOff` where it ends early or stalls."""
     if connection := environ.get("gunicorn.socket"):
         connection.settimeout(STALL_SECONDS)
     return pieces(get_input_stream(environ), expected)
 
 
 def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
-    """What comes from `stream`, of which `expected` bytes were announced. Raises `BrokenOff`."""
+    """The content of `stream`, of which `expected` bytes were announced. Raises `BrokenOff`."""
     received = 0
     while piece := _read(stream, received):
         received += len(piece)
         yield piece
-    # A server may take a connection that was cut for the end of the body.
+    # A server can mistake a connection that was cut for the end of the body.
     if expected is not None and received < expected:
         raise BrokenOff(f"the request broke off after {received:,} of {expected:,} bytes")
 
@@ -78,7 +77,7 @@ def _read(stream: IO[bytes], received: int) -> bytes:
 
 
 def discard(body: Iterator[bytes]) -> None:
-    """Read what a refused sender still says, up to a bound: many read no answer before they have said all."""
+    """Read what a refused sender still sends, up to a bound: many read the answer only after they have sent everything."""
     left = _DISCARDED_BYTES
     try:
         while left > 0:
@@ -88,7 +87,7 @@ def discard(body: Iterator[bytes]) -> None:
 
 
 def unpacked(body: Iterator[bytes], declared: bool) -> Iterator[bytes]:
-    """The body, unpacked when it was `declared` to be gzip or begins as one. Raises `BrokenOff` for a damaged one."""
+    """The body, decompressed if it is `declared` to be gzip or begins like one. Raises `BrokenOff` for a damaged one."""
     first = next(body, b"")
     whole = chain([first], body)
     yield from _unzipped(whole) if declared or first.startswith(_GZIP) else whole
@@ -100,7 +99,7 @@ def _unzipped(body: Iterable[bytes]) -> Iterator[bytes]:
         for piece in body:
             rest = piece
             while rest:
-                if decoder.eof:  # a gzip may have several parts
+                if decoder.eof:  # a gzip file can have several members
                     decoder = _decoder()
                 yield decoder.decompress(rest, _UNPACKED)
                 rest = decoder.unconsumed_tail or decoder.unused_data
@@ -115,37 +114,37 @@ def _decoder() -> Any:
     return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
 
-def records(body: Iterator[bytes], collection: Collection) -> Iterator[Sent]:
-    """The records of a body, in order; a bad one is a rejection, and an empty line none. Raises `BrokenOff`."""
+def records(body: Iterator[bytes], collection: Collection) -> Iterator[PostedRecord]:
+    """The records of a body, in order; a bad one is a rejection, and an empty line is skipped. Raises `BrokenOff`."""
     for number, line in enumerate(split_lines("", body, MAX_LINE_BYTES), start=1):
         if isinstance(line, Rejection):
-            yield Sent(number, None, 0, line)
+            yield PostedRecord(number, None, 0, line)
         elif line.content.strip():
-            yield _sent(number, line, collection)
+            yield _parsed(number, line, collection)
 
 
-def _sent(number: int, line: Line, collection: Collection) -> Sent:
+def _parsed(number: int, line: Line, collection: Collection) -> PostedRecord:
     record = record_of(line)
     if isinstance(record, Rejection):
-        return Sent(number, None, 0, record)
+        return PostedRecord(number, None, 0, record)
     content = record[1]
     item = placed("", line.position, partial(parse_record, content, collection)).item
-    return Sent(number, _named(content.get("id")), len(line.content), item)
+    return PostedRecord(number, _shown_id(content.get("id")), len(line.content), item)
 
 
-def _named(identifier: object) -> str | None:
-    """The id as it is told back; of one that is no id, its beginning."""
+def _shown_id(identifier: object) -> str | None:
+    """The id as the answer repeats it, cut to a bound; None for a value that is not an id."""
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):
         return None
     return str(identifier)[:MAX_SHOWN_ID]
 
 
-def batches(sent: Iterable[Sent]) -> Iterator[list[Sent]]:
-    """Records in lists of bounded size. Where the body breaks off, what came whole comes first."""
-    batch: list[Sent] = []
+def batches(posted: Iterable[PostedRecord]) -> Iterator[list[PostedRecord]]:
+    """Records in lists of bounded size. Where the body breaks off, the complete records come first."""
+    batch: list[PostedRecord] = []
     size = 0
     try:
-        for record in sent:
+        for record in posted:
             batch.append(record)
             size += record.size
             if len(batch) == BATCH_DOCUMENTS or size >= BATCH_BYTES:

@@ -1,30 +1,27 @@
-"""What is answered to those who put documents in, and its schema."""
+"""The JSON forms of answers to those who write documents."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from web.wire import ErrorBody
-
-
-class _Wire(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+from web.use_cases import RecordStatus
+from web.wire import ErrorBody, WireModel
 
 
-class Outcome(_Wire):
-    """What became of one record. Whatever it says of a document is in the store."""
+class RecordOutcome(WireModel):
+    """What became of one record. Whatever it says about a document is in the store."""
 
-    line: int = Field(description="the record's line, counted from 1")
+    line: int = Field(description="the line of the record, counted from 1")
     id: str | None
-    status: Literal["accepted", "unchanged", "stale", "deleted", "unknown", "rejected"]
-    version: int | None = Field(description="the document's newest version")
-    error: ErrorBody | None = Field(description="why a record was rejected")
+    status: RecordStatus
+    version: int | None = Field(description="the newest version of the document")
+    error: ErrorBody | None = Field(description="why the record was rejected")
 
 
-class FeedAnswer(_Wire):
-    """The last line: how many records had which outcome. There is one before it for each record, an `Outcome`."""
+class FeedAnswer(WireModel):
+    """The last line: how many records had which outcome. Before it comes a `RecordOutcome` for each record."""
 
     job: str
     accepted: int
@@ -33,13 +30,15 @@ class FeedAnswer(_Wire):
     deleted: int
     unknown: int
     rejected: int
-    queued: bool = Field(description="false: no worker was told yet; the sweeper or `medley ingest` finds what waits")
+    queued: bool = Field(
+        description="false: not announced to a worker yet; the sweeper or `medley ingest` will find it"
+    )
     retry_after: int | None = Field(
-        description="seconds after which the records rejected as `overloaded` may come again"
+        description="seconds after which the records rejected as `overloaded` can be sent again"
     )
 
 
-class DeletionAnswer(_Wire):
+class DeletionAnswer(WireModel):
     """A document that was deleted."""
 
     id: str
@@ -49,34 +48,34 @@ class DeletionAnswer(_Wire):
     queued: bool
 
 
-class ChangesJson(_Wire):
-    """Where the changes of a delivery stand; deletions are counted as documents are."""
+class ChangesJson(WireModel):
+    """Where the changes of a delivery stand; deletions are counted like documents."""
 
-    model_config = ConfigDict(extra="forbid", title="Changes")
+    model_config = ConfigDict(title="Changes")
 
     indexed: int = Field(description="searches see them")
     waiting: int
     failed: int
-    superseded: int = Field(description="something newer took their place")
+    superseded: int = Field(description="a newer version replaced them")
 
 
-class FailureJson(_Wire):
+class FailureJson(WireModel):
     """A document that could not be indexed."""
 
-    model_config = ConfigDict(extra="forbid", title="Failure")
+    model_config = ConfigDict(title="Failure")
 
     id: str
     cause: str
 
 
-class JobAnswer(_Wire):
-    """A delivery: what became of its records when they came, and of its documents since."""
+class JobAnswer(WireModel):
+    """A delivery: what became of its records on arrival, and of its documents since."""
 
     job: str
     collection: str
     started: str
     finished: str | None
-    broken: bool = Field(description="it ended before its sender had said all")
+    broken: bool = Field(description="it ended before its sender had sent everything")
     accepted: int
     unchanged: int
     stale: int

@@ -1,19 +1,22 @@
-"""What the commands share: opening Medley, printing JSON or text, progress on a terminal only."""
+"""What commands share: opening Medley, printing JSON or text, progress on a terminal only."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mappings.documents import EVERY_LABEL
 from search.bootstrap import Medley
 from search.settings import read
 
 if TYPE_CHECKING:
+    from web.use_cases import UseCases
     from workers.queueing.queue import Queue
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -23,12 +26,23 @@ queue_option = click.option(
 
 
 def open_medley(patient: bool = False) -> Medley:
-    """Medley by the settings of this process; `patient`: it waits for a cluster that restarts."""
+    """Medley with the settings of this process; `patient`: it waits for a cluster that is restarting."""
     return Medley.open(read(), patient)
 
 
-def open_line(queue: bool) -> Queue | None:
-    """The queue by the settings of this process, when it is asked for. Raises `InvalidInput` where there is none."""
+def open_use_cases(medley: Medley, queue: Queue | None = None, labels: Iterable[str] = ()) -> UseCases:
+    """What the user of this machine can do; without `labels` they can see every document."""
+    from web.access.caller import local_caller
+    from web.access.log import FILE, AccessLog, Actor
+    from web.use_cases import UseCases
+
+    user = getpass.getuser()
+    caller = local_caller(user, frozenset(labels) or frozenset({EVERY_LABEL}))
+    return UseCases(medley, AccessLog(medley.settings.home / FILE), caller, Actor("command line", user), queue)
+
+
+def chosen_queue(queue: bool) -> Queue | None:
+    """The queue of the settings of this process, if the option is given. Raises `InvalidInput` when there is none."""
     if not queue:
         return None
     from workers.queueing.queue import require_queue
@@ -37,13 +51,13 @@ def open_line(queue: bool) -> Queue | None:
 
 
 def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:
-    """Print `value` as JSON, or what `text` makes of it."""
+    """Print `value` as JSON, or the result of `text`."""
     click.echo(json.dumps(value, ensure_ascii=False, default=str) if as_json or text is None else text())
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int], None]]:
-    """A counter on the terminal; silent when the error stream is none. The callback takes how many more are done."""
+    """A counter on the terminal, silent if stderr is not one. The callback takes how many more are done."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return
@@ -56,7 +70,7 @@ def progress(what: str) -> Iterator[Callable[[int], None]]:
         yield lambda count: bar.advance(task, count)
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
+def text_table(head: list[str], rows: list[list[str]]) -> str:
     """A plain aligned table."""
     widths = [max(len(row[number]) for row in [head, *rows]) for number in range(len(head))]
     lines = [

@@ -1,4 +1,4 @@
-"""The command line: one group, each command in a module of its own under `web/cli/commands`, imported when it is called."""
+"""The command line: one group, each command in a module of its own under `web/cli/commands`, imported when called."""
 
 from __future__ import annotations
 
@@ -6,41 +6,53 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import click
 
 from mappings.errors import MedleyError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "demo": ("ingest", "Make the demo collections and index them."),
+    "demo": ("ingest", "Create the demo collections and index them."),
     "ingest": ("ingest", "Read documents into a collection and index them."),
     "delete": ("ingest", "Delete documents by id."),
     "retry": ("ingest", "Index again what failed."),
-    "status": ("status", "Show what is stored, indexed, waiting and failed."),
+    "status": ("status", "Show how many documents are stored, indexed, waiting and failed."),
     "search": ("search", "Search a collection."),
     "serve": ("serve", "Serve the search page and the HTTP API."),
-    "inference": ("inference", "Serve models over HTTP, for every other process."),
-    "worker": ("worker", "Work on the queue: index, read files, sweep up what was lost."),
+    "inference": ("inference", "Serve models over HTTP, for all other processes."),
+    "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
-    "models": ("models", "List the models, or print one's card."),
+    "models": ("models", "List the models, or print the card of one."),
     "label": ("labels", "Make training pairs from documents and judgements."),
     "mine": ("training", "Find hard negatives for training pairs."),
     "train": ("training", "Train an encoder by a recipe."),
     "export": ("training", "Export a checkpoint as a model directory."),
     "evaluate": ("evaluate", "Measure each stage of search on a suite."),
-    "tune": ("evaluate", "Tune fusion and reranking weights on training judgements."),
+    "tune": ("evaluate", "Tune the weights of fusion and reranking on training judgements."),
     "bench": ("evaluate", "Measure speed and memory, as ratios to an alternative."),
     "settings": ("settings", "Show every setting, its value and its meaning."),
 }
+"""Command -> its module under `web/cli/commands`, and its help text."""
 
 
-class Lazy(click.Group):
-    """A group that knows its commands' names and help without importing them: `--help` stays quick."""
+class UsageError(MedleyError):
+    """The command line is wrong: an unknown option, a missing argument."""
+
+    code = "usage"
+
+
+class Interrupted(MedleyError):
+    """The user stopped the command."""
+
+    code = "interrupted"
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names and help of its commands without importing them, so that `--help` stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order a user meets them."""
+        """The commands, in the order in which a user needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -57,35 +69,36 @@ class Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="medley", prog_name="medley")
 def cli() -> None:
     """Hybrid medical search: from a news claim to the study, from a clinical question to the note."""
 
 
 def main() -> None:
-    """Run the command line; an error becomes one JSON or text line on stderr and a non-zero exit."""
+    """Run the command line; an error becomes one JSON or text line on stderr and a non-zero exit code."""
     try:
-        ended = cli.main(standalone_mode=False)  # what a command's Exit carried, None otherwise
-        sys.exit(ended if isinstance(ended, int) else 0)
+        code = cli.main(standalone_mode=False)  # the code of a command's Exit, None otherwise
+        sys.exit(code if isinstance(code, int) else 0)
     except (click.Abort, KeyboardInterrupt):
-        fail(
-            {"error": {"code": "interrupted", "message": "interrupted; what was accepted is kept", "field": None}}, 130
-        )
+        fail(Interrupted("interrupted; what was accepted before is kept"), 130)
     except click.ClickException as error:
         field = getattr(getattr(error, "param", None), "name", None)
-        fail({"error": {"code": "usage", "message": error.format_message(), "field": field}}, 2)
+        fail(UsageError(error.format_message(), field=field), 2)
     except MedleyError as error:
-        fail(error.as_json(), 1)
+        fail(error, 1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
 
 
-def fail(body: dict[str, dict[str, Any]], status: int) -> None:
-    """Print an error as this call's other output is printed, and leave."""
-    error = body["error"]
-    where = f" [{error['field']}]" if error["field"] else ""
-    text = json.dumps(body) if "--json" in sys.argv else f"medley: {error['message']}{where}"
+def fail(error: MedleyError, code: int) -> None:
+    """Print an error in the format of the command's other output, and exit with `code`."""
+    if "--json" in sys.argv:
+        from web.wire import ErrorAnswer
+
+        text = json.dumps(ErrorAnswer.of(error).model_dump())
+    else:
+        text = f"medley: {error.message}{f' [{error.field}]' if error.field else ''}"
     click.echo(text, err=True)
-    sys.exit(status)
+    sys.exit(code)

@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from flask import Flask, current_app, jsonify, request
 from flask.wrappers import Response
 from werkzeug.exceptions import HTTPException
 
-from encoders.batching import Abandoned, Expired, Overloaded
-from mappings.errors import Forbidden, MedleyError, ModelError, Unauthorized
-from web.inference.models import Untokenised
+from mappings.errors import MedleyError
+from web.statuses import status_of
 
 RETRY_SECONDS: Final = 1
-BACKEND: Final = 424
-_TYPES: Final[dict[type[MedleyError], str]] = {
-    Overloaded: "Overloaded",
-    Expired: "Overloaded",
-    Abandoned: "Overloaded",
-    Untokenised: "Tokenizer",
-    Unauthorized: "Unauthorized",
-    Forbidden: "Unauthorized",
-    ModelError: "Backend",
+_TYPES: Final[Mapping[str, tuple[int, str]]] = {
+    "overloaded": (429, "Overloaded"),
+    "deadline_passed": (504, "Overloaded"),
+    "abandoned": (499, "Overloaded"),
+    "tokenizer": (422, "Tokenizer"),
+    "unauthorized": (401, "Unauthorized"),
+    "forbidden": (403, "Unauthorized"),
+    "model_error": (424, "Backend"),
+    "invalid_request": (422, "Validation"),
 }
+"""The code of an error -> its HTTP status and `error_type` here; any other has the portal's status and `Validation`."""
+
 _MESSAGES: Final = {
     404: "there is nothing at {path}; there are /embed, /rerank, /info, /health, /metrics",
-    405: "{path} does not take {method}",
+    405: "{path} does not support {method}",
     413: "the request is larger than {limit:,} bytes",
 }
 
 
-class Refused(MedleyError):
-    """A request that no repeating makes right; the message says what would be."""
+class InvalidRequest(MedleyError):
+    """A request that is wrong however often it is sent; the message says what would be right."""
 
-    code = "invalid_input"
-    status = 422
+    code = "invalid_request"
 
 
-class TooMany(Refused):
-    """More inputs in one request than may be."""
+class TooManyTexts(InvalidRequest):
+    """One request has more texts than the server accepts."""
 
     code = "too_large"
-    status = 413
 
 
 def register(app: Flask) -> None:
     """Answer every error of `app` in one form."""
-    app.register_error_handler(MedleyError, known)
-    app.register_error_handler(HTTPException, of_http)
-    app.register_error_handler(Exception, unknown)
+    app.register_error_handler(MedleyError, answer_medley_error)
+    app.register_error_handler(HTTPException, answer_http_error)
+    app.register_error_handler(Exception, answer_bug)
 
 
-def known(error: MedleyError) -> Response:
-    """Our own errors say themselves what they are."""
-    kind = next((name for cause, name in _TYPES.items() if isinstance(error, cause)), "Validation")
+def answer_medley_error(error: MedleyError) -> Response:
+    """Our own errors carry a code and a message."""
+    status, kind = _TYPES.get(error.code, (status_of(error), "Validation"))
     if kind == "Backend":
         current_app.logger.error("%s: %s", request.path, error.message)
-    response = answer(BACKEND if kind == "Backend" else error.status, kind, error.message)
-    if isinstance(error, Overloaded):
+    response = answer(status, kind, error.message)
+    if error.code == "overloaded":
         response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
 
 
-def of_http(error: HTTPException) -> Response:
+def answer_http_error(error: HTTPException) -> Response:
     """The errors of Flask and Werkzeug: an unknown address, a wrong method, a body too large."""
     status = error.code or 500
     words = {"path": request.path, "method": request.method, "limit": current_app.config["MAX_CONTENT_LENGTH"]}
@@ -70,8 +70,8 @@ def of_http(error: HTTPException) -> Response:
     return answer(status, "Validation", message)
 
 
-def unknown(error: Exception) -> Response:
-    """A fault of ours: the log has it whole."""
+def answer_bug(error: Exception) -> Response:
+    """A bug of ours: the log has the traceback."""
     current_app.logger.error("%s failed", request.path, exc_info=error)
     return answer(500, "Backend", "something went wrong here; the server's log has the details")
 

@@ -1,4 +1,4 @@
-"""What a request to the model server may say; whatever is wrong ends here, with a message that says what would be right."""
+"""Requests to the model server, validated: whatever is wrong ends here, with a message that says what would be right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from flask import request
 
 from search.models.headers import DEADLINE, MODEL
-from web.inference.errors import Refused, TooMany
+from web.inference.errors import InvalidRequest, TooManyTexts
 
 PROMPTS = ("passage", "query")
 
@@ -40,12 +40,12 @@ class RerankForm:
 
 
 def embed_form(most: int) -> EmbedForm:
-    """The request as one for vectors of at most `most` texts. Raises `Refused`."""
+    """A request for the vectors of at most `most` texts. Raises `InvalidRequest`."""
     body = _body()
     inputs = body.get("inputs")
     prompt = body.get("prompt_name")
     if prompt not in (None, *PROMPTS):
-        raise Refused(f"`prompt_name` must be 'query' or 'passage', not {str(prompt)[:40]!r}")
+        raise InvalidRequest(f"`prompt_name` must be 'query' or 'passage', not {str(prompt)[:40]!r}")
     return EmbedForm(
         texts=_texts([inputs] if isinstance(inputs, str) else inputs, "inputs", most),
         as_queries=prompt == "query",
@@ -56,11 +56,11 @@ def embed_form(most: int) -> EmbedForm:
 
 
 def rerank_form(most: int) -> RerankForm:
-    """The request as one for the scores of at most `most` texts. Raises `Refused`."""
+    """A request for the scores of at most `most` texts. Raises `InvalidRequest`."""
     body = _body()
     query = body.get("query")
     if not isinstance(query, str):
-        raise Refused("`query` must be a text")
+        raise InvalidRequest("`query` must be a text")
     return RerankForm(
         query=query,
         texts=_texts(body.get("texts"), "texts", most),
@@ -72,12 +72,12 @@ def rerank_form(most: int) -> RerankForm:
 
 
 def deadline() -> float | None:
-    """The moment of `time.monotonic` after which nobody waits for the answer. Raises `Refused`."""
+    """The value of `time.monotonic` after which nobody waits for the answer. Raises `InvalidRequest`."""
     left = request.headers.get(DEADLINE)
     if left is None:
         return None
     if not (left.isascii() and left.isdecimal() and len(left) < 12):
-        raise Refused(f"{DEADLINE} must be a whole number of milliseconds, not {left[:40]!r}")
+        raise InvalidRequest(f"{DEADLINE} must be a whole number of milliseconds, not {left[:40]!r}")
     return time.monotonic() + int(left) / 1000
 
 
@@ -85,19 +85,19 @@ def _body() -> Mapping[str, Any]:
     try:
         body = json.loads(request.get_data(cache=False))
     except (ValueError, RecursionError) as error:
-        raise Refused(f"the body is no JSON: {error}") from error
+        raise InvalidRequest(f"the body is not valid JSON: {error}") from error
     if not isinstance(body, dict):
-        raise Refused("the body must be a JSON object")
+        raise InvalidRequest("the body must be a JSON object")
     return body
 
 
 def _texts(value: Any, name: str, most: int) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise Refused(f"`{name}` must be {'a text or ' if name == 'inputs' else ''}a list of texts")
+        raise InvalidRequest(f"`{name}` must be {'a text or ' if name == 'inputs' else ''}a list of texts")
     if not value:
-        raise Refused(f"`{name}` is empty; it must hold at least one text")
+        raise InvalidRequest(f"`{name}` is empty; it must hold at least one text")
     if len(value) > most:
-        raise TooMany(f"`{name}` holds {len(value)} texts; one request may hold {most}: split it")
+        raise TooManyTexts(f"`{name}` holds {len(value)} texts; one request can hold {most}: split it")
     return tuple(value)
 
 
@@ -106,12 +106,12 @@ def _flag(body: Mapping[str, Any], name: str, default: bool) -> bool:
     if value is None:
         return default
     if not isinstance(value, bool):
-        raise Refused(f"`{name}` must be true or false")
+        raise InvalidRequest(f"`{name}` must be true or false")
     return value
 
 
 def _model(body: Mapping[str, Any]) -> str:
     value = request.headers.get(MODEL) or body.get("model") or ""
     if not isinstance(value, str):
-        raise Refused("`model` must be the name or the fingerprint of a model")
+        raise InvalidRequest("`model` must be the name or the fingerprint of a model")
     return value

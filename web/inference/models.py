@@ -1,4 +1,4 @@
-"""The models that a server offers: texts in, rows out, through a bounded queue."""
+"""The models of a model server: texts in, rows out, through a bounded queue."""
 
 from __future__ import annotations
 
@@ -22,46 +22,44 @@ DEFAULT: Final = ("medley-biencoder", "medley-crossencoder", "medley-crossencode
 """Every model that a shipped collection names."""
 
 LINGER: Final = 0.002
-"""Seconds that a group waits for more on a GPU."""
+"""Seconds that a batch waits for more inputs on a GPU."""
 
 ALIKE: Final = 0.8
 RUNS_A_CORE: Final = 3
 NICE: Final = 5
-"""Steps that runs on a processor stand back for the threads that read and refuse requests, which need little of it."""
+"""The niceness of runs on a CPU: the threads that read and refuse requests go first, and need little time."""
 
 HASHED_CHARACTERS: Final = 10_000_000
 _WARMING: Final = "Does early treatment shorten the stay in hospital? "
 
-Ran = Callable[[str, int, int], None]
-"""Called with a model's name, inputs and tokens of each run."""
+OnRun = Callable[[str, int, int], None]
+"""Called after each run with the name of the model, the number of inputs and of tokens."""
 
 
-class Untokenised(MedleyError):
+class TokenizerError(MedleyError):
     """The tokenizer could not read a text."""
 
     code = "tokenizer"
-    status = 422
 
 
 class TooLong(MedleyError):
-    """A text is longer than the model reads, and may not be cut."""
+    """A text is longer than the model reads, and must not be cut."""
 
     code = "too_large"
-    status = 413
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """How models are run: inputs that may wait for one model, and whether requests are batched together."""
+class RunOptions:
+    """How models are run: how many inputs can wait for one model, and whether requests are batched together."""
 
     waiting: int = 512
     batching: bool = True
-    ran: Ran = lambda name, inputs, tokens: None
+    on_run: OnRun = lambda name, inputs, tokens: None
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """A model that is served. `length` is the most tokens that it reads of an input, `query_length` of a query."""
+class ServedModel:
+    """A loaded model. It reads at most `length` tokens of an input and `query_length` of a query."""
 
     name: str
     kind: Kind
@@ -77,13 +75,13 @@ class Served:
     count: Callable[[Sequence[str], int], Sequence[int]]
 
     def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
-        """Shape (n, d), in input order. Raises `Overloaded` at once when too many wait."""
+        """Shape (n, d), in input order. Raises `Overloaded` at once when the queue is full."""
         with self.capacity.hold(len(texts)):
             vectors = self.runner.submit(self._tokens(None, texts, as_queries), lifetime)
         return unit(vectors) if normalise else vectors
 
     def score(self, query: str, texts: Sequence[str], lifetime: RequestLifetime) -> Floats:
-        """Shape (n,), in input order; logits. Raises `Overloaded` at once when too many wait."""
+        """Shape (n,), in input order; logits. Raises `Overloaded` at once when the queue is full."""
         with self.capacity.hold(len(texts)):
             return self.runner.submit(self._tokens(query, texts, False), lifetime)
 
@@ -97,7 +95,7 @@ class Served:
                 )
 
     def check_pairs(self, query: str, texts: Sequence[str]) -> None:
-        """Raise `TooLong` for a query, or a text beside it, that would be cut."""
+        """Raise `TooLong` for a query, or a text paired with it, that would be cut."""
         self.check_lengths([query], self.query_length)
         self.check_lengths(texts, self.length - self.count([query], self.query_length)[0])
 
@@ -116,18 +114,18 @@ class Served:
         try:
             return self.read(query, texts, as_queries)
         except Exception as error:  # the tokenizers library raises bare Exception
-            raise Untokenised(f"the tokenizer of {self.name} can't read these texts: {error}") from error
+            raise TokenizerError(f"the tokenizer of {self.name} cannot read these texts: {error}") from error
 
 
 def artifacts(names: Sequence[str], settings: Settings) -> list[Artifact | None]:
-    """The verified directories of models by name; None stands for the hashing encoder. Raises `ModelError`."""
+    """The verified directories of models by name; None means the hashing encoder. Raises `ModelError`."""
     folders = [folder for folder in (settings.models, SHIPPED) if folder is not None]
     return [None if name == HASHING else Artifact.open(find(name, folders)) for name in names]
 
 
-def load(found: Sequence[Artifact | None], settings: Settings, running: Running) -> list[Served]:
+def load(found: Sequence[Artifact | None], settings: Settings, options: RunOptions) -> list[ServedModel]:
     """The models, loaded and run once, so that no request waits for either. Raises `ModelError`."""
-    served = [_hashing(running) if artifact is None else _of(artifact, settings, running) for artifact in found]
+    served = [_hashing(options) if artifact is None else _of(artifact, settings, options) for artifact in found]
     for model in served:
         texts, lifetime = [_WARMING * count for count in (1, 3, 6)], RequestLifetime()
         if model.kind == "bi-encoder":
@@ -137,11 +135,11 @@ def load(found: Sequence[Artifact | None], settings: Settings, running: Running)
     return served
 
 
-def _of(artifact: Artifact, settings: Settings, running: Running) -> Served:
+def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> ServedModel:
     arguments = (artifact, settings.threads or None, settings.form or None, settings.device)
     if artifact.kind == "poly-encoder" or artifact.queries() is not artifact:
         raise ModelError(
-            f"{artifact.name} has more than one graph; the model server serves models of one", field="model"
+            f"{artifact.name} has more than one graph; the model server serves only models with one", field="model"
         )
     if artifact.kind == "bi-encoder":
         encoder = BiEncoder(*arguments)
@@ -149,7 +147,7 @@ def _of(artifact: Artifact, settings: Settings, running: Running) -> Served:
     else:
         scorer = CrossEncoder(*arguments)
         model, run = scorer.model, scorer.logits
-    return Served(
+    return ServedModel(
         name=artifact.name,
         kind=artifact.kind,
         fingerprint=artifact.fingerprint,
@@ -158,19 +156,20 @@ def _of(artifact: Artifact, settings: Settings, running: Running) -> Served:
         pooling=artifact.reading.pooling,
         length=artifact.reading.passage_tokens,
         query_length=artifact.reading.query_tokens,
-        capacity=Capacity(running.waiting),
-        runner=_runner(artifact.name, run, len, _plan(model), running),
+        capacity=Capacity(options.waiting),
+        runner=_runner(artifact.name, run, len, _plan(model), options),
         read=lambda query, texts, as_queries: _read(model, query, texts, as_queries),
         count=model.tokenizer.count_tokens,
     )
 
 
 def _plan(model: OnnxModel) -> BatchPlan:
-    """A GPU is fed by one thread, which waits a moment for a fuller batch.
+    """How to batch on the device of `model`.
 
-    A processor is kept busy by several a core, as each also waits for Python between its runs: one a core was a quarter
-    slower than requests that run by themselves, three were as fast. Padding costs there what tokens cost: in fp32
-    groups of unlike lengths halved the speed. In int8 every input runs by itself.
+    A GPU is fed by one thread, which waits a moment for a fuller batch. A CPU is kept busy by several threads per core,
+    because each also waits for Python between its runs: one per core was a quarter slower than requests that run on
+    their own, three were as fast. On a CPU padding costs as much as tokens: in fp32, batches of unlike lengths halved the
+    speed. In int8 every input runs on its own.
     """
     if model.device == "cuda":
         return BatchPlan(model.budget, model.threads, LINGER)
@@ -183,9 +182,9 @@ def _read(model: OnnxModel, query: str | None, texts: Sequence[str], as_queries:
     return model.tokenizer.tokenize_queries(texts) if as_queries else model.tokenizer.tokenize_passages(texts)
 
 
-def _hashing(running: Running) -> Served:
+def _hashing(options: RunOptions) -> ServedModel:
     encoder = HashingEncoder(256)
-    return Served(
+    return ServedModel(
         name=HASHING,
         kind="bi-encoder",
         fingerprint=encoder.fingerprint,
@@ -194,8 +193,8 @@ def _hashing(running: Running) -> Served:
         pooling="none",
         length=HASHED_CHARACTERS,
         query_length=HASHED_CHARACTERS,
-        capacity=Capacity(running.waiting),
-        runner=_runner(HASHING, encoder.encode_passages, len, BatchPlan(1), running),
+        capacity=Capacity(options.waiting),
+        runner=_runner(HASHING, encoder.encode_passages, len, BatchPlan(1), options),
         read=lambda query, texts, as_queries: texts,
         count=lambda texts, limit: [len(text) for text in texts],
     )
@@ -206,10 +205,10 @@ def _runner(
     run: Callable[[Sequence[Any]], Floats],
     length: Callable[[Any], int],
     plan: BatchPlan,
-    running: Running,
+    options: RunOptions,
 ) -> Batcher[Any] | DirectRunner[Any]:
-    if running.batching:
-        return Batcher(run, length, plan, lambda inputs, tokens: running.ran(name, inputs, tokens))
+    if options.batching:
+        return Batcher(run, length, plan, lambda inputs, tokens: options.on_run(name, inputs, tokens))
     return DirectRunner(run)
 
 

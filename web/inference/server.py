@@ -21,62 +21,62 @@ from mappings.documents import clean
 from search.models.headers import FINGERPRINT
 from web.access import auth
 from web.inference import errors as inference_errors
-from web.inference.errors import Refused
+from web.inference.errors import InvalidRequest
 from web.inference.forms import deadline, embed_form, rerank_form
 from web.inference.meter import ModelMeter
-from web.inference.models import Served, sigmoid
+from web.inference.models import ServedModel, sigmoid
 
 MAX_BODY_BYTES: Final = 10_000_000
 MOST_TEXTS: Final = 128
-"""Texts in one request; a client splits what is more."""
+"""Texts in one request; a client splits longer lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Requests worked on at once, and inputs that may wait for one model."""
+    """How many requests are worked on at once, and how many inputs can wait for one model."""
 
     requests: int
     waiting: int
 
     @property
     def texts(self) -> int:
-        """Texts in one request: it must find place in an empty queue."""
+        """Texts in one request: all of them must fit into an empty queue."""
         return min(MOST_TEXTS, self.waiting)
 
 
 class Inference:
-    """What the addresses answer, over models that are loaded."""
+    """The endpoints, over loaded models."""
 
-    def __init__(self, models: Sequence[Served], home: Path, limits: Limits) -> None:
+    def __init__(self, models: Sequence[ServedModel], home: Path, limits: Limits) -> None:
         self.models, self.home, self.limits = models, home, limits
-        # Threads beyond this many stay free to refuse: a request in the server's own line would wait to be told.
+        # Threads beyond this many stay free to refuse: in the server's own queue a request would have to wait for that.
         self.gate = Capacity(limits.requests, "requests")
 
     def embed(self) -> Response:
         """Texts to vectors: [[float, ...], ...] in input order."""
         with self._admitted() as lifetime:
             form = embed_form(self.limits.texts)
-            model = self._chosen("bi-encoder", form.model)
+            model = self._model("bi-encoder", form.model)
             if not form.truncate:
                 model.check_lengths(form.texts, model.query_length if form.as_queries else model.length)
             vectors = model.embed(form.texts, form.as_queries, form.normalise, lifetime)
-        return _by(model, orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY))
+        return _answer(model, orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY))
 
     def rerank(self) -> Response:
-        """Texts scored against a query: [{"index", "score"}, ...], the best first, ties by index."""
+        """Texts scored against a query: [{"index", "score"}, ...], best first, ties by index."""
         with self._admitted() as lifetime:
             form = rerank_form(self.limits.texts)
-            model = self._chosen("cross-encoder", form.model)
+            model = self._model("cross-encoder", form.model)
             if not form.truncate:
                 model.check_pairs(form.query, form.texts)
             logits = model.score(form.query, form.texts, lifetime)
         scores = [float(score) for score in (logits if form.raw else sigmoid(logits))]
         order = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
         text = {number: {"text": clean(form.texts[number])} for number in order} if form.with_text else {}
-        return _by(model, orjson.dumps([{"index": n, "score": scores[n]} | text.get(n, {}) for n in order]))
+        return _answer(model, orjson.dumps([{"index": n, "score": scores[n]} | text.get(n, {}) for n in order]))
 
     def info(self) -> Response:
-        """What is served, under which limits; the first model under the keys of text-embeddings-inference."""
+        """The models and limits; the first model under the keys of text-embeddings-inference."""
         auth.require_program(self.home)
         first = self.models[0]
         kinds = {"bi-encoder": {"embedding": {"pooling": first.pooling}}, "cross-encoder": {"reranker": {}}}
@@ -97,25 +97,25 @@ class Inference:
 
     @contextmanager
     def _admitted(self) -> Iterator[RequestLifetime]:
-        """A place among the requests that are worked on; refused before the body is read."""
+        """A place among the requests that are worked on; a request is refused before its body is read."""
         auth.require_program(self.home)
-        lifetime = RequestLifetime(deadline(), _gone(request.environ.get("gunicorn.socket")))
+        lifetime = RequestLifetime(deadline(), _disconnected(request.environ.get("gunicorn.socket")))
         with self.gate.hold(1):
             yield lifetime
 
-    def _chosen(self, kind: Kind, name: str) -> Served:
+    def _model(self, kind: Kind, name: str) -> ServedModel:
         of_kind = [model for model in self.models if model.kind == kind]
         found = [model for model in of_kind if not name or name in (model.name, model.fingerprint)]
         if len(found) == 1:
             return found[0]
         known = ", ".join(model.name for model in of_kind) or "none"
         if not name and found:
-            raise Refused(f"there are several models of this kind: name one of {known} in `model`")
-        raise Refused(f"there is no {kind}{f' {name[:80]!r}' if name else ''} here; there are: {known}")
+            raise InvalidRequest(f"there are several models of this kind: choose one of {known} with `model`")
+        raise InvalidRequest(f"there is no {kind}{f' {name[:80]!r}' if name else ''} here; there are: {known}")
 
 
-def make_inference_app(models: Sequence[Served], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
-    """The application over loaded `models`; tokens are looked for in `home`."""
+def make_inference_app(models: Sequence[ServedModel], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
+    """The application over loaded `models`; tokens are read from `home`."""
     app = Flask("web.inference", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     server = Inference(models, home, limits)
@@ -126,20 +126,20 @@ def make_inference_app(models: Sequence[Served], home: Path, limits: Limits, met
     app.add_url_rule("/embed", "embed", server.embed, methods=["POST"])
     app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
     app.add_url_rule("/info", "info", server.info)
-    app.add_url_rule("/metrics", "metrics", lambda: meter.page_for(home))
-    for name in ("health", "healthz", "readyz"):  # there is no app before its models have run
+    app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
+    for name in ("health", "healthz", "readyz"):  # the application exists only once its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))
     return app
 
 
-def _by(model: Served, content: bytes) -> Response:
+def _answer(model: ServedModel, content: bytes) -> Response:
     response = current_app.response_class(content, mimetype="application/json")
     response.headers[FINGERPRINT] = model.fingerprint
     return response
 
 
-def _gone(connection: Any) -> Callable[[], bool] | None:
-    """Whether the client closed the connection; None where that can't be seen without reading."""
+def _disconnected(connection: Any) -> Callable[[], bool] | None:
+    """A test of whether the client closed the connection; None where only reading would show that."""
     if not isinstance(connection, socket.socket) or isinstance(connection, ssl.SSLSocket):
         return None
 

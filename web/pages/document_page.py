@@ -13,21 +13,21 @@ from mappings.collection import Collection
 from mappings.documents import Section
 from search.pipeline.results import Span
 from search.storage import StoredDocument
-from web.pages.addresses import State
+from web.pages.addresses import SearchAddress
 from web.pages.formatting import Segments, details, segments
 
 CONTENTS_FROM: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """What the address of a document says of the evidence in it: a passage, and offsets such as `12-80` in its text."""
+class EvidenceMarks:
+    """The evidence that the address of a document names: a passage, and offsets such as `12-80` in its text."""
 
     passage: str
     marks: Sequence[str]
 
     def texts(self, stored: StoredDocument, collection: Collection) -> list[str]:
-        """The sentences; none when the document has changed since."""
+        """The sentences; none if the document has changed since."""
         if stored.document is None or not self.passage:
             return []
         found = next(
@@ -49,14 +49,16 @@ class SectionView:
 class DocumentPage:
     """A document with its evidence marked."""
 
-    def __init__(self, stored: StoredDocument, collection: Collection, marked: Marked, back: State) -> None:
-        assert stored.document  # noqa: S101 - a tombstone is never opened
+    def __init__(
+        self, stored: StoredDocument, collection: Collection, marks: EvidenceMarks, back: SearchAddress
+    ) -> None:
+        assert stored.document  # noqa: S101 - a tombstone is never shown
         self.stored = stored
         self.collection = collection
         self.back = back if back.pairs else None
         self.title = stored.document.title or stored.id
         self.details = details(stored.document.fields, collection)
-        sentences = marked.texts(stored, collection)
+        sentences = marks.texts(stored, collection)
         self.sections = [
             section_view(item, number, sentences) for number, item in enumerate(stored.document.sections, 1)
         ]
@@ -65,7 +67,7 @@ class DocumentPage:
 
     @property
     def caption(self) -> str:
-        """Whose document it is and its title, for the line that stays in sight; the title may be cut there."""
+        """The group of the document and its title, for the line that stays visible, where the title can be cut."""
         owner = self.stored.document.fields.get(self.collection.group_by) if self.stored.document else None
         return f"{owner} · {self.title}" if owner else self.title
 
@@ -75,15 +77,15 @@ class DocumentPage:
 
 
 def section_view(section: Section, number: int, sentences: Sequence[str]) -> SectionView:
-    """A section with those of the sentences marked that stand in it."""
-    # A passage made of whole sections writes each heading into its text: the evidence may begin with it.
+    """A section in which those of the sentences that it contains are marked."""
+    # A passage made of whole sections has each heading in its text, so the evidence can begin with one.
     tried = (find(sentence, section.text) or find(sentence.partition(":")[2], section.text) for sentence in sentences)
     spans = [span for span in tried if span]
     return SectionView(section.heading, segments(section.text, spans), f"section-{number}")
 
 
 def find(sentence: str, text: str) -> Span | None:
-    """Where `sentence` stands in `text`; line breaks and runs of spaces count as one space."""
+    """Where `sentence` is in `text`; line breaks and runs of spaces count as one space."""
     if not sentence.strip():
         return None
     match = re.search(r"\s+".join(re.escape(word) for word in sentence.split()), text)

@@ -1,4 +1,4 @@
-"""Searches to try, written for the demo collections: shown where those documents are, to those who may see them."""
+"""Example searches for the demo collections, shown where their documents exist, to callers who can see them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Final
 
 from mappings.documents import Access
 from search.storage import DocumentStore
-from web.pages.addresses import State
+from web.pages.addresses import SearchAddress
 
 FILE: Final = Path(__file__).parents[1] / "demo" / "queries.json"
 SHOWN: Final = 6
 
 
-def of(collection: str, store: DocumentStore, access: Access) -> list[tuple[str, State]]:
-    """(words, search) of the examples for a collection whose answers are in it and visible."""
+def examples_for(collection: str, store: DocumentStore, access: Access) -> list[tuple[str, SearchAddress]]:
+    """(words, address) of the examples for a collection that contains a visible answer to them."""
     wanted = [item for item in _all() if item["collection"] == collection and item["try"]]
     stored = store.latest([name for item in wanted for name in item["relevant"]])
     visible = {name for name, found in stored.items() if found.document and access.may_see(found.document.labels)}
-    return [(_words(item), _state(item)) for item in wanted if visible.intersection(item["relevant"])][:SHOWN]
+    return [(_words(item), _address(item)) for item in wanted if visible.intersection(item["relevant"])][:SHOWN]
 
 
 @cache
@@ -29,10 +29,10 @@ def _all() -> tuple[dict[str, Any], ...]:
 
 
 def _words(item: dict[str, Any]) -> str:
-    """What the example is called: its text, or its slots in words."""
+    """The words of the example: its text, or its entity and aspect."""
     return ", ".join(item[name] for name in ("text", "entity", "aspect") if item.get(name))
 
 
-def _state(item: dict[str, Any]) -> State:
+def _address(item: dict[str, Any]) -> SearchAddress:
     slots = [(name, item[name]) for name in ("text", "entity", "aspect") if item.get(name)]
-    return State.of([("collection", item["collection"]), *slots])
+    return SearchAddress.of([("collection", item["collection"]), *slots])

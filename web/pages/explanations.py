@@ -1,4 +1,4 @@
-"""A hit's explanation as a table whose last column adds up."""
+"""The explanation of a hit as a table whose last column adds up."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from search.ranking.candidates import LegContribution
 
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
 STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
-BELOW: Final = {"not_reranked": "Below what was reranked", "below": "Not passed on to the last stage"}
+BELOW: Final = {"not_reranked": "Not reranked", "below": "Not passed on to the last stage"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of arithmetic: `value` × `weight` = `share`. Cells that have no meaning here are empty."""
+class ExplanationRow:
+    """One line of arithmetic: `value` × `weight` = `share`. Cells without a meaning here are empty."""
 
     name: str
     rank: str
@@ -28,38 +28,35 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The lines, first of the fusion, then of the final score, and the words that matched."""
+class ExplanationTable:
+    """The lines of the fused score, then those of the final score, and the words that matched."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ExplanationRow]
     terms: Sequence[str]
 
 
-def table(explain: Explanation) -> Table:
-    """The table of one hit's `explain`; see `search.pipeline.explanation`."""
+def explanation_table(explain: Explanation) -> ExplanationTable:
+    """The table of one hit's explanation; see `search.pipeline.explanation`."""
     fused, final, cross = explain.fused, explain.final, explain.reranker
     rows = [_leg(name, leg) for name, leg in explain.legs.items()]
-    rows.append(Row("Fused", "", "", "", "", _number(fused), "sum"))
+    rows.append(_sum("Fused", fused, "sum"))
     if cross is not None:
-        rows.append(Row("Fused", "", "", _number(fused), _number(1 - cross.weight), _number(final["fused"])))
-        rows.append(
-            Row(
-                STAGES[cross.stage],
-                "",
-                f"{cross.logit:.2f}",
-                _number(cross.normalised),
-                _number(cross.weight),
-                _number(final["reranker"]),
-            )
-        )
-    rows += [Row(text, "", "", "", "", _number(final[name])) for name, text in BELOW.items() if name in final]
-    rows.append(Row("Score", "", "", "", "", _number(explain.score), "total"))
-    return Table(rows, explain.matched_terms)
+        weight = cross.weight
+        rows.append(ExplanationRow("Fused", "", "", _number(fused), _number(1 - weight), _number(final["fused"])))
+        cells = (_number(cross.normalised), _number(weight), _number(final["reranker"]))
+        rows.append(ExplanationRow(STAGES[cross.stage], "", f"{cross.logit:.2f}", *cells))
+    rows += [_sum(text, final[name]) for name, text in BELOW.items() if name in final]
+    rows.append(_sum("Score", explain.score, "total"))
+    return ExplanationTable(rows, explain.matched_terms)
 
 
-def _leg(name: str, leg: LegContribution) -> Row:
+def _leg(name: str, leg: LegContribution) -> ExplanationRow:
     cells = (_number(value) for value in (leg.normalised, leg.weight, leg.contribution))
-    return Row(NAMES.get(name, name), str(leg.rank), f"{leg.score:.3f}", *cells)
+    return ExplanationRow(NAMES.get(name, name), str(leg.rank), f"{leg.score:.3f}", *cells)
+
+
+def _sum(name: str, share: float, kind: str = "part") -> ExplanationRow:
+    return ExplanationRow(name, "", "", "", "", _number(share), kind)
 
 
 def _number(value: float | None) -> str:

@@ -19,18 +19,18 @@ from search.pipeline.results import Span
 STATIC: Final = Path(__file__).parent / "static"
 
 Segments = list[tuple[str, bool]]
-"""Pieces of a text, each with whether it is marked."""
+"""Pieces of a text, and whether each is marked."""
 
 
 @cache
 def asset(name: str) -> str:
-    """The address of a static file; it changes with the file, so browsers may keep it."""
+    """The address of a static file; it changes with the file, so browsers can cache it."""
     mark = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]
     return url_for("static", filename=name, v=mark)
 
 
 def segments(text: str, spans: Iterable[Span]) -> Segments:
-    """`text` cut at the spans; those that overlap or lie outside are passed over."""
+    """`text` cut at the spans; those that overlap or lie outside are skipped."""
     pieces: Segments = []
     at = 0
     for span in sorted(spans, key=lambda item: item.start):
@@ -40,7 +40,7 @@ def segments(text: str, spans: Iterable[Span]) -> Segments:
     return [piece for piece in (*pieces, (text[at:], False)) if piece[0]]
 
 
-def shown(value: FieldValue) -> str:
+def format_value(value: FieldValue) -> str:
     """A field's value for people."""
     if isinstance(value, date):
         return f"{value.day} {value:%B %Y}"
@@ -51,7 +51,7 @@ def shown(value: FieldValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A field's title and value; a `named` one doesn't say by itself what it is, so its title is shown."""
+    """A field's title and value; the title is shown if it is `named`, because the value alone would not explain itself."""
 
     title: str
     value: str
@@ -59,19 +59,19 @@ class Detail:
 
 
 def details(fields: Mapping[str, FieldValue], collection: Collection) -> list[Detail]:
-    """The fields that a document has, in the collection's order; a year that a date says too is left out."""
+    """The fields of a document, in the collection's order; a year that a date already shows is left out."""
     years = {float(value.year) for value in fields.values() if isinstance(value, date)}
     present = [item for item in collection.fields.values() if fields.get(item.name) not in (None, "", ())]
-    told = [item for item in present if not (item.name == "year" and fields[item.name] in years)]
-    return [Detail(item.title, shown(fields[item.name]), item.type == "keyword") for item in told]
+    shown = [item for item in present if not (item.name == "year" and fields[item.name] in years)]
+    return [Detail(item.title, format_value(fields[item.name]), item.type == "keyword") for item in shown]
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun; empty for none."""
+def count_noun(number: int, noun: str) -> str:
+    """A number with its noun; empty for zero."""
     return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""
 
 
-def spoken(value: str) -> str:
+def range_in_words(value: str) -> str:
     """A range such as `2015..2020` in words."""
     if ".." not in value:
         return value

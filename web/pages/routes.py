@@ -10,58 +10,60 @@ from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
-from web import citations as export
-from web import context, forms
-from web.access import auth
-from web.api import search as api
-from web.pages import document_page as reading
-from web.pages import examples
-from web.pages import formatting as showing
-from web.pages import search_page as view
-from web.pages.addresses import State
+from search.query import Query
+from web import citations, context, forms
+from web.access import auth, sessions
+from web.access.log import AuditRecord
+from web.pages import formatting
+from web.pages.addresses import SearchAddress
+from web.pages.document_page import DocumentPage, EvidenceMarks
+from web.pages.examples import examples_for
+from web.pages.hits import others_of
+from web.pages.search_page import SearchPage
+from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
 OPEN = frozenset({"pages.log_in", "pages.send_log_in"})
 
 
 @blueprint.before_request
-def know_the_caller() -> None:
-    """Every page but the login needs a caller."""
+def require_caller() -> None:
+    """Authenticate the request, except for the login pages."""
     if request.endpoint not in OPEN:
-        auth.require_caller()
+        context.require_caller()
 
 
 @blueprint.app_context_processor
 def for_every_page() -> dict[str, object]:
     """What the frame around each page shows."""
-    return {"caller": g.get("caller"), "form_token": auth.form_token, "asset": showing.asset}
+    return {"caller": g.get("caller"), "form_token": sessions.form_token, "asset": formatting.asset}
 
 
 @blueprint.get("/")
 def start() -> Response:
-    """The search page, with nothing asked yet."""
-    return shown_search(State.of(request.args.items(multi=True)))
+    """The search page without a question."""
+    return show_search(SearchAddress.of(request.args.items(multi=True)))
 
 
 @blueprint.get("/search")
 def search() -> Response:
     """The answer to the search in the address."""
-    return shown_search(State.of(request.args.items(multi=True)))
+    return show_search(SearchAddress.of(request.args.items(multi=True)))
 
 
 @blueprint.post("/search")
 def send_search() -> Response:
-    """A search from the form: led to its address or, when the text is too long for one, answered right here.
+    """A search from the form: redirected to its address or, if the text is too long for one, answered right here.
 
-    A button beside a long text sends the rest of what is asked as `state`.
+    A button beside a long text sends the other parameters as `state`.
     """
-    auth.check_form_token()
-    further = State.parsed(request.form.get("state", "")).pairs
-    state = State.of((*sent_pairs(list(request.form.items(multi=True))), *further))
-    return redirected(state.address) if state.short else shown_search(state)
+    sessions.check_form_token()
+    further = SearchAddress.parse(request.form.get("state", "")).pairs
+    address = SearchAddress.of((*form_pairs(list(request.form.items(multi=True))), *further))
+    return redirect_to(address.url) if address.is_short else show_search(address)
 
 
-def sent_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields of the search form as parameters: `from.year` and `to.year` become `filter.year=2015..2020`."""
     pairs = [(name, value) for name, value in sent if not name.startswith(("csrf", "state", "from.", "to."))]
     bounds = {name: value.strip() for name, value in sent if name.startswith(("from.", "to.")) and value.strip()}
@@ -71,35 +73,44 @@ def sent_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
-def shown_search(state: State) -> Response:
-    """The search page for `state`; an error in it is shown above the form, which keeps what was typed."""
+def show_search(address: SearchAddress) -> Response:
+    """The search page for `address`; an error is shown above the form, which keeps what was typed."""
     medley = context.portal().medley
-    page = view.SearchPage(state, [medley.collections.get(name) for name in medley.collections.names()])
+    page = SearchPage(address, [medley.collections.get(name) for name in medley.collections.names()])
     status = 200
     if page.asked and page.collection:
         try:
-            query = api.query_of(forms.search_form_of(MultiDict(page.parameters)))
-            results = api.searched(query)
-            page.answer(results, api.visible(query, view.others_of(results)))
+            _answer(page)
+        except Unauthorized:
+            raise
         except MedleyError as error:
-            if isinstance(error, Unauthorized):
-                raise
-            page.error, status = error, error.status
+            page.error, status = error, status_of(error)
     elif page.collection:
-        page.examples = examples.of(
-            page.collection.name, medley.collections.store(page.collection.name), context.caller().access
-        )
+        name = page.collection.name
+        page.examples = examples_for(name, medley.collections.store(name), context.caller().access)
     return make_response(render_template("search.html", page=page), status)
+
+
+def _answer(page: SearchPage) -> None:
+    use_cases, query = context.use_cases(), _query(page)
+    results = use_cases.search(query)
+    page.show(results, use_cases.visible(query.collection, others_of(results)))
+
+
+def _query(page: SearchPage) -> Query:
+    form = forms.search_form_of(MultiDict(page.parameters))
+    collection = forms.known_collection(context.portal().medley, form.collection)
+    return forms.to_query(form, collection, context.caller().access)
 
 
 @blueprint.get("/document")
 def document() -> Response:
-    """One document; the address may name a passage and the offsets of its evidence, which are then marked."""
+    """One document; the address can name a passage and the offsets of its evidence, which is then marked."""
     arguments = request.args
-    collection = api.collection_of(arguments.get("collection", ""))
-    stored = api.opened(collection.name, arguments.get("id", ""), "document")
-    marked = reading.Marked(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = reading.DocumentPage(stored, collection, marked, State.parsed(arguments.get("back", "")))
+    collection = forms.known_collection(context.portal().medley, arguments.get("collection", ""))
+    stored = context.use_cases().document(collection.name, arguments.get("id", ""), "document")
+    marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
+    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
     return make_response(render_template("document.html", page=page))
 
 
@@ -109,55 +120,55 @@ def cite() -> Response:
     arguments = request.args
     name = forms.check_format(arguments.get("format", "ris"))
     if name == "json":
-        raise InvalidInput("a citation is ris, bibtex or csv", field="format")
-    collection = api.collection_of(arguments.get("collection", ""))
-    stored = api.opened(collection.name, arguments.get("id", ""), "cite")
-    assert stored.document is not None  # noqa: S101 - `opened` never gives a tombstone
-    return api.cited(name, [export.citation(stored.document, collection.name)], stored.id)
+        raise InvalidInput("the format of a citation is ris, bibtex or csv", field="format")
+    collection = forms.known_collection(context.portal().medley, arguments.get("collection", ""))
+    stored = context.use_cases().document(collection.name, arguments.get("id", ""), "cite")
+    return citations.of_stored(name, stored, collection.name)
 
 
 @blueprint.get("/login")
 def log_in() -> Response:
     """The login form."""
-    return login_page(None)
+    return show_login(None)
 
 
 @blueprint.post("/login")
 def send_log_in() -> Response:
     """Open a session for the token in the form."""
-    auth.check_form_token()
+    sessions.check_form_token()
+    log = context.portal().log
     try:
-        g.caller = auth.caller_of(request.form.get("token", ""))
+        g.caller = auth.caller_with_token(context.portal().home, request.form.get("token", ""))
     except Unauthorized as error:
-        context.log(context.audit("login", "", {}, [], error.status))
-        return login_page(error)
-    context.log(context.audit("login", "", {}, []))
-    auth.open_session(g.caller)
-    return redirected(local_address(request.form.get("next", "")))
+        log.write(AuditRecord(context.actor(), "login", status=status_of(error)))
+        return show_login(error)
+    log.write(AuditRecord(context.actor(), "login"))
+    sessions.open_session(g.caller)
+    return redirect_to(local_address(request.form.get("next", "")))
 
 
 @blueprint.post("/logout")
 def log_out() -> Response:
     """End the session."""
-    auth.check_form_token()
+    sessions.check_form_token()
     session.clear()
-    return redirected(url_for("pages.log_in"))
+    return redirect_to(url_for("pages.log_in"))
 
 
-def login_page(error: Unauthorized | None) -> Response:
-    """The login form, with what was wrong the time before."""
+def show_login(error: Unauthorized | None) -> Response:
+    """The login form, with the error of the last attempt."""
     following = local_address(request.values.get("next", ""))
-    guarded = auth.guarded(context.portal().home)
+    guarded = auth.is_guarded(context.portal().home)
     page = render_template("login.html", error=error, next=following, guarded=guarded)
     return make_response(page, HTTPStatus.UNAUTHORIZED if error else HTTPStatus.OK)
 
 
 def local_address(address: str) -> str:
-    """`address` when it leads to a page of this portal, else the start page: a login must not lead elsewhere."""
+    """`address` if it leads to a page of this portal, else the start page: a login must not lead elsewhere."""
     inside = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if inside else url_for("pages.start")
 
 
-def redirected(address: str) -> Response:
-    """Go on to `address` with GET."""
+def redirect_to(address: str) -> Response:
+    """Redirect to `address` with GET."""
     return make_response(redirect(address, HTTPStatus.SEE_OTHER))

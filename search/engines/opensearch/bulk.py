@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from mappings.errors import MedleyError
+from mappings.errors import InvalidInput, MedleyError
 from search.engines.opensearch.client import Cluster, Retries, no_check, send_all
 from search.engines.opensearch.errors import BUSY, error_of, is_full
 
@@ -123,4 +123,4 @@ def _send_part(cluster: Cluster, index: str, part: Lines, causes: dict[str, str]
 
 def _is_entry_at_fault(error: MedleyError) -> bool:
     """Whether the entry is invalid, and not the index or the cluster at fault."""
-    return error.status == 400
+    return isinstance(error, InvalidInput)

@@ -207,6 +207,7 @@ def test_a_search_is_written_down(client, token, logged):
     (line,) = logged()
     assert line.pop("time")
     assert line == {
+        "door": "http",
         "user": "ada",
         "token": headers["Authorization"].split("_")[1],
         "address": "127.0.0.1",

@@ -9,7 +9,13 @@ from multiprocessing import get_context
 import pytest
 
 from mappings.errors import Unavailable
-from web.access.log import AccessLog
+from web.access.log import AccessLog, Actor, AuditRecord
+
+LOCAL = Actor("http", "ada")
+
+
+def record(**asked):
+    return AuditRecord(LOCAL, "search", "notes", asked)
 
 
 def read(path):
@@ -18,24 +24,44 @@ def read(path):
 
 def test_lines_are_appended_for_the_owner_only(tmp_path):
     log = AccessLog(tmp_path / "logs" / "access.log")
-    log.write([{"user": "ada", "ids": ["a/1", "ü\n\u2028"]}])
-    log.write([{"user": "ben"}, {"user": "eve"}])
+    log.write(AuditRecord(LOCAL, "search", ids=["a/1", "ü\n\u2028"]))
+    log.write(AuditRecord(Actor("http", "ben"), "login"), AuditRecord(Actor("command line", "eve"), "search"))
     assert [line["user"] for line in read(log.path)] == ["ada", "ben", "eve"]
     assert read(log.path)[0]["ids"] == ["a/1", "ü\n\u2028"]
     assert read(log.path)[0]["time"].endswith("+00:00")
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("actor", [Actor("http", "ada", "3f9c", "10.0.0.7", "r-1"), Actor("command line", "ada")])
+def test_every_door_writes_the_same_keys(tmp_path, actor):
+    log = AccessLog(tmp_path / "access.log")
+    log.write(AuditRecord(actor, "search", "notes", {"text": "fever"}, ["n1"], 200))
+    (line,) = read(log.path)
+    assert line.pop("time")
+    assert line == {
+        "door": actor.door,
+        "user": "ada",
+        "token": actor.token,
+        "address": actor.address,
+        "request": actor.request,
+        "action": "search",
+        "collection": "notes",
+        "asked": {"text": "fever"},
+        "ids": ["n1"],
+        "status": 200,
+    }
+
+
 def test_a_text_that_no_file_can_hold_is_escaped(tmp_path):
     log = AccessLog(tmp_path / "access.log")
-    log.write([{"query": "\ud800 \x00"}])
-    assert read(log.path)[0]["query"] == "\ud800 \x00"
+    log.write(record(text="\ud800 \x00"))
+    assert read(log.path)[0]["asked"]["text"] == "\ud800 \x00"
 
 
 def _write_many(path, number):
     log = AccessLog(path)
     for turn in range(50):
-        log.write([{"writer": number, "turn": turn, "text": "x" * 5000}])
+        log.write(record(writer=number, turn=turn, text="x" * 5000))
 
 
 @pytest.mark.slow
@@ -48,25 +74,25 @@ def test_processes_do_not_mix_their_lines(tmp_path):
 
 def test_a_rotated_log_is_followed(tmp_path):
     log = AccessLog(tmp_path / "access.log")
-    log.write([{"n": 1}])
+    log.write(record(n=1))
     log.path.rename(tmp_path / "access.log.1")
-    log.write([{"n": 2}])
-    assert [line["n"] for line in read(log.path)] == [2]
+    log.write(record(n=2))
+    assert [line["asked"]["n"] for line in read(log.path)] == [2]
 
 
 def test_a_log_that_can_not_be_written_is_an_error(tmp_path):
     (tmp_path / "access.log").mkdir()
     with pytest.raises(Unavailable, match="the access log can't be written, so the request is refused"):
-        AccessLog(tmp_path / "access.log").write([{}])
+        AccessLog(tmp_path / "access.log").write(record())
 
 
 def test_half_a_line_is_taken_back(tmp_path, monkeypatch):
     log = AccessLog(tmp_path / "access.log")
-    log.write([{"n": 1}])
+    log.write(record(n=1))
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:10]))
     with pytest.raises(Unavailable, match="only a part"):
-        log.write([{"n": 2}])
+        log.write(record(n=2))
     monkeypatch.undo()
-    log.write([{"n": 3}])
-    assert [line["n"] for line in read(log.path)] == [1, 3]
+    log.write(record(n=3))
+    assert [line["asked"]["n"] for line in read(log.path)] == [1, 3]

@@ -27,7 +27,7 @@ def outcomes(answer):
     assert answer.content_length == len(answer.data)
     *records, total = [json.loads(line) for line in answer.data.splitlines()]
     for record in records:
-        wire_feeding.Outcome.model_validate(record)
+        wire_feeding.RecordOutcome.model_validate(record)
     wire_feeding.FeedAnswer.model_validate(total)
     return records, {name: value for name, value in total.items() if name != "job"}
 

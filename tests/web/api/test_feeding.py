@@ -159,7 +159,9 @@ def test_a_body_that_is_cut_keeps_its_whole_lines(client, store, environ, words)
     cut = body[:-4]
     length = {"CONTENT_LENGTH": str(len(body))}
     answer = client.post(ADDRESS, data=cut, content_type=NDJSON, environ_overrides=length | environ)
-    assert answer.json["error"]["message"].startswith(f"the request broke off after {len(cut)} {words}; what was taken")
+    assert answer.json["error"]["message"].startswith(
+        f"the request broke off after {len(cut)} {words}; what was accepted"
+    )
     job = broken(answer, client)
     assert (job["accepted"], job["broken"], job["state"]) == (2, True, "waiting")
     assert set(store.latest(["a", "b", "c"])) == {"a", "b"}

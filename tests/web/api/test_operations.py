@@ -33,7 +33,7 @@ def test_only_who_shows_a_token_is_told_why(home, token):
     stranger = client.get("/readyz")
     assert (stranger.status_code, stranger.json) == (
         503,
-        {"status": "not ready", "reasons": ["2 in all; who shows a token is told which"]},
+        {"status": "not ready", "reasons": ["2 in all; send a token to see them"]},
     )
     answer = client.get("/readyz", headers=headers)
     assert "nothing-here" in answer.json["reasons"][0]

@@ -263,7 +263,7 @@ def test_a_fault_of_ours_shows_no_insides(app):
     assert response.json == {
         "error": {
             "code": "internal",
-            "message": "something went wrong here; the log has the details under request abc-1",
+            "message": "something went wrong; the log has the details under request abc-1",
             "field": None,
         }
     }

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from mappings.collection import load
 from mappings.documents import Deletion, Document, Rejection
 from web.api import upload
-from web.api.upload import BrokenOff, Sent
+from web.api.upload import BrokenOff, PostedRecord
 
 ABSTRACTS = load("abstracts")
 
 
 def sent(number, size=10):
-    return Sent(number, f"d{number}", size, Deletion(f"d{number}"))
+    return PostedRecord(number, f"d{number}", size, Deletion(f"d{number}"))
 
 
 def test_batches_are_bounded_by_number_and_by_bytes(monkeypatch):

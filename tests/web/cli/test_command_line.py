@@ -77,8 +77,11 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     assert json.loads(medley("search", "aspirin mortality", "-c", "abstracts", "--json").stdout)["total"]["value"] == 0
 
     who = [json.loads(line) for line in (tmp_path / "home" / "access.log").read_text().splitlines()]
-    assert [item["query"] for item in who] == ["aspirin mortality"] * 3
-    assert who[0]["documents"][0] == "a1"
+    assert [item["action"] for item in who] == ["feed", "fed", "search", "search", "delete", "search"]
+    assert {(item["door"], item["status"]) for item in who} == {("command line", 200)}
+    assert [item["asked"] for item in who if item["action"] == "search"] == [{"text": "aspirin mortality"}] * 3
+    assert who[2]["ids"][0] == "a1"
+    assert who[4]["asked"]["id"] == "a1"
 
 
 @pytest.mark.slow
@@ -106,7 +109,7 @@ def test_a_bad_record_is_named_and_stops_nothing(medley, tmp_path):
         ),
         (["search", "aspirin", "-c", "../etc"], "invalid_input", "collection", "is no collection name"),
         (["ingest", "missing.jsonl", "-c", "abstracts"], "invalid_input", None, "missing.jsonl"),
-        (["ingest", ".", "-c", "mine"], "not_found", "kind", "say --kind"),
+        (["ingest", ".", "-c", "mine"], "not_found", "kind", "give the kind with --kind"),
         (["index", "drop", "abstracts-9"], "not_found", None, "abstracts"),
         (["status", "-c", "nothing"], "not_found", "collection", "no collection 'nothing'"),
         (["tokens", "revoke", "abc"], "not_found", "id", "no token with the id 'abc'"),

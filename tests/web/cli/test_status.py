@@ -8,7 +8,7 @@ from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.models.registry import HASHING
 from search.settings import Settings
-from web.cli.commands.status import _forecasts, _span, stands
+from web.cli.commands.status import _forecasts, _span, collection_status
 from web.cli.indexing import fill_quietly
 from workers.indexing.indexer import Indexer
 from workers.indexing.rebuild import begin
@@ -29,13 +29,13 @@ def test_where_documents_stand_before_while_and_after(tmp_path):
     store = medley.collections.store("abstracts")
     store.put([document("a"), document("b")])
     nothing = {"collection": "abstracts", "kind": "abstracts", "documents": 2, "deleted": 0, "building": []}
-    assert stands(medley, "abstracts") == nothing | {
+    assert collection_status(medley, "abstracts") == nothing | {
         "indexed": 0, "waiting": 2, "failed": 0, "passages": 0, "index": "",
     }  # fmt: skip
     fill_quietly(medley, "abstracts")
     store.put([document("c")])
     store.delete(["a"])
-    state = stands(medley, "abstracts", failed=True)
+    state = collection_status(medley, "abstracts", failed=True)
     assert (state["documents"], state["deleted"], state["indexed"], state["waiting"]) == (2, 1, 1, 2)
     assert (state["index"], state["failures"]) == ("abstracts-1", [])
 
@@ -44,15 +44,16 @@ def test_an_index_that_workers_build_is_shown(tmp_path):
     medley = opened(tmp_path)
     medley.collections.store("abstracts").put([document("a"), document("b")])
     fill_quietly(medley, "abstracts")
+    collection = medley.collections.get("abstracts")
     begin(Indexer.of(medley, "abstracts"))
-    assert stands(medley, "abstracts")["building"] == [
+    assert collection_status(medley, "abstracts")["building"] == [
         {"index": "abstracts-2", "indexed": 0, "waiting": 2, "failed": 0}
     ]
 
 
 def test_the_rest_is_forecast_from_the_last_seconds():
     seen = [(10.0, {"notes": 900, "reports": 5}), (20.0, {"notes": 400, "reports": 5}), (20.0, {"notes": 400})]
-    assert _forecasts(seen[:2]) == ["notes: 400 to go, 50.0 a second, 8 s left", "reports: 5 to go, not moving so far"]
-    assert _forecasts([(1.0, {"notes": 3})]) == ["notes: 3 to go, not moving so far"]
+    assert _forecasts(seen[:2]) == ["notes: 400 to go, 50.0 a second, 8 s left", "reports: 5 to go, no progress so far"]
+    assert _forecasts([(1.0, {"notes": 3})]) == ["notes: 3 to go, no progress so far"]
     assert _forecasts([(1.0, {"notes": 3}), (2.0, {"notes": 0})]) == []
     assert [_span(seconds) for seconds in (0.4, 61, 3_700)] == ["0 s", "1 min 1 s", "1 h 1 min"]

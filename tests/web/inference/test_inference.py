@@ -29,7 +29,7 @@ from search.models.servers import Servers
 from search.settings import Settings
 from web.access import tokens
 from web.inference.meter import ModelMeter
-from web.inference.models import DEFAULT, Running, artifacts, load
+from web.inference.models import DEFAULT, RunOptions, artifacts, load
 from web.inference.server import Limits, make_inference_app
 
 ROOT = Path(__file__).parents[3]
@@ -62,7 +62,7 @@ LIMITS = Limits(requests=8, waiting=64)
 def app_of(folder, home, *names, limits=LIMITS, batching=True):
     settings = Settings(home=home, models=folder, form="fp32")
     meter = ModelMeter()
-    models = load(artifacts(names, settings), settings, Running(limits.waiting, batching, meter.ran))
+    models = load(artifacts(names, settings), settings, RunOptions(limits.waiting, batching, meter.count_run))
     return make_inference_app(models, home, limits, meter)
 
 
@@ -144,8 +144,8 @@ def test_info_has_the_keys_of_text_embeddings_inference_and_lists_all(client, bi
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/embed", b"{", 422, "the body is no JSON"),
-        ("/embed", b"[" * 100_000, 422, "the body is no JSON"),
+        ("/embed", b"{", 422, "the body is not valid JSON"),
+        ("/embed", b"[" * 100_000, 422, "the body is not valid JSON"),
         ("/embed", [], 422, "the body must be a JSON object"),
         ("/embed", {}, 422, "`inputs` must be a text or a list of texts"),
         ("/embed", {"inputs": []}, 422, "`inputs` is empty"),
@@ -154,7 +154,7 @@ def test_info_has_the_keys_of_text_embeddings_inference_and_lists_all(client, bi
         ("/embed", {"inputs": "a", "prompt_name": "poem"}, 422, "'query' or 'passage', not 'poem'"),
         ("/embed", {"inputs": "a", "model": "tiny-cross"}, 422, "no bi-encoder 'tiny-cross' here; there are: tiny-bi"),
         ("/embed", {"inputs": "a", "model": 3}, 422, "`model` must be"),
-        ("/embed", {"inputs": ["a"] * 65}, 413, "`inputs` holds 65 texts; one request may hold 64"),
+        ("/embed", {"inputs": ["a"] * 65}, 413, "`inputs` holds 65 texts; one request can hold 64"),
         ("/embed", {"inputs": ["a", "dose " * 40], "truncate": False}, 413, "text 1 has more than the 32 tokens"),
         ("/rerank", {"texts": ["a"]}, 422, "`query` must be a text"),
         ("/rerank", {"query": "a", "texts": "a"}, 422, "`texts` must be a list of texts"),
@@ -386,7 +386,7 @@ def test_a_restart_with_another_model_is_noticed(start, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--host", "0.0.0.0", "--model", "hashing-256"), "0.0.0.0 can be reached from other machines, and no token"),
+        (("--host", "0.0.0.0", "--model", "hashing-256"), "other machines can reach 0.0.0.0, and no token"),
         (("--model", "no-such-model"), "there is no model 'no-such-model'; known are"),
     ],
 )

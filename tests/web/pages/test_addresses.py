@@ -5,9 +5,9 @@ from urllib.parse import parse_qsl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.pages.addresses import State
+from web.pages.addresses import SearchAddress
 
-ASKED = State.of(
+ASKED = SearchAddress.of(
     [
         ("collection", "notes"),
         ("text", "a & b"),
@@ -20,7 +20,7 @@ ASKED = State.of(
 
 
 def test_empty_parameters_are_dropped():
-    assert ASKED.address == "/search?collection=notes&text=a+%26+b&filter.type=x&filter.type=y&cursor=c"
+    assert ASKED.url == "/search?collection=notes&text=a+%26+b&filter.type=x&filter.type=y&cursor=c"
 
 
 def test_a_change_starts_at_page_one():
@@ -32,14 +32,14 @@ def test_a_change_starts_at_page_one():
 
 
 def test_a_long_text_is_not_short_and_stays_out_of_the_rest():
-    long = State.of([("text", "a" * 5000), ("collection", "notes")])
-    assert (ASKED.short, long.short) == (True, False)
-    assert long.rest == "collection=notes"
+    long = SearchAddress.of([("text", "a" * 5000), ("collection", "notes")])
+    assert (ASKED.is_short, long.is_short) == (True, False)
+    assert long.without_text == "collection=notes"
 
 
 def test_too_many_parameters_mean_nothing():
-    assert State.parsed("&".join(["text=a"] * 201)) == State(())
-    assert len(State.parsed("&".join(["text=a"] * 200)).pairs) == 200
+    assert SearchAddress.parse("&".join(["text=a"] * 201)) == SearchAddress(())
+    assert len(SearchAddress.parse("&".join(["text=a"] * 200)).pairs) == 200
 
 
 names = st.sampled_from(["text", "filter.a", "sort"])
@@ -51,8 +51,8 @@ names = st.sampled_from(["text", "filter.a", "sort"])
     st.text("ab ", min_size=1),
 )
 def test_toggling_twice_changes_nothing_and_an_address_reads_back(pairs, name, value):
-    state = State.of(pairs)
-    assert State.parsed(state.query) == state
+    state = SearchAddress.of(pairs)
+    assert SearchAddress.parse(state.query) == state
     assert parse_qsl(state.query) == list(state.pairs)
     if value not in state.values(name):
         assert state.toggle(name, value).toggle(name, value) == state

@@ -13,7 +13,7 @@ from search.ranking.candidates import Candidate, LegContributions, RerankScore
 from search.settings import Settings
 from web import create_app
 from web.access import tokens
-from web.pages.explanations import Row, table
+from web.pages.explanations import ExplanationRow, explanation_table
 from web.pages.routes import local_address
 
 
@@ -200,7 +200,7 @@ def test_a_collection_that_searches_twice_says_so(home, tmp_path):
     answer = client.get("/v1/search?collection=abstracts&text=statins").json
     assert len(answer["understood"]["feedback"]) == 2
     page = get(client, "/search?collection=abstracts&text=statins")
-    assert "Searched twice: the best 2 passages of a first answer moved the query." in page.text
+    assert "Searched twice: the second time with the best 2 passages of the first answer." in page.text
     assert "Searched twice" not in get(client, "/search?collection=notes&text=pneumonia").text
 
 
@@ -398,22 +398,22 @@ def test_an_explanation_is_a_sum():
         ),
         RerankScore(0.75, logit=2.5, normalised=0.9, weight=0.6),
     )
-    shown = table(explain(candidate, ["fever"]))
+    shown = explanation_table(explain(candidate, ["fever"]))
     assert list(shown.rows) == [
-        Row("Words (BM25)", "2", "10.000", "0.500", "0.500", "0.250"),
-        Row("Meaning (dense)", "1", "0.900", "1.000", "0.500", "0.500"),
-        Row("Fused", "", "", "", "", "0.750", "sum"),
-        Row("Fused", "", "", "0.750", "0.400", "0.300"),
-        Row("Cross-encoder", "", "2.50", "0.900", "0.600", "0.540"),
-        Row("Score", "", "", "", "", "0.840", "total"),
+        ExplanationRow("Words (BM25)", "2", "10.000", "0.500", "0.500", "0.250"),
+        ExplanationRow("Meaning (dense)", "1", "0.900", "1.000", "0.500", "0.500"),
+        ExplanationRow("Fused", "", "", "", "", "0.750", "sum"),
+        ExplanationRow("Fused", "", "", "0.750", "0.400", "0.300"),
+        ExplanationRow("Cross-encoder", "", "2.50", "0.900", "0.600", "0.540"),
+        ExplanationRow("Score", "", "", "", "", "0.840", "total"),
     ]
 
 
 def test_below_what_was_reranked_is_said():
     legs = LegContributions({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)})
-    rows = table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [])).rows
+    rows = explanation_table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [])).rows
     assert [(row.name, row.share) for row in rows[1:]] == [
         ("Fused", "0.500"),
-        ("Below what was reranked", "\N{MINUS SIGN}1.000"),
+        ("Not reranked", "\N{MINUS SIGN}1.000"),
         ("Score", "\N{MINUS SIGN}0.500"),
     ]

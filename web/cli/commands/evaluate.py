@@ -25,22 +25,24 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.argument("suite")
 @click.argument("folder", type=folder_type, required=False)
-@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; named in the output.")
-@click.option("--full", is_flag=True, help="Search all passages; no candidate protocol.")
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; the output names it.")
+@click.option("--full", is_flag=True, help="Search all passages instead of the candidates of the protocol.")
 @click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
-@click.option("--split", default="test", show_default=True, help="For beir and claims: which judgements.")
+@click.option("--split", default="test", show_default=True, help="For beir and claims: the split of the judgements.")
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
 @click.option(
-    "--reading", default="whole", help="What is read of an abstract: whole, A or B (scifact, check-covid, claims)."
+    "--reading",
+    default="whole",
+    help="The part of an abstract that is read: whole, A or B (scifact, check-covid, claims).",
 )
-@click.option("--folds", type=folder_type, default=None, help="For radiology: folder of the models fold-1 and fold-2.")
-@click.option("--baseline", default="", help="For radiology: a further bi-encoder, by name or path.")
 @click.option(
-    "--report", type=folder_type, default=None, help="Keep the JSON in this folder and write its page, FOLDER.md."
+    "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
 )
-@click.option("--again", is_flag=True, help="For all: run also what the report's folder holds already.")
+@click.option("--baseline", default="", help="For radiology: another bi-encoder, by name or path.")
+@click.option("--report", type=folder_type, default=None, help="Write the JSON to this folder, and its page FOLDER.md.")
+@click.option("--again", is_flag=True, help="For all: also run what the report folder already holds.")
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
 @json_option
 def evaluate(
@@ -51,7 +53,7 @@ def evaluate(
     Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
     beir FOLDER.
 
-    With --report, `all` passes over what was measured with the same models, settings and data; an interrupted run goes on.
+    With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """
     from evaluation.run import Options
 
@@ -70,7 +72,7 @@ def evaluate(
 
 
 def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
-    """The steps of `all`; the models of radiology, one of the last, are opened now and not hours later."""
+    """The steps of `all`; the models of radiology, one of the last, are opened now rather than hours later."""
     from evaluation.plan import plan
     from evaluation.suites.radiology import suite as radiology
 
@@ -80,7 +82,7 @@ def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
 
 
 def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
-    """The report of one suite: the one that `folder` holds where it may be used, or a new one, kept there."""
+    """The report of one suite: the one in `folder` if it can be reused, or a new one, written there."""
     from evaluation.plan import identity, kept
     from evaluation.reports import file_of
     from evaluation.run import run_suite
@@ -118,11 +120,11 @@ def _keep(report: dict[str, Any], folder: Path) -> None:
 
 @click.command()
 @click.argument("kind")
-@click.option("--folder", type=folder_type, default=None, help="Judgements of your own, in BEIR's form.")
-@click.option("--split", default="train", show_default=True, help="Which judgements of the folder.")
+@click.option("--folder", type=folder_type, default=None, help="Your own judgements, in the format of BEIR.")
+@click.option("--split", default="train", show_default=True, help="The split of the judgements in the folder.")
 @click.option("--queries", type=int, default=None, help="A fixed sample of so many queries.")
 @click.option("--no-rerank", is_flag=True, help="Tune the fusion only.")
-@click.option("--collection", "-c", default=None, help="Write the weights into this collection's folder.")
+@click.option("--collection", "-c", default=None, help="Write the weights into the folder of this collection.")
 @json_option
 def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
     """Tune fusion and reranking weights of a collection KIND on training judgements."""
@@ -131,7 +133,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     settings = read()
     options = tuning.Options(rerank=not no_rerank, **chosen)
     if collection:
-        _require_kind(Medley.open(settings).collections.get(collection), kind)  # told now, not after the tuning
+        _require_kind(Medley.open(settings).collections.get(collection), kind)  # fails now rather than after the tuning
     with progress("tuning") as advance:
         report = tuning.run(kind, settings, options, lambda done, total: advance(1))
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
@@ -142,7 +144,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
 def _require_kind(collection: Collection, kind: str) -> None:
     if collection.kind not in {kind, *LIKE.get(kind, ())}:
         raise InvalidInput(
-            f"the collection {collection.name!r} is of the kind {collection.kind}; weights tuned for {kind} are not for it",
+            f"the collection {collection.name!r} is of the kind {collection.kind}; weights tuned for {kind} do not apply to it",
             field="collection",
         )
 
@@ -161,14 +163,18 @@ def _tuned(report: dict[str, Any]) -> str:
 
 
 LIKE = {"notes": ("reports",)}
-"""Kinds that weights tuned for another are for, too: there are no judgements of reports of their own."""
+"""Kinds that the weights of another kind apply to, too: there are no judgements for reports."""
 
 
 @click.command()
 @click.argument("name", type=click.Choice([*NAMES, "all"]))
 @json_option
 def bench(name: str, as_json: bool) -> None:
-    """Measure speed and memory, or all of it but gpu, which needs one, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest need a cluster (MEDLEY_OPENSEARCH)."""
+    """Measure speed and memory.
+
+    `all` leaves out gpu, which needs a GPU, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest
+    need a cluster (MEDLEY_OPENSEARCH).
+    """
     benches, settings = load_benches(), read()
     for chosen in choose_benches(name, settings):
         report = benches[chosen](settings)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from search.bootstrap import Medley
-from web.cli.common import json_option, open_line, open_medley, progress, queue_option, show, table
+from web.cli.common import chosen_queue, json_option, open_medley, progress, queue_option, show, text_table
 
 
 @click.group()
@@ -17,10 +17,10 @@ def index() -> None:
 
 @index.command()
 @click.argument("collection")
-@click.option("--kind", default=None, help="Kind of the collection; its own name when left out.")
+@click.option("--kind", default=None, help="Kind of the collection; by default its own name.")
 @json_option
 def create(collection: str, kind: str | None, as_json: bool) -> None:
-    """Make a COLLECTION, and its first index of what its store holds."""
+    """Create a COLLECTION, and its first index from what its store holds."""
     from web.cli.indexing import fill_quietly
 
     medley = open_medley(patient=True)
@@ -31,22 +31,26 @@ def create(collection: str, kind: str | None, as_json: bool) -> None:
 
 @index.command()
 @click.argument("collection")
-@click.option("--encoder", default=None, help="The bi-encoder of the new index; the collection's own when left out.")
+@click.option("--encoder", default=None, help="The bi-encoder of the new index; by default that of the collection.")
 @queue_option
 @json_option
 def rebuild(collection: str, encoder: str | None, queue: bool, as_json: bool) -> None:
-    """Index COLLECTION anew, aside, with the models and weights of today, and publish it in one step.
+    """Index COLLECTION again, with the current models and weights, and publish the new index in one step.
 
-    With --queue the workers fill it, as many as there are; `medley status` shows how far they are. Said again it goes on
-    with what is there.
+    With --queue all workers fill it together; `medley status` shows their progress. Repeating the command continues the
+    rebuild.
     """
     from web.cli.indexing import begin_rebuild
 
-    medley, line = open_medley(patient=True), open_line(queue)
-    if line is not None:
-        name = begin_rebuild(medley, collection, encoder, line)
+    medley, chosen = open_medley(patient=True), chosen_queue(queue)
+    if chosen is not None:
+        name = begin_rebuild(medley, collection, encoder, chosen)
         report = {"collection": collection, "building": name}
-        show(report, as_json, lambda: f"the workers fill {name}; it is published when it is whole: `medley status`")
+        show(
+            report,
+            as_json,
+            lambda: f"the workers fill {name}, which is published when it is complete: see `medley status`",
+        )
         return
     _rebuild_here(medley, collection, encoder, as_json)
 
@@ -78,7 +82,7 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
 @click.argument("collection")
 @json_option
 def verify(collection: str, as_json: bool) -> None:
-    """Compare the published index of COLLECTION with its store, its models and its settings, and say what to do."""
+    """Compare the published index of COLLECTION with its store, models and settings, and suggest what to do."""
     from workers.indexing.indexer import Indexer
     from workers.indexing.inspection import inspect
 
@@ -89,7 +93,11 @@ def verify(collection: str, as_json: bool) -> None:
         {"problem": item.problem, "action": item.action, "count": item.count, "examples": list(item.examples)}
         for item in found
     ]
-    show({"index": index, "problems": problems}, as_json, lambda: "\n".join(map(str, found)) or f"{index} is whole")
+    show(
+        {"index": index, "problems": problems},
+        as_json,
+        lambda: "\n".join(map(str, found)) or f"{index} is complete and consistent",
+    )
     if found:
         raise click.exceptions.Exit(1)
 
@@ -98,7 +106,7 @@ def verify(collection: str, as_json: bool) -> None:
 @click.argument("name", metavar="INDEX")
 @json_option
 def drop(name: str, as_json: bool) -> None:
-    """Remove an INDEX that is not the published one."""
+    """Delete an INDEX that is not published."""
     from web.cli.indexing import forget
 
     medley = open_medley()
@@ -122,7 +130,7 @@ def _show_list(medley: Any, collection: str | None, as_json: bool) -> None:
     found = [_described(meta, published) for meta, published in medley.engine.list(collection)]
     head = ["index", "published", "documents", "passages", "commit"]
     rows = [[str(item[name]) for name in head] for item in found]
-    show({"indexes": found}, as_json, lambda: table(head, rows))
+    show({"indexes": found}, as_json, lambda: text_table(head, rows))
 
 
 def _described(meta: Any, published: bool) -> dict[str, Any]:

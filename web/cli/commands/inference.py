@@ -16,15 +16,21 @@ if TYPE_CHECKING:
 
 SWITCH_SECONDS = 0.0005
 SPARE_THREADS = 8
-"""Threads that only refuse, and answer health and metrics, while all others wait for a model."""
+"""Threads that refuse requests and answer health checks and metrics while all others wait for a model."""
 
 
 @click.command()
 @click.option(
-    "--model", "names", multiple=True, help="A model to serve, by name or path; again for more. By default the shipped."
+    "--model",
+    "names",
+    multiple=True,
+    help="A model to serve, by name or path; can be repeated. By default the shipped models.",
 )
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; any other than loopback needs a token.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8081, show_default=True)
 @click.option(
@@ -35,11 +41,11 @@ SPARE_THREADS = 8
     type=click.IntRange(1, 1_000_000),
     default=512,
     show_default=True,
-    help="Inputs that may wait for one model; more are answered 429.",
+    help="Inputs that can wait for one model; more are refused with 429.",
 )
-@click.option("--no-batching", is_flag=True, help="Run every request by itself; for comparison.")
+@click.option("--no-batching", is_flag=True, help="Run every request on its own, for comparison.")
 def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_waiting: int, no_batching: bool) -> None:
-    """Serve models over HTTP, in the request form of text-embeddings-inference."""
+    """Serve models over HTTP, with the API of text-embeddings-inference."""
     from web.inference.models import DEFAULT
     from web.inference.server import Limits
 
@@ -53,12 +59,12 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
     under_gunicorn(
         {
             "bind": address,
-            "workers": 1,  # each would load the models again, and batch only its own share
+            "workers": 1,  # each would load the models again and batch only its own requests
             "worker_class": "gthread",
             "threads": threads + SPARE_THREADS,
             "keepalive": 75,
             "timeout": 120,
-            "graceful_timeout": 5,  # a client's kept connection is waited for so long
+            "graceful_timeout": 5,  # how long open connections of clients are waited for
             "loglevel": "warning",
         },
         lambda: _app(chosen, settings, limits, not no_batching),
@@ -66,7 +72,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
 
 
 def _check(names: tuple[str, ...], settings: Settings) -> None:
-    """Say what is wrong with a model or the device before anything is forked. Raises `ModelError`."""
+    """Report what is wrong with a model or the device before any process is forked. Raises `ModelError`."""
     import onnxruntime
 
     from encoders.devices import providers
@@ -78,11 +84,11 @@ def _check(names: tuple[str, ...], settings: Settings) -> None:
 
 def _app(names: tuple[str, ...], settings: Settings, limits: Limits, batching: bool) -> Any:
     from web.inference.meter import ModelMeter
-    from web.inference.models import Running, artifacts, load
+    from web.inference.models import RunOptions, artifacts, load
     from web.inference.server import make_inference_app
 
-    # A thread that comes back from a run must not wait long for those that read requests: its core would stand idle.
+    # A thread that returns from a run must not wait long for those that read requests: its core would be idle.
     sys.setswitchinterval(SWITCH_SECONDS)
     meter = ModelMeter()
-    models = load(artifacts(names, settings), settings, Running(limits.waiting, batching, meter.ran))
+    models = load(artifacts(names, settings), settings, RunOptions(limits.waiting, batching, meter.count_run))
     return make_inference_app(models, settings.home, limits, meter)

@@ -1,25 +1,25 @@
-"""`medley ingest`, `delete`, `retry` and `demo`: documents in and out."""
+"""`medley ingest`, `delete`, `retry` and `demo`: adding and deleting documents."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
+from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from search.storage import State
-from web.cli.common import json_option, open_line, open_medley, progress, queue_option, show
+from web.cli.common import chosen_queue, json_option, open_medley, open_use_cases, progress, queue_option, show
 from web.cli.indexing import fill
-from workers.delivery import Delivery
+from web.use_cases import UseCases, published_index
 from workers.messages import QueueTarget
-from workers.queueing.queue import Queue
 
 BATCH = 500
 EVERYTHING = 2**62
@@ -30,15 +30,15 @@ DEMO = Path(__file__).parents[2] / "demo"
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--collection", "-c", required=True, help="The collection; made when it is not there.")
+@click.option("--collection", "-c", required=True, help="The collection; created if it does not exist.")
 @click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/formats.md.")
-@click.option("--kind", default=None, help="Kind of a new collection; its own name when left out.")
-@click.option("--store-only", is_flag=True, help="Accept the documents, index them later.")
+@click.option("--kind", default=None, help="Kind of a new collection; by default its own name.")
+@click.option("--store-only", is_flag=True, help="Accept the documents and index them later.")
 @queue_option
 @click.option(
     "--rejections",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write every rejected record here, as JSON lines.",
+    help="Write every rejected record to this file, as JSON lines.",
 )
 @json_option
 def ingest(
@@ -52,44 +52,45 @@ def ingest(
     as_json: bool,
 ) -> None:
     """Read documents from PATH (a file or a folder) into a collection and index them."""
-    medley, line = open_medley(patient=True), open_line(queue)
-    made = ensure(medley, collection, kind)
     from mappings.formats.registry import read
 
-    report = accept(medley, collection, read(path, format_, made), rejections, line)
+    medley = open_medley(patient=True)
+    use_cases = open_use_cases(medley, chosen_queue(queue))
+    made = ensure_collection(medley, collection, kind)
+    report = accept(use_cases, collection, read(path, format_, made), rejections)
     if not (store_only or queue):
         report |= index_all(medley, collection)
-    show({"collection": collection, **report}, as_json, lambda: _report(report))
+    show({"collection": collection, **report}, as_json, lambda: _report_text(report))
     if report["rejected"] or report.get("failed"):
         raise click.exceptions.Exit(1)
 
 
-def ensure(medley: Medley, collection: str, kind: str | None) -> Any:
-    """The collection; made of `kind`, or of the kind of its own name, when it is not there."""
+def ensure_collection(medley: Medley, collection: str, kind: str | None) -> Collection:
+    """The collection; created of `kind`, or of the kind with its own name, if it does not exist."""
     if kind is None and collection in medley.collections.names():
         return medley.collections.get(collection)
     try:
         return medley.collections.create(collection, kind)
     except NotFound as error:
-        raise NotFound(f"{error.message}: say --kind for a collection of another name", field="kind") from error
+        message = f"{error.message}: give the kind with --kind if the collection has another name"
+        raise NotFound(message, field="kind") from error
 
 
-def accept(
-    medley: Medley, collection: str, records: Iterable[Record], file: Path | None = None, line: Queue | None = None
-) -> dict[str, Any]:
-    """Carry out the records in the store, batch by batch; what was rejected is counted, the first few are named."""
-    delivery = Delivery(medley.collections.store(collection), collection, line)
-    named: list[dict[str, str | None]] = []
-    with progress("accepting") as advance, _lines(file) as write:
+def accept(use_cases: UseCases, collection: str, records: Iterable[Record], file: Path | None = None) -> dict[str, Any]:
+    """Store the records, batch by batch; rejections are counted, and the first few are listed."""
+    listed: list[dict[str, str | None]] = []
+    with (
+        progress("accepting") as advance,
+        _rejection_lines(file) as write,
+        use_cases.delivery(collection) as delivery,
+    ):
         for batch in _batches(iter(records)):
+            delivery.accept(batch)
             rejected = [item for item in batch if isinstance(item, Rejection)]
-            delivery.accept([item for item in batch if not isinstance(item, Rejection)])
-            delivery.reject(len(rejected))
-            named += [item.as_json() for item in rejected[: SHOWN - len(named)]]
+            listed += [item.as_json() for item in rejected[: SHOWN - len(listed)]]
             write(rejected)
             advance(len(batch))
-    job = delivery.finish()
-    return delivery.counts | {"rejections": named} | ({"job": job.id} if line else {})
+    return delivery.totals | {"rejections": listed} | ({"job": delivery.job.id} if use_cases.queue else {})
 
 
 def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -98,7 +99,7 @@ def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
 
 
 @contextmanager
-def _lines(file: Path | None) -> Iterator[Callable[[list[Rejection]], None]]:
+def _rejection_lines(file: Path | None) -> Iterator[Callable[[list[Rejection]], None]]:
     """A function that writes rejections as JSON lines to `file`, or nowhere."""
     if file is None:
         yield lambda rejected: None
@@ -110,7 +111,7 @@ def _lines(file: Path | None) -> Iterator[Callable[[list[Rejection]], None]]:
 
 
 def index_all(medley: Medley, collection: str) -> dict[str, Any]:
-    """Index what is waiting; how many were indexed and how many failed, the first few with their causes."""
+    """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
     indexed, failed = 0, []
     with progress("indexing") as advance:
         for outcome in fill(medley, collection):
@@ -122,7 +123,7 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     return {"indexed": indexed, "failed": len(failed), "failures": failed[:SHOWN]}
 
 
-def _report(report: dict[str, Any]) -> str:
+def _report_text(report: dict[str, Any]) -> str:
     names = ("accepted", "unchanged", "deleted", "rejected", "indexed", "failed")
     lines = [", ".join(f"{report[name]} {name}" for name in names if name in report)]
     lines += [f"rejected {item['source']}, {item['position']}: {item['reason']}" for item in report["rejections"]]
@@ -134,42 +135,46 @@ def _report(report: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("ids", nargs=-1, required=True)
-@click.option("--collection", "-c", required=True)
+@click.option("--collection", "-c", required=True, help="The collection of the documents.")
 @queue_option
 @json_option
 def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) -> None:
     """Delete the documents with these IDS."""
-    medley, line = open_medley(patient=True), open_line(queue)
-    done = medley.collections.store(collection).delete(ids)
-    if line is None:
+    medley = open_medley(patient=True)
+    use_cases = open_use_cases(medley, chosen_queue(queue))
+    with ExitStack() as stack:
+        records = [stack.enter_context(use_cases.audited("delete", collection, {"id": name})) for name in ids]
+        delivery, done = use_cases.delete(collection, [Deletion(name) for name in ids])
+        for asked in records:
+            asked["job"] = delivery.job.id
+    if not queue:
         index_all(medley, collection)
-    else:
-        line.announce(QueueTarget(collection), [item.id for item in done if item.changed])
-    report = {"collection": collection, "deleted": [item.id for item in done if item.changed]}
-    report["unknown"] = [item.id for item in done if not item.changed]
+    report = {
+        "collection": collection,
+        "deleted": [item.id for item in done if item.changed],
+        "unknown": [item.id for item in done if not item.changed],
+    }
     show(report, as_json, lambda: f"{len(report['deleted'])} deleted, {len(report['unknown'])} unknown")
     if report["unknown"]:
         raise click.exceptions.Exit(1)
 
 
 @click.command()
-@click.option("--collection", "-c", required=True)
+@click.option("--collection", "-c", required=True, help="The collection of the documents.")
 @queue_option
 @json_option
 def retry(collection: str, queue: bool, as_json: bool) -> None:
-    """Index again what failed, and what waits."""
-    from web.backlog import published
-
-    medley, line = open_medley(patient=True), open_line(queue)
-    store, index = medley.collections.store(collection), published(medley, collection)
-    failed = [record.id for record in store.states(index, State.FAILED, EVERYTHING)] if line else []
+    """Index again what failed, and what is waiting."""
+    medley, chosen = open_medley(patient=True), chosen_queue(queue)
+    store, index = medley.collections.store(collection), published_index(medley, collection)
+    failed = [record.id for record in store.states(index, State.FAILED, EVERYTHING)] if chosen else []
     report: dict[str, Any] = {"collection": collection, "retried": store.retry(index)}
-    if line is None:
+    if chosen is None:
         report |= index_all(medley, collection)
-        text = f"{report['retried']} tried again, {report['indexed']} indexed, {report['failed']} failed"
+        text = f"{report['retried']} retried, {report['indexed']} indexed, {report['failed']} failed"
     else:
-        line.announce(QueueTarget(collection), failed)
-        text = f"{report['retried']} are tried again by the workers"
+        chosen.announce(QueueTarget(collection), failed)
+        text = f"the workers retry {report['retried']} documents"
     show(report, as_json, lambda: text)
     if report.get("failed"):
         raise click.exceptions.Exit(1)
@@ -178,15 +183,16 @@ def retry(collection: str, queue: bool, as_json: bool) -> None:
 @click.command()
 @json_option
 def demo(as_json: bool) -> None:
-    """Make the demo collections, wholly invented abstracts and notes, and index them."""
+    """Create the demo collections, invented abstracts and notes, and index them."""
     from mappings.formats.registry import read
 
     medley, reports = open_medley(patient=True), {}
+    use_cases = open_use_cases(medley)
     for file in sorted(DEMO.glob("*.jsonl")):
-        made = ensure(medley, file.stem, None)
-        report = accept(medley, file.stem, read(file, "jsonl", made)) | index_all(medley, file.stem)
+        made = ensure_collection(medley, file.stem, None)
+        report = accept(use_cases, file.stem, read(file, "jsonl", made)) | index_all(medley, file.stem)
         if report["rejected"] or report["failed"]:
-            raise MedleyError(f"{file.name}: {_report(report)}", field=file.name)
+            raise MedleyError(f"{file.name}: {_report_text(report)}", field=file.name)
         reports[file.stem] = report
     show(
         reports,

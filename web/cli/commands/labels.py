@@ -1,4 +1,4 @@
-"""`medley label`: documents label themselves; each subcommand makes training pairs in a way of its own."""
+"""`medley label`: training pairs without annotators; each subcommand makes them in a different way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ folder = click.Path(path_type=Path, file_okay=False)
 BATCH: Final = 500
 EVERYTHING: Final = 2**62
 NO_INDEX: Final = "label"
-"""No index has this name, so to the store every document is still to come."""
+"""No index has this name, so for the store every document is pending in it."""
 
 
 @click.group()
@@ -43,15 +43,15 @@ def pairs(out: Path, as_json: bool) -> None:
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--collection", "-c", default=None, help="Label the documents of this collection.")
 @click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format of PATH.")
-@click.option("--kind", default="notes", show_default=True, help="Of which collection kind the documents in PATH are.")
+@click.option("--kind", default="notes", show_default=True, help="The collection kind of the documents in PATH.")
 @click.option(
     "--lexicon",
     type=click.Path(path_type=Path, dir_okay=False),
     default=None,
-    help="Further entities: name, TAB, names.",
+    help="More entities, one a line: name, TAB, other names.",
 )
-@click.option("--per-passage", type=click.IntRange(1), default=1, show_default=True, help="Pairs a passage.")
-@click.option("--seed", type=int, default=13, show_default=True, help="Draws entities and aspects.")
+@click.option("--per-passage", type=click.IntRange(1), default=1, show_default=True, help="Pairs per passage.")
+@click.option("--seed", type=int, default=13, show_default=True, help="Seed for drawing entities and aspects.")
 @json_option
 def entity_aspect(
     out: Path, path: Path | None, collection: str | None, format_: str, kind: str, as_json: bool, **chosen: Any
@@ -89,13 +89,16 @@ def vectors(labels: Path, as_json: bool) -> None:
 @click.argument("pairs_file", metavar="PAIRS", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
-    "--neighbours", type=click.Path(path_type=Path, dir_okay=False), required=True, help="By `label vectors`."
+    "--neighbours",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="A file made by `label vectors`.",
 )
-@click.option("--m", type=click.IntRange(1, 100), default=10, show_default=True, help="Variants a training pair.")
+@click.option("--m", type=click.IntRange(1, 100), default=10, show_default=True, help="Variants per training pair.")
 @click.option("--seed", type=int, default=13, show_default=True)
 @json_option
 def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as_json: bool) -> None:
-    """Add variants of the queries in PAIRS, half by insertions, half by substitutions of similar words; into OUT."""
+    """Write variants of the queries in PAIRS to OUT, half with similar words inserted, half with words replaced."""
     from encoders.labels.augment import augment as augment_pairs
     from encoders.labels.augment import read_neighbours
     from encoders.labels.pairs import read_pairs, task_of, write_lines
@@ -106,7 +109,7 @@ def augment(pairs_file: Path, out: Path, neighbours: Path, m: int, seed: int, as
 
 
 def _of_files(path: Path, format_: str, kind: str, settings: Settings) -> tuple[Iterator[Document], Collection]:
-    """The documents of files in any reader's format; a bad record is told on the error stream, the rest go on."""
+    """The documents of files in any format that can be read; a bad record is reported on stderr and skipped."""
     from mappings.collection import load
     from mappings.formats.registry import read as read_files
 
@@ -117,13 +120,13 @@ def _of_files(path: Path, format_: str, kind: str, settings: Settings) -> tuple[
             if isinstance(item, Document):
                 yield item
             elif isinstance(item, Rejection):
-                click.echo(f"left out {item.source}, {item.position}: {item.reason}", err=True)
+                click.echo(f"skipped {item.source}, {item.position}: {item.reason}", err=True)
 
     return documents(), cut
 
 
 def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
-    """The documents that a collection's store holds, whether indexed or not."""
+    """The documents in the store of a collection, whether indexed or not."""
     medley = open_medley(patient=True)
     store = medley.collections.store(name)
 
@@ -141,7 +144,7 @@ def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
 @click.argument("out", type=folder)
 @json_option
 def findings(out: Path, as_json: bool) -> None:
-    """Label the sentences of chest X-ray reports in MEDLEY_DATA with their findings, there or ruled out, into OUT."""
+    """Label the sentences of chest X-ray reports in MEDLEY_DATA with the findings they affirm or rule out, into OUT."""
     from encoders.labels.tasks.findings import label_findings
 
     show(label_findings(_data(read()), out), as_json)
@@ -149,5 +152,5 @@ def findings(out: Path, as_json: bool) -> None:
 
 def _data(settings: Settings) -> Path:
     if settings.data is None:
-        raise InvalidInput("MEDLEY_DATA is not set: name the folder of the data sets", field="MEDLEY_DATA")
+        raise InvalidInput("MEDLEY_DATA is not set: it must name the folder of the data sets", field="MEDLEY_DATA")
     return settings.data

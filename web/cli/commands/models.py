@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from mappings.errors import MedleyError
-from web.cli.common import json_option, open_medley, show, table
+from web.cli.common import json_option, open_medley, show, text_table
 
 
 @click.command()
 @click.argument("name", required=False)
 @json_option
 def models(name: str | None, as_json: bool) -> None:
-    """List the models, checked file by file, and say what they are; with NAME, print that model's card."""
+    """List the models, each checked file by file; with NAME, print the card of that model."""
     medley = open_medley()
     if name:
         _card(name, medley.models.folders(), as_json)
@@ -24,7 +24,7 @@ def models(name: str | None, as_json: bool) -> None:
         [item["name"], item["kind"], str(item["dimension"] or ""), item["fingerprint"][:12], item["state"]]
         for item in found
     ]
-    show({"models": found}, as_json, lambda: table(["name", "kind", "d", "fingerprint", "state"], rows))
+    show({"models": found}, as_json, lambda: text_table(["name", "kind", "d", "fingerprint", "state"], rows))
     if any(item["state"] != "ok" for item in found):
         raise click.exceptions.Exit(1)
 

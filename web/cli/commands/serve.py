@@ -1,4 +1,4 @@
-"""`medley serve`: the gateway under gunicorn, several workers."""
+"""`medley serve`: the gateway under gunicorn, in several processes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,21 @@ from web.access.auth import check_bind
 
 @click.command()
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs a token."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; any other than loopback needs a token.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core."
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests a process works on at once."
+    "--threads",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="Requests that a process works on at once.",
 )
 def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
@@ -37,7 +44,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "threads": threads,
             "timeout": 120,
             "graceful_timeout": 20,
-            "limit_request_line": 8190,  # a cursor of 6,000 characters fits into an address
+            "limit_request_line": 8190,  # room for a cursor of 6,000 characters in an address
             "loglevel": "warning",
         },
         _portal,
@@ -50,13 +57,13 @@ def _portal() -> Any:
     from web import create_app
 
     medley = Medley.open(read())
-    warm_up(medley)  # a worker takes no request before, so none waits for a model to be loaded
+    warm_up(medley)  # a process accepts no request before, so none waits for a model to load
     settle()
     return create_app(medley)
 
 
 def under_gunicorn(options: dict[str, Any], make: Callable[[], Any]) -> None:
-    """Serve what `make` gives until a signal ends it; each worker calls it for itself, after the fork."""
+    """Serve the application that `make` returns until a signal; each process calls it for itself, after the fork."""
     from gunicorn.app.base import BaseApplication
 
     class Gateway(BaseApplication):  # type: ignore[misc]

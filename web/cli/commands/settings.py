@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from search.settings import describe, read
-from web.cli.common import json_option, show, table
+from web.cli.common import json_option, show, text_table
 
 
 @click.command()
@@ -17,4 +17,4 @@ def settings(as_json: bool) -> None:
         [variable, str(values[variable.removeprefix("MEDLEY_").lower()] or ""), meaning]
         for variable, _, meaning in describe()
     ]
-    show(values, as_json, lambda: table(["variable", "value", "meaning"], rows))
+    show(values, as_json, lambda: text_table(["variable", "value", "meaning"], rows))

@@ -1,4 +1,4 @@
-"""`medley status`: where documents stand, on a terminal as long as some of them wait."""
+"""`medley status`: the states of documents, updated on a terminal while some are waiting."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ import click
 
 from mappings.errors import NotFound
 from search.bootstrap import Medley
-from search.storage import State, StoreCounts
-from web.cli.common import json_option, open_medley, show, table
+from search.storage import State
+from web.cli.common import json_option, open_medley, show, text_table
+from web.use_cases import counts_by_state
 
 LOOK_SECONDS: Final = 1.0
 RATE_SECONDS: Final = 30.0
-"""The rate is that of so many last seconds: ingestion comes in batches."""
+"""The rate is averaged over so many seconds, because ingestion comes in batches."""
 
 HEAD: Final = ("collection", "kind", "documents", "indexed", "waiting", "failed", "passages", "index")
-Seen = list[tuple[float, Mapping[str, int]]]
+Samples = list[tuple[float, Mapping[str, int]]]
 
 
 @click.command()
-@click.option("--collection", "-c", default=None, help="One collection; all when left out.")
+@click.option("--collection", "-c", default=None, help="One collection; by default all.")
 @click.option("--failed", is_flag=True, help="List the documents that failed, with their causes.")
-@click.option("--once", is_flag=True, help="Print once, also on a terminal while documents wait.")
+@click.option("--once", is_flag=True, help="Print once, even on a terminal while documents are waiting.")
 @json_option
 def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> None:
-    """Show what is stored, indexed, waiting and failed; on a terminal until nothing waits any more."""
+    """Show how many documents are stored, indexed, waiting and failed; on a terminal until none is waiting."""
     medley = open_medley()
     names = [medley.collections.get(collection).name] if collection else medley.collections.names()
     if sys.stdout.isatty() and not (once or as_json):
         _watch(medley, names)
-    states = [stands(medley, name, failed) for name in names]
+    states = [collection_status(medley, name, failed) for name in names]
     show({"collections": states}, as_json, lambda: _text(states))
 
 
-def stands(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
-    """Where the documents of a collection stand, and how far the indexes are that the queue builds."""
+def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
+    """The states of a collection's documents, and the progress of the indexes that workers are building."""
     store, kind = medley.collections.store(name), medley.collections.get(name).kind
     try:
         meta = medley.engine.resolve(name)
@@ -51,23 +52,15 @@ def stands(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
         "kind": kind,
         "documents": counts.documents,
         "deleted": counts.deleted,
-        **_by_state(counts),
+        **counts_by_state(counts),
         "passages": passages,
         "index": index,
-        "building": [{"index": other} | _by_state(store.counts(other)) for other in _building(medley, name)],
+        "building": [{"index": other} | counts_by_state(store.counts(other)) for other in _building(medley, name)],
     }
     if failed:
         records = store.states(index, State.FAILED) if index else []
         state["failures"] = [{"id": item.id, "version": item.version, "cause": item.cause} for item in records]
     return state
-
-
-def _by_state(counts: StoreCounts) -> dict[str, int]:
-    return {
-        "indexed": counts.states.get(State.INDEXED, 0),
-        "waiting": counts.waiting,
-        "failed": counts.states.get(State.FAILED, 0),
-    }
 
 
 def _building(medley: Medley, name: str) -> list[str]:
@@ -79,9 +72,9 @@ def _building(medley: Medley, name: str) -> list[str]:
 
 def _text(states: Sequence[Mapping[str, Any]]) -> str:
     if not states:
-        return "no collection yet: `medley demo` makes two, `medley ingest` makes your own"
+        return "no collection yet: `medley demo` creates two, `medley ingest` creates your own"
     rows = [[str(state[name]) for name in HEAD] for state in states]
-    lines = [table(list(HEAD), rows)]
+    lines = [text_table(list(HEAD), rows)]
     lines += [
         f"{state['collection']}: building {item['index']}, {item['indexed']} indexed, {item['waiting']} to go, "
         f"{item['failed']} failed"
@@ -93,14 +86,14 @@ def _text(states: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _watch(medley: Medley, names: Sequence[str]) -> None:
-    """Show the table anew every second, with rate and time left, while something waits or is being built."""
+    """Update the table every second, with rate and time left, while something is waiting or being built."""
     from rich.console import Console
     from rich.live import Live
 
-    seen: Seen = []
+    seen: Samples = []
     with Live(console=Console(), refresh_per_second=4, transient=True) as live:
         while True:
-            states = [stands(medley, name) for name in names]
+            states = [collection_status(medley, name) for name in names]
             waiting = {state["collection"]: _to_go(state) for state in states}
             if not any(waiting.values()) and not any(state["building"] for state in states):
                 return
@@ -114,13 +107,13 @@ def _to_go(state: Mapping[str, Any]) -> int:
     return int(state["waiting"]) + sum(int(item["waiting"]) for item in state["building"])
 
 
-def _forecasts(seen: Seen) -> list[str]:
-    """For each collection with something waiting: how many a second were done of late, and how long the rest takes so."""
+def _forecasts(seen: Samples) -> list[str]:
+    """For each collection with waiting documents: the recent rate, and the time that the rest takes at it."""
     (then, before), (now, left) = seen[0], seen[-1]
     lines = []
     for name, count in left.items():
         rate = (before.get(name, count) - count) / (now - then) if now > then else 0.0
-        ahead = f"{rate:.1f} a second, {_span(count / rate)} left" if rate > 0 else "not moving so far"
+        ahead = f"{rate:.1f} a second, {_span(count / rate)} left" if rate > 0 else "no progress so far"
         lines += [f"{name}: {count:,} to go, {ahead}"] if count else []
     return lines
 

@@ -1,4 +1,4 @@
-"""`medley worker`: processes that index what was accepted, read files, and sweep up what was lost."""
+"""`medley worker`: processes that index accepted documents, read files, and sweep up orphaned documents."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from search.settings import read
     "--queues",
     default="encode,parse",
     show_default=True,
-    help="What to work on: encode (documents into the index), parse (files into the store, and sweeping).",
+    help="Which queues to process: encode (documents into the index), parse (files into the store, and sweeping).",
 )
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Processes, each with models of its own: one for each accelerator, one where the processor encodes.",
+    help="Processes, each with its own models: one per accelerator, or one if the CPU encodes.",
 )
-@click.option("--sweep/--no-sweep", default=True, show_default=True, help="Also send out the sweeper, every 15 s.")
-@click.option("--ping", is_flag=True, help="Only ask whether the worker of this machine answers.")
+@click.option("--sweep/--no-sweep", default=True, show_default=True, help="Also run the sweeper, every 15 s.")
+@click.option("--ping", is_flag=True, help="Only check whether the worker of this machine answers.")
 def worker(queues: str, processes: int, sweep: bool, ping: bool) -> None:
-    """Work on the queue until told to stop; what is under way then is finished first."""
+    """Process the queue until stopped; work in progress is finished first."""
     from workers.queueing.process import answers, run
 
     if ping:

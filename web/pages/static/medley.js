@@ -1,4 +1,4 @@
-// Comfort only: every page works without this file.
+// Convenience only: every page works without this file.
 "use strict";
 
 const box = document.getElementById("text");
@@ -24,7 +24,7 @@ function move(step) {
 
 if (box) {
   box.addEventListener("input", grow);
-  // Enter searches; with Shift, or while a word is being composed, it does what it always does.
+  // Enter searches; with Shift, or while an input method is composing a word, it does what it always does.
   box.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mappings.documents import Document, Section
-from web import citations as export
+from web import citations
 
 TRIAL = Document(
     id="pmid/123",
@@ -28,11 +28,11 @@ PLAIN = Document(id="note 7", title="", sections=(Section("", "=cmd()"),), field
 
 
 def cite(*documents):
-    return [export.citation(document, "abstracts") for document in documents]
+    return [citations.citation(document, "abstracts") for document in documents]
 
 
 def test_ris_reads_back():
-    first, second = rispy.loads(export.as_ris(cite(TRIAL, PLAIN)))
+    first, second = rispy.loads(citations.as_ris(cite(TRIAL, PLAIN)))
     assert first == {
         "type_of_reference": "JOUR",
         "title": "Statins & 50% of α_1 {trials}",
@@ -53,7 +53,7 @@ def test_ris_reads_back():
 
 
 def test_bibtex_is_escaped():
-    assert export.as_bibtex(cite(TRIAL)) == (
+    assert citations.as_bibtex(cite(TRIAL)) == (
         "@article{pmid-123,\n"
         "  title = {{Statins \\& 50\\% of α\\_1 \\{trials\\}}},\n"
         "  journal = {Heart\\textbackslash{}Lung},\n"
@@ -68,14 +68,14 @@ def test_bibtex_keys_are_told_apart():
     documents = [Document(id=name, title="t", sections=()) for name in ("a/1", "a 1", "ä", "心")]
     keys = [
         line.split("{")[1].rstrip(",")
-        for line in export.as_bibtex(cite(*documents)).splitlines()
+        for line in citations.as_bibtex(cite(*documents)).splitlines()
         if line.startswith("@")
     ]
     assert keys == ["a-1", "a-1-2", "a", "document"]
 
 
 def test_csv_has_a_line_each_and_runs_nothing():
-    rows = list(csv.DictReader(io.StringIO(export.as_csv(cite(TRIAL, PLAIN)))))
+    rows = list(csv.DictReader(io.StringIO(citations.as_csv(cite(TRIAL, PLAIN)))))
     assert rows[0] == {
         "id": "pmid/123",
         "title": TRIAL.title,
@@ -94,6 +94,6 @@ def test_csv_has_a_line_each_and_runs_nothing():
 @settings(max_examples=60)
 def test_braces_stay_balanced_and_ris_keeps_one_record(title):
     document = Document(id="x", title=f"t {title}", sections=())
-    written = export.as_bibtex(cite(document)).replace("\\{", "").replace("\\}", "")
+    written = citations.as_bibtex(cite(document)).replace("\\{", "").replace("\\}", "")
     assert written.count("{") == written.count("}")
-    assert len(rispy.loads(export.as_ris(cite(document)))) == 1
+    assert len(rispy.loads(citations.as_ris(cite(document)))) == 1

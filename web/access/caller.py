@@ -1,0 +1,33 @@
+"""Who is asking, and what they may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from mappings.documents import EVERY_LABEL, Access
+from web.access.tokens import EVERY_COLLECTION
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking: what they may see, the id of their token, and the collections they may write into.
+
+    `token` is None for the user of this machine, who needs none.
+    """
+
+    access: Access
+    token: str | None = None
+    writes: frozenset[str] = frozenset()
+
+    def may_write(self, collection: str) -> bool:
+        """Whether they may add documents to a collection and delete them there, whatever the labels are."""
+        return not self.writes.isdisjoint({collection, EVERY_COLLECTION})
+
+
+def local_caller(user: str = "local", labels: frozenset[str] = frozenset({EVERY_LABEL})) -> Caller:
+    """The user of this machine: may write everywhere and sees documents with any of `labels`."""
+    return Caller(Access(user, labels), None, frozenset({EVERY_COLLECTION}))
+
+
+LOCAL: Final = local_caller()

@@ -1,0 +1,68 @@
+"""The facets beside the hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mappings.collection import Field
+from search.query import FacetCount
+from web.pages.addresses import SearchAddress
+
+FACET_VALUES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FacetChoice:
+    """A value of a facet; choosing it leads to `address`."""
+
+    label: str
+    count: int
+    chosen: bool
+    address: SearchAddress
+
+
+@dataclass(frozen=True, slots=True)
+class FacetView:
+    """A facet as it is shown; `low` and `high` are the current bounds of a number or date."""
+
+    field: Field
+    choices: list[FacetChoice]
+    low: str
+    high: str
+
+    @property
+    def ranged(self) -> bool:
+        """Whether bounds can be given."""
+        return self.field.type != "keyword"
+
+
+def facet_view(item: Field, counts: Sequence[FacetCount], address: SearchAddress) -> FacetView:
+    """A facet with its most frequent values, chosen ones first; numbers in descending order."""
+    chosen = address.values(f"filter.{item.name}")
+    found = {count.value: count.count for count in counts}
+    keywords = chosen if item.type == "keyword" else []
+    values = [*keywords, *(value for value in found if value not in keywords)]
+    if item.type == "number":
+        values.sort(key=float, reverse=True)
+    choices = [
+        FacetChoice(value, found.get(value, 0), value in chosen, _address_with(item, value, address))
+        for value in values
+    ]
+    low, high = _bounds(chosen[0]) if chosen and item.type != "keyword" else ("", "")
+    return FacetView(item, choices[: max(FACET_VALUES, len(chosen))], low, high)
+
+
+def _bounds(value: str) -> tuple[str, str]:
+    """(lower, upper) of a range such as `2015..2020`; of a single value, twice that value."""
+    low, found, high = value.partition("..")
+    return (low, high) if found else (low, low)
+
+
+def _address_with(item: Field, value: str, address: SearchAddress) -> SearchAddress:
+    """The address that choosing a value leads to: keywords add up, a number replaces the one before."""
+    name = f"filter.{item.name}"
+    if item.type == "keyword" or value in address.values(name):
+        return address.toggle(name, value)
+    return address.put(name, value)

@@ -1,0 +1,102 @@
+"""The hits of a search page, each with its links, its marked texts and its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from mappings.collection import Collection
+from mappings.documents import Document
+from search.pipeline.results import Hit, Results
+from web.pages.addresses import SearchAddress
+from web.pages.explanations import ExplanationTable, explanation_table
+from web.pages.formatting import Detail, Segments, count_noun, details, segments
+
+OTHERS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDocument:
+    """A further document of a hit's group, such as of the same patient."""
+
+    title: str
+    details: list[Detail]
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class HitView:
+    """A hit as it is shown. `number` counts the hits of the page from 1, `link` leads to the document."""
+
+    hit: Hit
+    number: int
+    title: Segments
+    evidence: list[Segments]
+    details: list[Detail]
+    link: str
+    table: ExplanationTable | None
+    more: str
+    others: list[OtherDocument]
+    others_text: str
+
+    @property
+    def share(self) -> int:
+        """The score in percent of the highest possible one, for the bar beside it."""
+        return round(100 * min(1.0, max(0.0, self.hit.score)))
+
+
+def others_of(results: Results) -> list[str]:
+    """The documents that a page of hits names beside its hits."""
+    return [name for hit in results.hits for name in hit.others[:OTHERS]]
+
+
+def hit_views(
+    hits: Sequence[Hit], collection: Collection, address: SearchAddress, others: Mapping[str, Document]
+) -> list[HitView]:
+    """The hits as they are shown; `others` are the documents of `others_of` that the caller can see."""
+    return [
+        _hit_view(hit, number, collection, address, [others[name] for name in hit.others[:OTHERS] if name in others])
+        for number, hit in enumerate(hits, 1)
+    ]
+
+
+def _hit_view(
+    hit: Hit, number: int, collection: Collection, address: SearchAddress, others: Sequence[Document]
+) -> HitView:
+    return HitView(
+        hit=hit,
+        number=number,
+        title=segments(hit.title or hit.document, hit.title_marks if hit.title else ()),
+        evidence=[segments(item.text, item.marks) for item in hit.evidence],
+        details=details(hit.fields, collection),
+        link=_document_link(hit, collection, address),
+        table=explanation_table(hit.explain) if hit.explain else None,
+        more=count_noun(hit.more_passages, "more passage"),
+        others=[
+            OtherDocument(
+                item.title or item.id, details(item.fields, collection), _other_link(item.id, collection, address)
+            )
+            for item in others
+        ],
+        others_text=f"{count_noun(len(hit.others), 'more document')} of this {group_word(collection)}",
+    )
+
+
+def group_word(collection: Collection) -> str:
+    """What hits are grouped by, as a word."""
+    field = collection.fields.get(collection.group_by)
+    return field.title.lower() if field else collection.group_by
+
+
+def _other_link(identifier: str, collection: Collection, address: SearchAddress) -> str:
+    place = [("collection", collection.name), ("id", identifier)]
+    return f"/document?{urlencode([*place, *address.as_back])}"
+
+
+def _document_link(hit: Hit, collection: Collection, address: SearchAddress) -> str:
+    """The document's page, with the evidence to mark and the way back to the search."""
+    place = [("collection", collection.name), ("id", hit.document), ("passage", hit.passage)]
+    marks = [("mark", f"{item.start}-{item.end}") for item in hit.evidence]
+    return f"/document?{urlencode([*place, *marks, *address.as_back])}{'#evidence' if marks else ''}"

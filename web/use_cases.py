@@ -1,0 +1,237 @@
+"""What a caller can do, the same through every door: search, read, add and delete documents, follow a job.
+
+Each use is written to the access log before its result is returned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from mappings.collection import Collection
+from mappings.documents import Deletion, Document, Rejection
+from mappings.errors import Forbidden, MedleyError, NotFound
+from search.pipeline.results import Results
+from search.query import Query
+from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
+from web import filters
+from web.access.caller import Caller
+from web.access.log import AccessLog, Actor, AuditRecord
+from web.statuses import status_of
+from workers.delivery import Delivery
+
+if TYPE_CHECKING:
+    from search.bootstrap import Medley
+    from workers.queueing.queue import Queue
+
+RecordStatus = Literal["accepted", "unchanged", "stale", "deleted", "unknown", "rejected"]
+RECORD_STATUSES: Final[tuple[RecordStatus, ...]] = (
+    "accepted",
+    "unchanged",
+    "stale",
+    "deleted",
+    "unknown",
+    "rejected",
+)
+_LOGGED_NAME_CHARACTERS: Final = 100
+_LOGGED_ID_CHARACTERS: Final = 1000
+
+
+class RecordedDelivery:
+    """A delivery that counts what became of its records; see `UseCases.delivery`."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+        self.counts: Counter[str] = Counter(dict.fromkeys(RECORD_STATUSES, 0))
+
+    @property
+    def job(self) -> Job:
+        """The job of the delivery."""
+        return self._delivery.job
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether every accepted change was announced to the workers."""
+        return self._delivery.queued
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The counts of the job, in which `accepted` includes the unchanged documents."""
+        return self._delivery.counts
+
+    def accept(self, records: Sequence[Document | Deletion | Rejection]) -> Sequence[Accepted]:
+        """Store the changes among `records`, in order, and count the rejections; one answer for each change."""
+        changes = [item for item in records if not isinstance(item, Rejection)]
+        done = self._delivery.accept(changes) if changes else []
+        self.counts.update(record_status(change, item) for change, item in zip(changes, done, strict=True))
+        self.reject(len(records) - len(changes))
+        return done
+
+    def reject(self, count: int) -> None:
+        """Count records that were not accepted."""
+        if count:
+            self._delivery.reject(count)
+            self.counts["rejected"] += count
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """What `caller` can do. `queue` is None where this process indexes by itself."""
+
+    medley: Medley
+    log: AccessLog
+    caller: Caller
+    actor: Actor
+    queue: Queue | None = None
+
+    def search(self, query: Query) -> Results:
+        """The answer to `query`; a search that fails is logged, too."""
+        asked = _asked(query)
+        try:
+            results = self.medley.search(query)
+        except MedleyError as error:
+            self.audit("search", query.collection, asked, status=status_of(error))
+            raise
+        shown = list(dict.fromkeys(name for hit in results.hits for name in (hit.document, *hit.others)))
+        self.audit("search", query.collection, asked, shown)
+        return results
+
+    def document(self, collection: str, identifier: str, action: str) -> StoredDocument:
+        """A document that the caller can see, never a tombstone. Raises `NotFound`, which is logged, too."""
+        asked = {"id": identifier[:_LOGGED_ID_CHARACTERS]}
+        try:
+            stored = self.medley.collections.document(collection, identifier, self.caller.access)
+        except NotFound as error:
+            self.audit(action, collection, asked, status=status_of(error))
+            raise
+        self.audit(action, collection, asked, [stored.id])
+        return stored
+
+    def visible(self, collection: str, ids: Sequence[str]) -> dict[str, Document]:
+        """Those of the documents that exist and that the caller can see, in the order of `ids`.
+
+        Nothing is logged: the search that named them has been.
+        """
+        stored = self.medley.collections.store(collection).latest(ids)
+        found = {name: stored[name].document for name in ids if name in stored}
+        return {name: item for name, item in found.items() if item and self.caller.access.may_see(item.labels)}
+
+    def writable(self, collection: str) -> Collection:
+        """The collection of this name. Raises `Forbidden` for a caller who may not write there, `NotFound`."""
+        self.check_writer(collection)
+        return self.medley.collections.get(collection)
+
+    def check_writer(self, collection: str) -> None:
+        """Raise `Forbidden` unless the caller may write into `collection`, whether there is one of this name or not."""
+        if not self.caller.may_write(collection):
+            raise Forbidden(
+                f"this token may not write into {collection[:80]!r}: make one that may with "
+                "`medley tokens add USER --label LABEL --write COLLECTION`",
+                field="collection",
+            )
+
+    @contextmanager
+    def delivery(self, collection: str) -> Iterator[RecordedDelivery]:
+        """A delivery of records into `collection`, ended with the block; broken off where the block raises.
+
+        It is logged twice: `feed` with its job before anything is accepted, because a process that is killed halfway has
+        written, too, and `fed` with the number of its records by status afterwards.
+        """
+        delivery = self._deliver(collection)
+        self.audit("feed", collection, {"job": delivery.job.id})
+        recorded = RecordedDelivery(delivery)
+        with self.audited("fed", collection) as asked:
+            try:
+                yield recorded
+            except MedleyError:
+                with suppress(MedleyError):  # the store itself may be unavailable
+                    delivery.finish(broken=True)
+                raise
+            else:
+                delivery.finish()
+            finally:
+                asked |= {"job": delivery.job.id, **recorded.counts}
+
+    def delete(self, collection: str, deletions: Sequence[Deletion]) -> tuple[Delivery, Sequence[Accepted]]:
+        """Carry out deletions as one job, whether the caller can see the documents or not; one answer for each.
+
+        The caller of this logs it with `audited`, so that refusals are logged, too.
+        """
+        delivery = self._deliver(collection)
+        done = delivery.accept(deletions)
+        delivery.finish()
+        return delivery, done
+
+    def _deliver(self, collection: str) -> Delivery:
+        return Delivery(self.medley.collections.store(collection), collection, self.queue, self.actor.request or "")
+
+    def job(self, identifier: str) -> tuple[str, Job]:
+        """(collection, job) for a caller who may write into the collection. Raises `Forbidden`, `NotFound`."""
+        collection = identifier.rpartition(".")[0]
+        self.check_writer(collection)
+        known = collection in self.medley.collections.names()
+        found = self.medley.collections.store(collection).job(identifier) if known else None
+        if found is None:
+            raise NotFound(f"there is no job {identifier[:100]!r}", field="job")
+        return collection, found
+
+    @contextmanager
+    def audited(
+        self, action: str, collection: str, asked: Mapping[str, Any] | None = None, only_errors: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Log what the block does to `collection`, also where it raises; what was done goes into the dict."""
+        done = dict(asked or {})
+        try:
+            yield done
+        except MedleyError as error:
+            self.audit(action, collection, done, status=status_of(error))
+            raise
+        if not only_errors:
+            self.audit(action, collection, done)
+
+    def audit(
+        self, action: str, collection: str, asked: Mapping[str, Any], ids: Sequence[str] = (), status: int = 200
+    ) -> None:
+        """Write one record. Raises `Unavailable`: nothing is shown that cannot be logged."""
+        self.log.write(AuditRecord(self.actor, action, collection[:_LOGGED_NAME_CHARACTERS], asked, ids, status))
+
+
+def _asked(query: Query) -> Mapping[str, Any]:
+    asked = {
+        "text": query.text,
+        "entity": query.entity,
+        "aspect": query.aspect,
+        "with": list(query.having),
+        "without": list(query.lacking),
+        "filters": filters.as_json(query.filters),
+    }
+    further = {"sort": query.sort} if query.sort != "relevance" else {}
+    return (
+        {name: value for name, value in asked.items() if value} | further | ({"page": "next"} if query.cursor else {})
+    )
+
+
+def record_status(change: Change, done: Accepted) -> RecordStatus:
+    """What became of a change that the store was given."""
+    if done.stale:
+        return "stale"
+    if isinstance(change, Deletion):
+        return "deleted" if done.changed else "unknown"
+    return "accepted" if done.changed else "unchanged"
+
+
+def published_index(medley: Medley, collection: str) -> str:
+    """The index that answers for a collection; empty before there is one."""
+    return medley.engine.published(collection) or ""
+
+
+def counts_by_state(counts: StoreCounts) -> dict[str, int]:
+    """How many documents are indexed, waiting and failed."""
+    return {
+        "indexed": counts.states.get(State.INDEXED, 0),
+        "waiting": counts.waiting,
+        "failed": counts.states.get(State.FAILED, 0),
+    }
