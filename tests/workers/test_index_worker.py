@@ -107,7 +107,7 @@ def test_a_document_alone_is_tried_again_after_a_death(worker):
     assert states(worker, State.INDEXED) == {"a": 1}
 
 
-def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_pending_version_goes(worker, client):
+def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_version_goes(worker, client):
     put(worker, note("a"), note("b"))
     worker.index(NOTES, ["a", "b"], "t")
     put(worker, note("a", "kidney"))
@@ -122,7 +122,7 @@ def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_pending_v
     assert client.keys("medley:starts:*") == []
 
 
-def test_a_newer_pending_version_is_not_to_blame_for_what_an_older_one_did(worker):
+def test_a_newer_version_is_not_to_blame_for_what_an_older_one_did(worker):
     put(worker, note("a"), note("b"))
     begin(worker, "t", ["a"], DEATHS)
     put(worker, note("a", "mended"))
@@ -133,7 +133,7 @@ def test_a_newer_pending_version_is_not_to_blame_for_what_an_older_one_did(worke
     assert findings(worker) == []
 
 
-def test_a_pending_version_that_came_while_it_was_given_up_waits_for_its_turn(worker, monkeypatch):
+def test_a_version_that_came_while_it_was_given_up_waits_for_its_turn(worker, monkeypatch):
     put(worker, note("a"), note("b"))
     worker.index(NOTES, ["b"], "t")
     begin(worker, "t", ["a"], DEATHS)
