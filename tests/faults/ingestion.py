@@ -1,4 +1,4 @@
-"""What is fed to a house whose parts are killed meanwhile: its plan, from a seed, and what must be there in the end."""
+"""What is fed to an installation whose processes are killed meanwhile: a plan from a seed, and the expected result."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from workers.queueing.queue import Queue
 
 PUT, DELETE = "put", "delete"
 KINDS = ("analysis", "encoding", "date", "patient")
-"""What poison fails in: on its way through a worker, or at a field that the index refuses."""
+"""Where a poison document fails: in a worker's analysis or encoding, or at a field that the index refuses."""
 
 _LETTERS = "bcdfghjkmp"  # no stemmer shortens a word of these
 _SOON = 40
-"""So many records later comes a change of a document that may still wait."""
+"""So many records later a document is changed that may still be pending."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Plan:
 
     @classmethod
     def of(cls, seed: int, documents: int, batch: int, deletions: int, **kills: int) -> Plan:
-        """A plan with so many kills of each kind, in an order of the seed's."""
+        """A plan with so many kills of each kind, in an order drawn from the seed."""
         order = [name for name, count in kills.items() for _ in range(count)]
         random.Random(seed).shuffle(order)
         return cls(seed, documents, deletions, documents // 10, batch, order)
@@ -48,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Record:
-    """One change of a document; what must become of it: indexed, gone, or failed with a cause that holds `cause`."""
+    """One change of a document; it must end up indexed, deleted, or failed with a cause that contains `cause`."""
 
     number: int
     revision: int
@@ -57,7 +57,7 @@ class Record:
 
     @property
     def word(self) -> str:
-        """A word that stands in this version of this document, and nowhere else."""
+        """A word that only this version of this document contains."""
         return word(self.number, self.revision)
 
 
@@ -78,7 +78,7 @@ def records(plan: Plan) -> list[Record]:
     def later(number: int) -> float:
         return begun[number] + rng.uniform(0, rng.choice((_SOON, plan.documents)))
 
-    # The bad ones replace a good version: what it left in the index must go.
+    # Each poison document replaces a good version: what that left in the index must go.
     turns += [(later(number), number, KINDS[place % len(KINDS)]) for place, number in enumerate(bad)]
     turns += [(later(number), number, DELETE) for number in rest[: plan.deletions]]
     turns += [(later(number), number, PUT) for number in rng.choices(rest, k=plan.replacements)]
@@ -132,7 +132,7 @@ class Accounts:
 
 
 class Feeder:
-    """Feeds records in batches, one after the other; what is refused since a part is down is sent again until it is taken."""
+    """Feeds records in batches, one after the other; one refused while a dependency is down is sent until it is accepted."""
 
     def __init__(self, store: DocumentStore, queue: Queue, plan: Plan, pause: float) -> None:
         self._store, self._queue, self._plan, self._pause = store, queue, plan, pause
@@ -144,15 +144,15 @@ class Feeder:
         self._thread.start()
 
     def finish(self, seconds: float) -> None:
-        """Let it send the rest without pauses; raises what it met."""
+        """Send the rest without pauses; raises the error that stopped it, if any."""
         self._hurry.set()
         self._thread.join(seconds)
         if self.error is not None:
             raise self.error
-        assert not self._thread.is_alive(), "not everything was taken"
+        assert not self._thread.is_alive(), "not everything was accepted"
 
     def stop(self) -> None:
-        """Let it go, whatever is left."""
+        """Stop, whatever is left."""
         self._hurry.set()
         self._stop.set()
         self._thread.join()
@@ -172,12 +172,12 @@ class Feeder:
         while not self._stop.is_set():
             try:
                 delivery = Delivery(self._store, "notes", self._queue)
-                taken = delivery.accept([record.change for record in batch])
+                accepted = delivery.accept([record.change for record in batch])
                 break
             except Unavailable:
                 self.refusals += 1
                 self._stop.wait(0.2)
         else:
             return
-        for record, accepted in zip(batch, taken, strict=True):
-            self.accounts.enter(record, accepted)
+        for record, result in zip(batch, accepted, strict=True):
+            self.accounts.enter(record, result)

@@ -1,7 +1,7 @@
 """One of several processes that replace the same document, each as fast as it can: accepted, indexed, again.
 
-`racer.py NAME TIMES`, over the Medley of the settings. It says `ready`, begins at a line of input, and prints the version
-that it was given each time.
+`racer.py NAME TIMES`, over the Medley of the settings. It prints `ready`, begins at a line of input, and prints the
+version it was given each time.
 """
 
 import sys

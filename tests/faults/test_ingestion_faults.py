@@ -39,7 +39,7 @@ SAMPLE = 60
 
 
 class House:
-    """A gateway's side of a Medley, its parts, and two workers; any part may be killed."""
+    """The gateway's side of an installation, its services, and two workers; each of them can be killed."""
 
     def __init__(self, folder: Path, redis: Redis, node: Node | None, processes: int) -> None:
         settings = {"home": str(folder / "home"), "encoder": "hashing-256", "reranker": "none", "redis": redis.url}
@@ -59,12 +59,12 @@ class House:
         self.queue.close()
 
     def kill(self, what: str, rng: random.Random) -> None:
-        """Kill a part with `kill -9`, and start it again; a node is waited for now, or when the next one is killed."""
+        """Kill a process with `kill -9`, and restart it; a node is waited for now, or when the next one is killed."""
         worker = rng.choice(self.workers)
         if what in ("child", "main"):
             self.await_work(rng)
         if what == "child":
-            for each in self.workers:  # whichever is at work
+            for each in self.workers:  # whichever is working
                 each.kill(*rng.sample(found := each.children(), min(1, len(found))))
         elif what == "main":
             worker.kill()
@@ -83,7 +83,7 @@ class House:
                 dead.start()
 
     def await_work(self, rng: random.Random) -> None:
-        """Return in the middle of a worker's work, if there is any within a second."""
+        """Return while a worker has claimed something, if one does within a second."""
         until = time.monotonic() + 1.0
         with suppress(Unavailable):
             while not self.queue.depth(QueueTarget("notes")).claimed and time.monotonic() < until:
@@ -95,16 +95,16 @@ class House:
         return sum(worker.log.count("raised error: WorkerLostError") for worker in self.workers)
 
     def waiting(self) -> int:
-        """How many changes no index has seen."""
+        """How many changes are pending."""
         return len(self.store.pending(self.medley.engine.published("notes") or "", ALL))
 
-    def told(self) -> str:
-        """What may explain why nothing goes on."""
+    def describe(self) -> str:
+        """What can explain why there is no progress."""
         logs = "\n".join(worker.log[-3_000:] for worker in self.workers)
-        return f"{self.waiting()} wait; {self.queue.depth(QueueTarget('notes'))}\n{logs}"
+        return f"{self.waiting()} pending; {self.queue.depth(QueueTarget('notes'))}\n{logs}"
 
     def found(self, word: str) -> list[str]:
-        """The documents that hold a word."""
+        """The documents that contain a word."""
         lexical = LexicalQuery(tuple((term, 1.0) for term in terms(word)))
         request = LegsRequest(self.medley.engine.resolve("notes").index, lexical, {}, EVERYBODY, 10)
         return sorted({item.document for item in self.medley.engine.legs(request).rankings["bm25"]})
@@ -122,7 +122,7 @@ def built(folder: Path, redis: Redis, node: Node | None, processes: int) -> Iter
 
 
 def survive(house: House, plan: Plan, seconds: float) -> None:
-    """Feed and kill by the plan; then wait until nothing waits, and look at everything."""
+    """Feed and kill by the plan; then wait until nothing is pending, and check everything."""
     rng = random.Random(plan.seed)
     feeder = Feeder(house.store, house.queue, plan, pause=1.2 * len(plan.kills) * plan.batch / (1.2 * plan.documents))
     try:
@@ -134,9 +134,9 @@ def survive(house: House, plan: Plan, seconds: float) -> None:
         feeder.finish(seconds)
     finally:
         feeder.stop()
-    eventually(lambda: not house.waiting(), "nothing waits any more", seconds, house.told)
+    eventually(lambda: not house.waiting(), "nothing is pending any more", seconds, house.describe)
     assert problems(house, feeder, rng) == []
-    assert house.deaths(), "no kill fell into work: they proved nothing"
+    assert house.deaths(), "no kill interrupted any work: they proved nothing"
 
 
 def problems(house: House, feeder: Feeder, rng: random.Random) -> list[str]:

@@ -1,4 +1,4 @@
-"""Two processes replace the same document, racing: it is always there, whole, in one version; the last accepted one stays."""
+"""Two processes race to replace one document: it is always found whole, in one version, and the last accepted stays."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ TIMES = 100
 """Of each of the two."""
 
 LOOK = 0.01
-"""Seconds between two looks of the reader, for each racer: they shall have the processors."""
+"""Seconds between two searches of the reader, for each racer: the racers need the processors."""
 
 
 @contextmanager
 def racing(who: str, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A racer that is ready to begin; gone afterwards."""
+    """A racer that is ready to begin; killed afterwards."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     environment |= {f"MEDLEY_{name.upper()}": value for name, value in settings.items()}
     command = [sys.executable, str(RACER), who, str(TIMES)]
@@ -47,7 +47,7 @@ def racing(who: str, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[s
 
 
 def seen(medley: Medley) -> list[str]:
-    """The passages of one answer: by words that all have, or by vectors that all are near to."""
+    """The passages of one answer: by words that all contain, or by a vector that all are close to."""
     encoder = medley.models.encoders(medley.collections.get("notes"))["dense"]
     vector = encoder.encode_queries(["heart consultation"])[0]
     while True:
@@ -57,7 +57,7 @@ def seen(medley: Medley) -> list[str]:
         request = LegsRequest(index, LexicalQuery((("heart", 1.0),)), {"dense": vector}, EVERYBODY, 50)
         try:
             answer = medley.engine.legs(request)
-        except NotFound:  # an index that lost the race to be the first is gone again
+        except NotFound:  # an index that lost the race to be the first was dropped
             continue
         assert answer.total.value <= 1
         return [item.passage for leg in answer.rankings.values() for item in leg]

@@ -34,7 +34,7 @@ def states(worker, state: State) -> dict[str, int]:
     return {record.id: record.version for record in worker.medley.collections.store("notes").states(index, state)}
 
 
-def findings(worker) -> list[str]:
+def discrepancies(worker) -> list[str]:
     return [item.problem for item in inspect(Indexer.of(worker.medley, "notes"))]
 
 
@@ -45,7 +45,7 @@ def begin(worker, task: str, ids, times: int) -> None:
         worker.queue.count_start(f"{task}:{version}" if version else task)
 
 
-def test_announced_documents_are_indexed_and_let_go(worker, client):
+def test_announced_documents_are_indexed_and_released(worker, client):
     put(worker, note("a"), note("b"), note("c"))
     worker.queue.announce(NOTES, ["a", "b"])
     worker.index(NOTES, ["a", "b"], "t")
@@ -63,7 +63,7 @@ def test_the_figures_of_a_worker_are_shown(worker):
     assert (figures["documents"], figures["failed"]) == (2, 1)
 
 
-def test_a_failure_is_told_in_the_log(worker, caplog):
+def test_a_failure_is_logged(worker, caplog):
     put(worker, note("b", date="yesterday"))
     with caplog.at_level(logging.INFO, "medley.worker"):
         worker.index(NOTES, ["b"], "t")
@@ -79,7 +79,7 @@ def test_a_message_that_comes_twice_does_nothing_the_second_time(worker):
     assert worker.statistics.documents == 1
 
 
-def test_what_a_worker_died_over_goes_on_in_parts(worker, client, caplog):
+def test_what_a_worker_died_over_is_split(worker, client, caplog):
     ids = [f"n{number}" for number in range(20)]
     put(worker, *map(note, ids))
     begin(worker, "t", ids, 1)
@@ -107,7 +107,7 @@ def test_a_document_alone_is_tried_again_after_a_death(worker):
     assert states(worker, State.INDEXED) == {"a": 1}
 
 
-def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_pending_version_goes(worker, client):
+def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_version_goes(worker, client):
     put(worker, note("a"), note("b"))
     worker.index(NOTES, ["a", "b"], "t")
     put(worker, note("a", "kidney"))
@@ -118,11 +118,11 @@ def test_a_document_that_killed_its_worker_alone_fails_and_its_earlier_pending_v
     assert (record.id, record.version) == ("a", 2)
     assert record.cause == "a worker died 2 times while it was indexing this document alone"
     assert states(worker, State.INDEXED) == {"b": 1}
-    assert findings(worker) == ["1 documents failed"]
+    assert discrepancies(worker) == ["1 documents failed"]
     assert client.keys("medley:starts:*") == []
 
 
-def test_a_newer_pending_version_is_not_to_blame_for_what_an_older_one_did(worker):
+def test_a_newer_version_is_not_to_blame_for_what_an_older_one_did(worker):
     put(worker, note("a"), note("b"))
     begin(worker, "t", ["a"], DEATHS)
     put(worker, note("a", "mended"))
@@ -130,10 +130,10 @@ def test_a_newer_pending_version_is_not_to_blame_for_what_an_older_one_did(worke
     worker.index(NOTES, ["a"], "t")
     worker.index(NOTES, ["b"], "t")
     assert states(worker, State.FAILED) == {}
-    assert findings(worker) == []
+    assert discrepancies(worker) == []
 
 
-def test_a_pending_version_that_came_while_it_was_given_up_waits_for_its_turn(worker, monkeypatch):
+def test_a_version_that_came_while_it_was_given_up_stays_pending(worker, monkeypatch):
     put(worker, note("a"), note("b"))
     worker.index(NOTES, ["b"], "t")
     begin(worker, "t", ["a"], DEATHS)
@@ -151,7 +151,7 @@ def test_a_pending_version_that_came_while_it_was_given_up_waits_for_its_turn(wo
     assert states(worker, State.RECEIVED) == {"a": 2}
 
 
-def test_what_can_not_be_done_now_stays_waiting_and_is_let_go(worker, monkeypatch):
+def test_what_can_not_be_done_now_stays_pending_and_is_released(worker, monkeypatch):
     def down(self, texts):
         raise Unavailable("the model server does not answer")
 
@@ -164,13 +164,13 @@ def test_what_can_not_be_done_now_stays_waiting_and_is_let_go(worker, monkeypatc
     assert worker.queue.find_orphaned(NOTES, ["a"]) == ["a"]
 
 
-def test_a_worker_says_that_it_lives_while_it_is_at_work(worker, client, monkeypatch):
+def test_a_worker_renews_its_claim_while_it_works(worker, client, monkeypatch):
     monkeypatch.setattr(module, "_RENEW_SECONDS", 0.01)
     encode = HashingEncoder.encode_passages
 
     def slowly(self, texts):
         client.zadd("medley:taken:notes", {"a": 1.0})
-        eventually(lambda: client.zscore("medley:taken:notes", "a") > 1.0, "the note is renewed")
+        eventually(lambda: client.zscore("medley:taken:notes", "a") > 1.0, "the claim is renewed")
         return encode(self, texts)
 
     monkeypatch.setattr(HashingEncoder, "encode_passages", slowly)
@@ -213,7 +213,7 @@ def test_a_file_that_is_not_there_is_refused(worker, tmp_path):
         worker.parse("notes", str(tmp_path / "none.jsonl"), "jsonl")
 
 
-def test_workers_that_fall_silent_whole_lead_to_the_document_too(worker, client, monkeypatch):
+def test_workers_that_die_with_their_messages_lead_to_the_document_too(worker, client, monkeypatch):
     """The message goes with the worker and its main process, so every try is a task of its own."""
     monkeypatch.setattr(queue_module, "CLAIM_SECONDS", 0.0)
     names = [f"n{number:03}" for number in range(100)]
@@ -239,11 +239,11 @@ def test_a_message_for_what_is_done_takes_nothing_away(worker, client):
         worker.queue.count_start("again")
     worker.index(NOTES, ["a"], "again")
     assert states(worker, State.INDEXED) == {"a": 1}
-    assert findings(worker) == []
+    assert discrepancies(worker) == []
     assert (worker.queue.depth(NOTES).queued, worker.queue.depth(NOTES).claimed) == (0, 0)
 
 
-def test_a_collection_that_is_not_well_keeps_no_other_waiting(worker, client, caplog):
+def test_a_collection_in_trouble_holds_up_no_other(worker, client, caplog):
     worker.medley.collections.create("reports")
     put(worker, note("a"))
     worker.medley.collections.store("reports").put([note("r")])

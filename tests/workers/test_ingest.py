@@ -1,26 +1,19 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
-import orjson
 import pytest
-from worlds import EVERYBODY, NOTES, Counting, embedded_world, note
+from worlds import EVERYBODY, Counting, note
 
 from encoders.cache import CachedEncoder
-from mappings.analysis.passages import windows
-from mappings.documents import Document, Section
-from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from mappings.errors import Conflict, ModelError, Unavailable
 from search.protocols import LegsRequest, LexicalQuery
 from search.storage import State
 from workers.indexing import batches, indexer
-from workers.indexing import ingest as module
-from workers.indexing import rebuild as rebuild_module
 from workers.indexing.batches import Outcome
 from workers.indexing.ingest import ingest
 from workers.indexing.inspection import verify
-from workers.indexing.rebuild import rebuild
 
 
 def test_documents_are_indexed_and_found(world):
@@ -38,7 +31,7 @@ def test_nothing_is_done_twice(world):
     assert (world.ingest(), world.encoder.texts) == ([], 2)
 
 
-def test_only_the_ids_asked_for_are_indexed(world):
+def test_only_the_requested_ids_are_indexed(world):
     world.put(note("a"), note("b"), note("c"))
     assert [outcome.id for outcome in world.ingest(ids=["c", "absent"])] == ["c"]
     assert world.counts() == {State.INDEXED: 1, State.RECEIVED: 2}
@@ -115,7 +108,7 @@ def test_one_text_that_a_model_server_refuses_fails_alone(world, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [ModelError("CUDA is gone"), RuntimeError("CUDA is gone")])
-def test_an_encoder_that_reads_nothing_any_more_is_no_documents_fault(world, monkeypatch, error):
+def test_an_encoder_that_cannot_read_any_text_is_no_documents_fault(world, monkeypatch, error):
     def broken(texts):
         raise error
 
@@ -159,7 +152,7 @@ def test_a_version_superseded_while_it_was_encoded_is_done_again(world, monkeypa
     assert (world.found("heart"), world.found("kidney")) == ([], ["a"])
 
 
-def test_of_two_that_race_the_older_version_never_stands_in_the_place_of_the_newer(world, monkeypatch):
+def test_of_two_processes_that_race_the_older_version_never_replaces_the_newer(world, monkeypatch):
     """One has read and encoded a version; before it writes, another accepts, indexes and records the next one."""
     world.put(note("a"), note("b"))
     other = []
@@ -180,15 +173,15 @@ def test_of_two_that_race_the_older_version_never_stands_in_the_place_of_the_new
     assert verify(world.indexer(), "notes-1") == []
 
 
-def test_progress_is_told(world, monkeypatch):
+def test_progress_is_reported(world, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(5)))
-    told: list[tuple[int, int]] = []
-    world.ingest(on_progress=lambda done, total: told.append((done, total)))
-    assert told == [(2, 5), (4, 5), (5, 5)]
+    reported: list[tuple[int, int]] = []
+    world.ingest(on_progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(2, 5), (4, 5), (5, 5)]
 
 
-def test_giving_up_in_the_middle_keeps_what_was_done(world, monkeypatch):
+def test_stopping_in_the_middle_keeps_what_was_done(world, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
     world.put(*(note(f"n{number}") for number in range(6)))
     with closing(ingest(world.indexer())) as outcomes:
@@ -202,7 +195,7 @@ def test_giving_up_in_the_middle_keeps_what_was_done(world, monkeypatch):
 @pytest.mark.parametrize(
     ("number", "repeats"), [(3, 2_000), pytest.param(1, 220_000, marks=pytest.mark.slow, id="5 MB")]
 )
-def test_large_documents_pass_one_after_the_other(world, number, repeats):
+def test_large_documents_are_indexed_one_after_the_other(world, number, repeats):
     names = [f"big{place}" for place in range(number)]
     world.put(*(note(name, f"{name} and the heart. " * repeats) for name in names), note("small"))
     assert [outcome.state for outcome in world.ingest()] == [State.INDEXED] * (number + 1)
@@ -227,188 +220,13 @@ def test_an_index_of_another_analysis_is_refused(world, monkeypatch):
         world.ingest()
 
 
-def test_a_second_ingestion_is_told_that_another_runs(world):
+def test_a_second_ingestion_is_refused_while_another_runs(world):
     world.put(note("a"))
     world.ingest()
     world.put(note("b"))
     with world.engine.writer("notes-1"), pytest.raises(Conflict):
         world.ingest()
     assert [outcome.id for outcome in world.ingest()] == ["b"]
-
-
-def test_a_rebuild_with_another_encoder_takes_the_place_of_the_old_index(world):
-    world.put(note("a"), note("b"), note("c", "poison"))
-    world.ingest()
-    world.delete("b")
-    world.encoder = Counting(dimension=32)
-    outcomes = world.rebuild()
-    assert {outcome.id: outcome.state for outcome in outcomes} == {
-        "a": State.INDEXED,
-        "b": State.INDEXED,
-        "c": State.FAILED,
-    }
-    assert [(meta.index, published) for meta, published in world.engine.list("notes")] == [("notes-2", True)]
-    assert (world.found("heart"), world.counts()) == (["a"], {State.INDEXED: 1, State.FAILED: 1})
-    assert world.store.recorded("notes-1") == (0, 0)
-    assert world.ingest() == []
-
-
-def test_a_rebuild_with_the_same_encoder_takes_its_vectors_over(world):
-    world.put(note("a"), note("b"), note("hidden"))
-    world.ingest()
-    world.put(note("b", "kidney stones"))
-    assert world.encoder.texts == 6
-    world.rebuild()
-    assert (world.encoder.texts, world.found("kidney")) == (8, ["b"])
-    text = world.engine.passages("notes-2", ["a@1#0"], EVERYBODY)["a@1#0"].model_text
-    vector = world.encoder.encode_queries([text])[0]
-    leg = world.engine.legs(LegsRequest("notes-2", LexicalQuery(()), {"dense": vector}, EVERYBODY, 3)).rankings["dense"]
-    assert (leg[0].passage, leg[0].score) == ("a@1#0", pytest.approx(1.0, abs=1e-3))
-
-
-@pytest.mark.parametrize("form", [1, None], ids=["another version's form", "damaged words"])
-def test_a_rebuild_replaces_an_index_that_cant_be_read(tmp_path, form):
-    world = embedded_world(tmp_path)
-    world.put(note("a"), note("b"))
-    world.ingest()
-    folder = tmp_path / "collections/notes/indexes/notes-1"
-    if form:
-        content = orjson.loads((folder / "index.json").read_bytes())
-        (folder / "index.json").write_bytes(orjson.dumps(content | {"form": form}))
-    else:
-        (folder / "words/meta.json").write_text("{")
-    world.engine = world.reopen(NOTES)
-    with pytest.raises((Conflict, Unavailable), match="notes-1"):
-        world.ingest()
-    assert world.engine.list() == []
-    world.rebuild()
-    assert (world.engine.resolve("notes").index, world.found("heart")) == ("notes-2", ["a", "b"])
-    assert not folder.exists()
-
-
-def test_a_long_passage_gets_a_row_for_each_window_and_a_rebuild_takes_them_over(world):
-    windowed = replace(NOTES, window_words=6)
-    world.engine = world.reopen(windowed)
-    text = "The heart is large. The lungs are clear today. Kidneys look normal again. No fever."
-    world.put(Document("a", "", (Section("FINDINGS", text),), frozenset({"ward"})))
-    list(ingest(world.indexer(windowed)))
-    assert world.encoder.texts == 3
-    assert world.engine.resolve("notes").windows == 6
-    (passage,) = world.engine.passages("notes-1", ["a@1#0"], EVERYBODY).values()
-    list(rebuild(world.indexer(windowed), grace=0.0))
-    assert world.encoder.texts == 3
-    rows = world.engine.vectors("notes-2", [passage])[passage.id]["dense"]
-    assert np.allclose(rows, world.encoder.encode_queries(windows(passage, 6)), atol=1e-3)
-    other = replace(NOTES, window_words=0)
-    world.engine = world.reopen(other)
-    list(rebuild(world.indexer(other), grace=0.0))
-    assert world.encoder.texts == 4
-    assert (world.engine.resolve("notes").windows, world.engine.dead("notes-3")) == (0, 0)
-
-
-def test_an_index_that_is_mostly_dead_is_compacted_after_ingestion(tmp_path, monkeypatch):
-    world = embedded_world(tmp_path)
-    monkeypatch.setattr(module, "_COMPACT_ABOVE", 10)
-    monkeypatch.setattr(rebuild_module, "GRACE_SECONDS", 0.0)
-    for number in range(3):
-        world.put(*(note(f"n{name}", f"heart {number}") for name in range(3)))
-        world.ingest()
-    assert world.engine.resolve("notes").index == "notes-2"
-    assert (world.engine.dead("notes-2"), world.found("heart")) == (0, ["n0", "n1", "n2"])
-    assert world.encoder.texts == 18
-
-
-def test_a_rebuild_of_nothing_makes_an_empty_index(world):
-    assert world.rebuild() == []
-    assert world.engine.resolve("notes").documents == 0
-
-
-def test_ingestion_goes_on_while_an_index_is_rebuilt(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 4)
-    world.put(*(note(f"n{number:02}") for number in range(12)))
-    world.ingest()
-    steps = rebuild(world.indexer(), grace=0.0)
-    next(steps)
-    world.put(note("n01", "kidney"), note("new"))
-    world.delete("n02")
-    assert [outcome.id for outcome in world.ingest()] == ["n01", "new"]
-    assert world.found("kidney", "notes-1") == ["n01"]
-    list(steps)
-    assert world.engine.resolve("notes").index == "notes-2"
-    expected = [f"n{number:02}" for number in range(12) if number not in (1, 2)] + ["new"]
-    assert (world.found("heart"), world.found("kidney")) == (sorted(expected), ["n01"])
-    assert verify(world.indexer(), "notes-2") == []
-    with pytest.raises(NotFound):
-        world.engine.meta("notes-1")
-
-
-def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
-    world.put(*(note(f"n{number}") for number in range(4)))
-    world.ingest()
-    world.put(*(note(f"m{number}") for number in range(4)))
-    steps = ingest(world.indexer())
-    next(steps)
-    meta = world.engine.create("notes", {"dense": (world.encoder.fingerprint, world.encoder.dimension)})
-    world.engine.publish(meta.index)
-    list(steps)
-    assert len(world.found("heart", meta.index)) == 8
-
-
-@pytest.mark.parametrize("moment", ["encoding", "given up"])
-def test_a_rebuild_that_does_not_end_leaves_no_trace(world, moment, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 2)
-    world.put(*(note(f"n{number}") for number in range(30)))  # more than is encoded ahead
-    world.ingest()
-    world.encoder = Counting(dimension=32)
-    steps = rebuild(world.indexer(), grace=0.0)
-    next(steps)
-    if moment == "given up":
-        steps.close()
-    else:
-        world.encoder.down = True
-        with pytest.raises(Unavailable):
-            list(steps)
-    assert [(meta.index, published) for meta, published in world.engine.list("notes")] == [("notes-1", True)]
-    assert world.store.recorded("notes-2") == (0, 0)
-
-
-def test_a_rebuild_in_which_most_documents_fail_is_not_published(world, monkeypatch):
-    world.put(*(note(f"n{number}") for number in range(3)))
-    world.ingest()
-    working, world.encoder = world.encoder, Counting(dimension=32)
-    encode = world.encoder.encode_passages
-    monkeypatch.setattr(
-        world.encoder,
-        "encode_passages",
-        lambda texts: 1 / 0 if any("heart" in text or "Rest" in text for text in texts) else encode(texts),
-    )
-    with pytest.raises(Conflict, match="ZeroDivisionError"):
-        world.rebuild()
-    world.encoder = working
-    assert [meta.index for meta, _ in world.engine.list("notes")] == ["notes-1"]
-    assert len(world.found("heart", "notes-1")) == 3
-
-
-def test_a_rebuild_clears_away_what_a_kill_left(world):
-    world.put(note("a"))
-    world.ingest()
-    world.engine.create("notes", {"dense": ("x", 8)})
-    world.rebuild()
-    assert [(meta.index, published) for meta, published in world.engine.list("notes")] == [("notes-3", True)]
-    assert list(world.engine.names("notes")) == ["notes-3"]
-
-
-def test_verify_says_what_is_missing(world):
-    world.put(note("a"), note("b"))
-    world.ingest()
-    with world.engine.writer("notes-1") as writer:
-        writer.remove(["a"])
-        writer.commit()
-    assert verify(world.indexer(), "notes-1") == [
-        "it holds 1 documents, the store recorded 2",
-        "it holds 2 passages, the store recorded 4",
-    ]
 
 
 def test_vectors_of_an_index_are_those_of_its_passages(world):

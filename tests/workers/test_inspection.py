@@ -11,12 +11,12 @@ from search.protocols import IndexEntry
 from search.storage import State, StateRecord
 from workers.indexing.analysis import analyse
 from workers.indexing.encoding import BatchEncoder
-from workers.indexing.inspection import inspect
+from workers.indexing.inspection import inspect, verify
 
 REBUILD = "run `medley index rebuild notes`"
 
 
-def told(world, collection=NOTES) -> list[str]:
+def reported(world, collection=NOTES) -> list[str]:
     return [str(item) for item in inspect(world.indexer(collection))]
 
 
@@ -26,18 +26,18 @@ def entry(world, name: str, version: int) -> IndexEntry:
     return BatchEncoder(world.encoders).encode(analyse([stored], NOTES)).entries[0]
 
 
-def test_a_whole_index_has_no_findings(world):
+def test_a_consistent_index_has_no_discrepancies(world):
     world.put(note("a"), note("b"))
     world.ingest()
-    assert told(world) == []
+    assert reported(world) == []
 
 
 def test_before_anything_was_published_there_is_nothing_to_inspect(world):
     with pytest.raises(NotFound):
-        told(world)
+        reported(world)
 
 
-def test_what_is_missing_too_much_and_superseded_is_told_with_what_to_do(world):
+def test_missing_superfluous_and_superseded_documents_are_reported_with_what_to_do(world):
     world.put(*(note(name) for name in ("gone", "stray", "old", "torn", "fine")))
     world.ingest()
     stray, old, torn = entry(world, "stray", 1), entry(world, "old", 1), entry(world, "torn", 1)
@@ -49,27 +49,27 @@ def test_what_is_missing_too_much_and_superseded_is_told_with_what_to_do(world):
         half = replace(torn, passages=torn.passages[:1], vectors={"dense": torn.vectors["dense"][:1]}, windows=())
         writer.write([stray, old, half])
         writer.commit()
-    assert told(world) == [
+    assert reported(world) == [
         f"1 documents are in the index but should not be: they were deleted, failed, or are not in the store (such as stray): {REBUILD}",
         f"1 documents are in the index in a superseded version (such as old): {REBUILD}",
         f"1 documents are recorded as indexed but missing (such as gone): {REBUILD}",
         f"1 documents lack passages, or have too many (such as torn): {REBUILD}",
     ]
     world.rebuild()
-    assert told(world) == []
+    assert reported(world) == []
 
 
-def test_what_waits_and_what_failed_is_told(world):
+def test_pending_and_failed_documents_are_reported(world):
     world.put(note("a"), note("bad", "poison"))
     world.ingest()
     world.put(note("new"), note("a", "changed"))
-    assert told(world) == [
+    assert reported(world) == [
         "2 documents wait to be indexed: run `medley ingest` or `medley retry`",
         "1 documents failed (such as bad): see `medley status -c notes --failed`, then run `medley retry -c notes`",
     ]
 
 
-def test_other_models_and_other_settings_are_told(world):
+def test_other_models_and_other_settings_are_reported(world):
     world.put(note("a"))
     world.ingest()
     assert world.store.settle("notes-1", [StateRecord("a", 1, State.INDEXED, 2)]) == [True]
@@ -80,7 +80,7 @@ def test_other_models_and_other_settings_are_told(world):
         fields={"ward": Field("ward", "keyword", "Ward"), **{k: v for k, v in NOTES.fields.items() if k != "date"}},
     )
     world.engine = world.reopen(other)
-    findings = told(world, other)
+    findings = reported(world, other)
     assert findings[:3] == [
         f"index notes-1: field 'ward' is missing: {REBUILD}",
         f"index notes-1: field 'date' is no longer in the settings: {REBUILD}",
@@ -88,3 +88,15 @@ def test_other_models_and_other_settings_are_told(world):
     ]
     assert "index notes-1 was built with the dense encoder" in findings[3]
     assert len(findings) == 4
+
+
+def test_verify_says_what_is_missing(world):
+    world.put(note("a"), note("b"))
+    world.ingest()
+    with world.engine.writer("notes-1") as writer:
+        writer.remove(["a"])
+        writer.commit()
+    assert verify(world.indexer(), "notes-1") == [
+        "it holds 1 documents, the store recorded 2",
+        "it holds 2 passages, the store recorded 4",
+    ]

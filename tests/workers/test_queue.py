@@ -57,14 +57,14 @@ def test_a_message_says_who_asked_and_when_it_was_sent(queue, client, clock):
     assert (headers["asked"], headers["sent"]) == ("req-17", clock.now)
 
 
-def test_a_change_of_what_a_worker_is_at_is_announced_anew(queue, client):
+def test_a_change_of_a_claimed_document_is_announced_again(queue, client):
     queue.announce(NOTES, ["a"])
     queue.claim(NOTES, ["a"])
     queue.announce(NOTES, ["a"])
     assert sent(client) == [["notes", ["a"]], ["notes", ["a"]]]
 
 
-def test_what_nobody_has_is_lost(queue):
+def test_what_is_neither_queued_nor_claimed_is_orphaned(queue):
     queue.announce(NOTES, ["announced"])
     queue.claim(NOTES, ["taken"])
     queue.claim(NOTES, ["done"])
@@ -73,7 +73,7 @@ def test_what_nobody_has_is_lost(queue):
     assert queue.find_orphaned(QueueTarget("abstracts"), ["announced"]) == ["announced"]
 
 
-def test_after_redis_was_emptied_all_is_lost_and_is_announced_again(queue, client):
+def test_after_redis_was_emptied_everything_is_orphaned_and_announced_again(queue, client):
     queue.announce(NOTES, ["a"])
     queue.claim(NOTES, ["b"])
     client.flushall()
@@ -82,7 +82,7 @@ def test_after_redis_was_emptied_all_is_lost_and_is_announced_again(queue, clien
     assert sent(client) == [["notes", ["a", "b"]]]
 
 
-def test_what_a_dead_worker_was_at_is_lost(queue, clock):
+def test_what_a_dead_worker_had_claimed_is_orphaned(queue, clock):
     queue.claim(NOTES, ["a", "b"])
     clock.now += CLAIM_SECONDS - 1
     queue.renew(NOTES, ["b"])
@@ -92,14 +92,14 @@ def test_what_a_dead_worker_was_at_is_lost(queue, clock):
     assert queue.find_orphaned(NOTES, ["a", "b"]) == ["a"]
 
 
-def test_a_worker_does_not_renew_what_it_let_go(queue):
+def test_a_worker_does_not_renew_what_it_released(queue):
     queue.claim(NOTES, ["a"])
     queue.release(NOTES, ["a"])
     queue.renew(NOTES, ["a"])
     assert queue.find_orphaned(NOTES, ["a"]) == ["a"]
 
 
-def test_what_a_lost_message_named_is_lost_after_a_while(queue, client, clock):
+def test_the_ids_of_a_lost_message_are_orphaned_after_a_while(queue, client, clock):
     queue.announce(NOTES, ["a"])
     client.delete(ENCODE)
     clock.now += SLACK_SECONDS - 1
@@ -108,7 +108,7 @@ def test_what_a_lost_message_named_is_lost_after_a_while(queue, client, clock):
     assert queue.find_orphaned(NOTES, ["a"]) == ["a"]
 
 
-def test_what_waits_long_in_the_list_is_not_lost(queue, client, clock):
+def test_what_is_queued_for_long_is_not_orphaned(queue, client, clock):
     queue.announce(NOTES, ["lost"])
     clock.now += 2 * SLACK_SECONDS
     queue.announce(NOTES, ["a"])
@@ -119,14 +119,14 @@ def test_what_waits_long_in_the_list_is_not_lost(queue, client, clock):
     assert queue.find_orphaned(NOTES, ["lost", "a", "b"]) == ["lost"]
 
 
-def test_a_message_that_nobody_can_read_makes_nothing_lost(queue, client, clock):
+def test_a_message_that_can_not_be_read_orphans_nothing(queue, client, clock):
     queue.announce(NOTES, ["a"])
-    client.rpush(ENCODE, "no JSON")
+    client.rpush(ENCODE, "not JSON")
     clock.now += 100_000
     assert queue.find_orphaned(NOTES, ["a"]) == []
 
 
-def test_the_depth_tells_how_much_waits_and_since_when(queue, clock):
+def test_the_depth_is_how_much_is_queued_and_since_when(queue, clock):
     assert queue.depth(NOTES) == QueueDepth(0, 0, None)
     began = clock.now
     queue.announce(NOTES, ["a", "b", "c"])
@@ -171,7 +171,7 @@ CALLS = {
 
 
 @pytest.fixture
-def nobody_there(redis):
+def unreachable(redis):
     redis.kill()
     made = Queue(f"redis://:geheim@127.0.0.1:{redis.port}/0")
     yield made
@@ -179,15 +179,15 @@ def nobody_there(redis):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_without_redis_a_call_says_so_and_names_the_place_without_the_password(redis, nobody_there, call):
+def test_without_redis_a_call_says_so_and_names_the_place_without_the_password(redis, unreachable, call):
     with pytest.raises(Unavailable) as caught:
-        CALLS[call](nobody_there)
+        CALLS[call](unreachable)
     assert f"127.0.0.1:{redis.port}" in caught.value.message
     assert "geheim" not in caught.value.message
 
 
-def test_without_redis_an_announcement_is_no_error_and_works_again_when_it_is_back(redis, nobody_there, queue, client):
-    assert nobody_there.announce(NOTES, ["a"]) is False
+def test_without_redis_an_announcement_is_no_error_and_works_again_when_it_is_back(redis, unreachable, queue, client):
+    assert unreachable.announce(NOTES, ["a"]) is False
     assert queue.announce(NOTES, ["a"]) is False
     redis.start()
     assert queue.announce(NOTES, ["a"]) is True

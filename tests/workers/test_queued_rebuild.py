@@ -1,4 +1,4 @@
-"""A rebuild that workers fill: resumed after any kill, followed by what arrives, published when it is whole."""
+"""A rebuild that workers fill: resumed after any kill, followed by what arrives, published when it is complete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def filled(world):
     return world
 
 
-def test_an_index_is_filled_in_parts_and_published_when_it_is_whole(filled):
+def test_an_index_is_filled_in_parts_and_published_when_it_is_complete(filled):
     index = begin(filled)
     assert (index, building(filled), filled.engine.published("notes")) == ("notes-2", ["notes-2"], "notes-1")
     assert len(fill(filled, index, ["n0", "n1", "n2"])) == 3
@@ -57,7 +57,7 @@ def test_an_index_is_filled_in_parts_and_published_when_it_is_whole(filled):
     assert verify(filled.indexer(), "notes-2") == []
 
 
-def test_begun_again_it_goes_on_with_what_is_there(filled):
+def test_begun_again_it_goes_on_with_the_existing_index(filled):
     index = begin(filled)
     fill(filled, index, ["n0"])
     assert begin(filled) == index
@@ -106,7 +106,7 @@ def test_a_rebuild_in_one_process_leaves_the_one_of_the_queue_alone(filled):
     assert filled.engine.published("notes") == "notes-3"
 
 
-def test_the_old_one_is_dropped_when_answers_under_way_have_ended(filled, monkeypatch):
+def test_the_old_index_is_dropped_after_the_grace_period(filled, monkeypatch):
     index = begin(filled)
     fill(filled, index, [f"n{number}" for number in range(6)])
     finish(filled, index)
@@ -175,7 +175,7 @@ def test_another_encoder_than_the_index_was_made_for_is_refused(filled):
     assert filled.store.counts(index).waiting == 6
 
 
-def test_an_index_of_other_settings_is_not_gone_on_with(filled, monkeypatch):
+def test_an_index_of_other_settings_is_not_continued(filled, monkeypatch):
     index = begin(filled)
     monkeypatch.setattr(filled.engine, "drift", lambda name: ["its windows differ"])
     assert begin(filled) != index

@@ -117,24 +117,24 @@ def test_a_document_that_kills_its_worker_fails_alone_and_its_companions_are_ind
 def test_a_worker_that_is_asked_to_end_finishes_what_is_under_way(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker has claimed it", told=lambda: worker.log)
         house.deliver(titled("b", SLOW))
         assert worker.stop() == 0
         assert list(house.states(State.INDEXED)) == ["a"]
         assert house.queue.depth(NOTES).claimed == 0
         assert "Traceback" not in worker.log
         worker.start()
-        eventually(house.settled(2), "the next one takes up what waits", told=lambda: worker.log)
+        eventually(house.settled(2), "the next one claims what is queued", told=lambda: worker.log)
 
 
-def test_what_a_killed_worker_was_at_is_taken_up_by_another(house):
+def test_what_a_killed_worker_had_claimed_is_indexed_by_another(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker has claimed it", told=lambda: worker.log)
         worker.kill()
         assert not house.settled(1)()
         worker.start()
-        eventually(house.settled(1), "the note of the dead one runs out", told=lambda: worker.log)
+        eventually(house.settled(1), "the claim of the dead one expires", told=lambda: worker.log)
 
 
 def test_no_process_outlives_a_killed_worker(house):
@@ -144,7 +144,7 @@ def test_no_process_outlives_a_killed_worker(house):
         eventually(lambda: not any(map(alive, children)), "both ended")
 
 
-def test_whichever_process_of_a_worker_dies_what_is_lost_is_found(house):
+def test_whichever_process_of_a_worker_dies_what_is_orphaned_is_found(house):
     with house.worker("--processes", "2") as worker:
         house.deliver(note("first"))
         eventually(house.settled(1), "the worker works", told=lambda: worker.log)
@@ -188,7 +188,7 @@ def test_a_worker_without_a_redis_says_which_setting_names_one():
 def test_an_interrupt_ends_a_worker_too(house):
     with house.worker() as worker:
         house.deliver(titled("a", SLOW))
-        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker is at it", told=lambda: worker.log)
+        eventually(lambda: house.queue.depth(NOTES).claimed, "the worker has claimed it", told=lambda: worker.log)
         worker.process.send_signal(signal.SIGINT)
         worker.process.wait(30)
         assert list(house.states(State.INDEXED)) == ["a"]

@@ -44,6 +44,10 @@ _DISCARD_SECONDS: Final = 60.0
 _RETIRE_SECONDS: Final = 600.0
 
 
+class _NeverPublished(Conflict):
+    """An index that was built must not be published, now or later."""
+
+
 # Drivers
 
 
@@ -51,9 +55,9 @@ def rebuild(indexer: Indexer, grace: float | None = None) -> Iterator[Outcome]:
     """Build a new generation aside and publish it in one step, in this process; searches and ingestion go on undisturbed.
 
     Vectors that the old index holds for the same passage by the same encoder are taken over; an old one that is damaged,
-    or in another version's format, is only replaced. After `grace` seconds (`GRACE_SECONDS`), in which searches under way
-    end, the old one is dropped. Any error, and closing the generator early, discards the half-built one; what a kill left behind, the next
-    rebuild drops.
+    or in another version's format, is only replaced. It is dropped after `grace` seconds (`GRACE_SECONDS`), in which
+    searches under way end. Any error, and closing the generator early, discards the half-built one; the next rebuild
+    drops what a kill left behind.
 
     Raises `Conflict` when the new index can't be published, since most documents failed or a newer one was published.
     """
@@ -118,7 +122,7 @@ def publish_when_complete(indexer: Indexer, index: str) -> bool:
         if indexer.store.pending(index, 1):
             return False
         problems = _check_complete(indexer, index)
-    except Conflict as error:
+    except _NeverPublished as error:
         _log.error("%s is discarded: %s", index, error.message)
         _discard(indexer, index, error.message)
         return False
@@ -182,7 +186,7 @@ def find_known_vectors(indexer: Indexer, new: IndexMeta) -> KnownVectors | None:
 
 
 def _check_complete(indexer: Indexer, index: str) -> list[str]:
-    """What is still missing in a filled index; raises `Conflict` when it must never be published."""
+    """What is still missing in a filled index. Raises `_NeverPublished`."""
     _check_newest(indexer, index)
     problems = verify(indexer, index)
     if not problems:
@@ -191,21 +195,21 @@ def _check_complete(indexer: Indexer, index: str) -> list[str]:
 
 
 def _check_newest(indexer: Indexer, index: str) -> None:
-    """Raise `Conflict` when a newer generation is already published: an older one must not replace it."""
+    """Raise `_NeverPublished` when a newer generation is already published: an older one must not replace it."""
     published = indexer.engine.published(indexer.name)
     if published is not None and _generation(published) > _generation(index):
-        raise Conflict(
+        raise _NeverPublished(
             f"the rebuilt index {index} is not published: {published} was published meanwhile", field="index"
         )
 
 
 def _check_failures(store: DocumentStore, index: str) -> None:
-    """Raise `Conflict` when most documents failed: then the model or the settings are at fault, and not the documents."""
+    """Raise `_NeverPublished` when most documents failed: then the model or the settings are at fault, not they."""
     states = store.counts(index).states
     failed = states.get(State.FAILED, 0)
     if failed > states.get(State.INDEXED, 0):
         cause = store.states(index, State.FAILED, limit=1)[0].cause
-        raise Conflict(
+        raise _NeverPublished(
             f"the rebuilt index {index} is not published: {failed:,} documents failed, the first with {cause!r}",
             field="index",
         )

@@ -44,7 +44,6 @@ def test_an_index_that_workers_build_is_shown(tmp_path):
     medley = opened(tmp_path)
     medley.collections.store("abstracts").put([document("a"), document("b")])
     fill_quietly(medley, "abstracts")
-    collection = medley.collections.get("abstracts")
     begin(Indexer.of(medley, "abstracts"))
     assert collection_status(medley, "abstracts")["building"] == [
         {"index": "abstracts-2", "indexed": 0, "waiting": 2, "failed": 0}
