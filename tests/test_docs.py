@@ -47,3 +47,13 @@ def test_the_whole_kind_of_the_documentation_is_one(tmp_path):
 def test_no_page_carries_a_path_of_a_machine():
     for page in PAGES:
         assert not re.search(r"/(work|root|home/[a-z]+)/", page.read_text(encoding="utf-8")), page.name
+
+
+def test_the_glossary_has_one_meaning_a_term_in_order():
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    sections = [re.findall(r"^- \*\*(.+?)\*\*:", part, re.MULTILINE) for part in text.split("\n## ")[1:]]
+    terms = [term for section in sections for term in section]
+    assert 40 <= len(terms) <= 80
+    assert len(set(terms)) == len(terms)
+    for section in sections:
+        assert section == sorted(section)
