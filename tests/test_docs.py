@@ -33,7 +33,7 @@ def test_commands_exist(page):
 
 
 def test_the_whole_kind_of_the_documentation_is_one(tmp_path):
-    text = (ROOT / "docs/collections.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/operator/collections.md").read_text(encoding="utf-8")
     (written,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "letters.toml").write_text(written, encoding="utf-8")
     kind = load("letters-2026", "letters", tmp_path)
