@@ -30,7 +30,9 @@ DEMO = Path(__file__).parents[1] / "demo"
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--collection", "-c", required=True, help="The collection; made when it is not there.")
-@click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/user/formats.md.")
+@click.option(
+    "--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/user/formats.md."
+)
 @click.option("--kind", default=None, help="Kind of a new collection; its own name when left out.")
 @click.option("--store-only", is_flag=True, help="Accept the documents, index them later.")
 @queue_option
