@@ -91,8 +91,8 @@ def test_make_targets_exist(page: Path) -> None:
 
 def test_every_setting_is_documented_and_every_documented_setting_exists() -> None:
     settings = {variable for variable, _, _ in describe()}
-    page = (ROOT / "docs/operator/settings.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(MEDLEY_\w+)`", page, re.MULTILINE)) == settings
+    table = (ROOT / "docs/operator/settings.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(MEDLEY_\w+)`", table, re.MULTILINE)) == settings
     elsewhere = "".join(
         (ROOT / name).read_text(encoding="utf-8") for name in ("docker-compose.yml", "Makefile", "tests/conftest.py")
     )
