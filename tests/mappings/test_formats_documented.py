@@ -1,4 +1,4 @@
-"""The examples of docs/formats.md are read as the page says."""
+"""The examples of docs/user/formats.md are read as the page says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mappings.collection import load
 from mappings.documents import Deletion, Document
 from mappings.formats.registry import FORMATS, read
 
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[2] / "docs" / "user" / "formats.md"
 KINDS = dict.fromkeys(("mtsamples", "fhir", "noteevents"), "notes") | {
     "medquad": "articles",
     "medquad-xml": "articles",

@@ -36,7 +36,7 @@ def test_an_invalid_setting_is_named(tmp_path, file, environ, message):
 
 
 def test_every_setting_is_documented():
-    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "operator" / "settings.md").read_text(encoding="utf-8")
     for variable, _, meaning in describe():
         assert f"`{variable}`" in page
         assert meaning in page
