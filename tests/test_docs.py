@@ -11,8 +11,8 @@ import click
 import pytest
 
 from mappings.collection import Feedback, kinds, load
-from web.cli.main import COMMANDS, cli
 from search.settings import describe
+from web.cli.main import COMMANDS, cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -146,7 +146,9 @@ def is_module_or_name(dotted: str) -> bool:
     if (path / last).is_dir() or (path / f"{last}.py").is_file():
         return True
     module = path.with_suffix(".py")
-    return module.is_file() and re.search(rf"^(def|class) {last}\b", module.read_text("utf-8"), re.MULTILINE) is not None
+    return (
+        module.is_file() and re.search(rf"^(def|class) {last}\b", module.read_text("utf-8"), re.MULTILINE) is not None
+    )
 
 
 @each_page

@@ -31,7 +31,9 @@ DEMO = Path(__file__).parents[2] / "demo"
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--collection", "-c", required=True, help="The collection; created if it does not exist.")
-@click.option("--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/user/formats.md.")
+@click.option(
+    "--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/user/formats.md."
+)
 @click.option("--kind", default=None, help="Kind of a new collection; by default its own name.")
 @click.option("--store-only", is_flag=True, help="Accept the documents and index them later.")
 @queue_option
