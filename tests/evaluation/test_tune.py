@@ -77,7 +77,7 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
         InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
     ) as untaught:
         tune.run("reports", settings, fill)
-    with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
+    with pytest.raises(NotFound, match="there is no collection kind 'nope'; the known kinds are abstracts") as unknown:
         tune.run("nope", settings, fill, tune.Options(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
 
