@@ -1,4 +1,4 @@
-"""What the values of a kind's file must be: each check names the key, what stands there and what would be right."""
+"""Checks on the values of a collection kind's file; each error names the key, the value and what would be valid."""
 
 from __future__ import annotations
 
@@ -20,63 +20,63 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "rerank.parts": ("words", "best"),
     "opensearch": ("shards", "replicas"),
 }
-"""Every key of a kind's file, by table; the fields and vectors are the kind's own."""
+"""Every key of a kind's file, by table; a kind names its own fields and vectors."""
 
 
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("title", "group_by", "default_labels", "passages", "bm25", "vectors", "fusion", "rerank"),
     "passages": ("granularity", "max_words", "context", "sections"),
     "bm25": ("title_boost", "heading_boost"),
 }
-"""Those that a file can't do without, where no dataclass says so."""
+"""The keys that a file must have, apart from those that a dataclass requires."""
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is one; true, false, infinity and NaN are none."""
+    """Whether `value` is a number; booleans, infinity and NaN are not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def whole(name: str, value: object, least: int = 1) -> None:
-    """Raise `ValueError` for anything but a whole number from `least` on."""
+    """Raise `ValueError` unless `value` is a whole number, `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
 
 
 def share(name: str, value: object) -> None:
-    """Raise `ValueError` for anything but a number from 0 to 1."""
+    """Raise `ValueError` unless `value` is a number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}")
 
 
 def text(name: str, value: object) -> None:
-    """Raise `ValueError` for anything but a text that says something."""
+    """Raise `ValueError` unless `value` is a string that is not blank."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} must be a text in quotes, not {value!r}")
+        raise ValueError(f"{name} must be a string in quotes, not {value!r}")
 
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Raise `ValueError` for what is not known."""
+    """Raise `ValueError` unless `value` is one of `known`."""
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
 def check_keys(table: str, data: object) -> None:
-    """Raise `ValueError` for a key that no one reads, here and in the tables within: it was meant as another."""
+    """Raise `ValueError` for an unknown key, which is likely a typing error, and for a missing one, in nested tables too."""
     if not isinstance(data, Mapping):
         raise ValueError(f"{table} must be a table, not {data!r}")
     for key, value in data.items():
         name = f"{table}.{key}".lstrip(".")
         if key not in KEYS[table]:
-            raise ValueError(f"{name} is not known; known are {', '.join(KEYS[table])}")
+            raise ValueError(f"{name} is not a known key; the known keys are {', '.join(KEYS[table])}")
         if name in KEYS:
             check_keys(name, value)
-    for key in NEEDED.get(table, ()):
+    for key in REQUIRED.get(table, ()):
         if key not in data:
             raise ValueError(f"{table}.{key}".lstrip(".") + " is missing")
 
 
 def labels(value: object) -> frozenset[str]:
-    """The default labels of a kind. Raises `ValueError` for anything but a list of texts."""
+    """The default labels of a kind. Raises `ValueError` unless `value` is a list of strings."""
     if not isinstance(value, list) or not all(isinstance(label, str) and label for label in value):
-        raise ValueError(f"default_labels must be a list of texts, not {value!r}")
+        raise ValueError(f"default_labels must be a list of strings, not {value!r}")
     return frozenset(value)

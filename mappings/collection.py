@@ -1,4 +1,4 @@
-"""A collection's kind, read from its TOML file: the one place where granularity, fields and weights are said."""
+"""Collections and their kinds. A kind's TOML file is the one place that sets granularity, fields and weights."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mappings.errors import InvalidInput, NotFound
 FieldType = Literal["keyword", "number", "date"]
 Granularity = Literal["document", "section", "passage"]
 RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels", "source_version", "deleted"])
-"""Keys of a record that no field may be called."""
+"""Keys of a record, which no field can have as its name."""
 
 _FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 METHODS: Final = ("weighted", "rrf")
 NORMALISATIONS: Final = ("floor", "minmax", "zscore")
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 KINDS = Path(__file__).parent / "collections"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A document field that can be filtered by and, when `facet`, counted."""
+    """A document field that queries can filter by and, if `facet`, that results count."""
 
     name: str
     type: FieldType
@@ -36,7 +36,9 @@ class Field:
 
     def __post_init__(self) -> None:
         if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
-            raise ValueError(f"fields.{self.name}: a name has small letters, digits and _, and is no key of the schema")
+            raise ValueError(
+                f"fields.{self.name}: a name must have lowercase letters, digits and _, and must not be a key of the schema"
+            )
         checks.one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
         checks.text(f"fields.{self.name}.title", self.title)
         if not isinstance(self.facet, bool):
@@ -45,7 +47,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How the legs become one ranking: `weighted` (normalised scores) or `rrf`; weights by leg."""
+    """How the rankings of the legs are fused: `weighted` (normalised scores) or `rrf`; weights by leg."""
 
     method: str
     normalisation: str
@@ -54,7 +56,7 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """A small cross-encoder that reads all candidates and passes the best `keep` on; `weight` is as for the last one."""
+    """A small cross-encoder that reads all candidates and passes on the best `keep`; `weight` as in `Reranking`."""
 
     model: str
     keep: int
@@ -67,8 +69,8 @@ class FirstStage:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What is read of a passage: the `best` of its runs of sentences of at most `words` words, by the query's stems."""
+class PassageParts:
+    """What a reranker reads of a passage: its `best` windows of at most `words` words, by the query's stems."""
 
     words: int
     best: int
@@ -80,10 +82,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """The cross-encoder of a collection. `weight` is its share of the final score, fusion has the rest.
+    """The cross-encoder of a collection. `weight` is its share of the final score; the fused score has the rest.
 
-    With `first` it is the last stage of two, and reads what the first one passes on. With `parts` a passage's score is the
-    best of its parts' scores; without, the passage is read as a whole.
+    With `first` it is the second of two stages, and reads what the first passes on. With `parts` a passage's score is the
+    best score of its parts; without, the passage is read as a whole.
     """
 
     model: str
@@ -91,7 +93,7 @@ class Reranking:
     deadline_ms: int
     weight: float
     first: FirstStage | None = None
-    parts: Parts | None = None
+    parts: PassageParts | None = None
 
     def __post_init__(self) -> None:
         checks.text("rerank.model", self.model)
@@ -102,7 +104,7 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Searching twice: the best `passages` of a first answer have this `share` of the vector that is asked again."""
+    """Searching twice: the best `passages` of a first search make up this `share` of the query vector of the second."""
 
     passages: int
     share: float
@@ -114,7 +116,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named collection of one kind. `shards` and `replicas` are those of its indexes on OpenSearch."""
+    """A named collection of one kind. `shards` and `replicas` apply to its indexes on OpenSearch."""
 
     name: str
     kind: str
@@ -152,7 +154,7 @@ class Collection:
         for name, model in self.vectors.items():
             checks.text(f"vectors.{name}", model)
             if name == "bm25":
-                raise ValueError("vectors.bm25: that is the leg of the words; call it something else")
+                raise ValueError("vectors.bm25: bm25 is the lexical leg; choose another name")
         _check_fusion(self.fusion, tuple(dict.fromkeys(("bm25", "dense", *self.vectors))))
         if not _is_replicas(self.replicas):
             raise ValueError(
@@ -161,7 +163,7 @@ class Collection:
 
     @property
     def label(self) -> str:
-        """What people read of it: the kind's title, and the collection's own name where it has one."""
+        """The name to display: the kind's title, and the collection's name where that is another."""
         return self.title if self.name == self.kind else f"{self.title}: {self.name}"
 
     @property
@@ -177,7 +179,7 @@ def _check_fusion(fusion: Fusion, legs: tuple[str, ...]) -> None:
         raise ValueError(f"fusion.weights must be a table of legs and numbers, not {fusion.weights!r}")
     for leg, weight in fusion.weights.items():
         if leg not in legs:
-            raise ValueError(f"fusion.weights.{leg}: there is no such leg; there are {', '.join(legs)}")
+            raise ValueError(f"fusion.weights.{leg}: there is no such leg; the legs are {', '.join(legs)}")
         if not checks.is_number(weight) or weight < 0:
             raise ValueError(f"fusion.weights.{leg} must be a number, 0 or more, not {weight!r}")
 
@@ -189,18 +191,18 @@ def _is_replicas(value: object) -> bool:
 
 
 def kinds(extra: Path | None = None) -> Mapping[str, Path]:
-    """Every known kind and its file; the files in `extra` add to the shipped ones and replace their namesakes."""
+    """Every known kind and its file. The files in `extra` add to the shipped ones, or replace those of the same name."""
     found = {path.stem: path for path in sorted(KINDS.glob("*.toml"))}
     return found | ({path.stem: path for path in sorted(extra.glob("*.toml"))} if extra else {})
 
 
 def load(name: str, kind: str | None = None, extra: Path | None = None) -> Collection:
-    """The collection `name` of `kind` (its own name when none is given). Raises `NotFound`, `InvalidInput`."""
+    """The collection `name` of `kind` (by default a kind of that name). Raises `NotFound`, `InvalidInput`."""
     known = kinds(extra)
     kind = kind or name
     if kind not in known:
         raise NotFound(
-            f"there is no collection kind {kind!r}; known are {', '.join(sorted(known))}", field="collection"
+            f"there is no collection kind {kind!r}; the known kinds are {', '.join(sorted(known))}", field="collection"
         )
     try:
         return _parse(name, kind, tomllib.loads(known[kind].read_text(encoding="utf-8")))
@@ -210,20 +212,20 @@ def load(name: str, kind: str | None = None, extra: Path | None = None) -> Colle
         raise InvalidInput(f"{known[kind].name}: {error}", field="collection") from error
 
 
-_TABLES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts": Parts}
+_TABLES: Final[Mapping[str, Callable[..., Any]]] = {"first": FirstStage, "parts": PassageParts}
 
 
 def _reranking(data: Mapping[str, Any]) -> Reranking:
-    made = {
-        name: _made(kind, f"rerank.{name}", data[name]) if data[name] else None
+    built = {
+        name: _build(kind, f"rerank.{name}", data[name]) if data[name] else None
         for name, kind in _TABLES.items()
         if name in data
     }
-    return _made(Reranking, "rerank", {**data, **made})
+    return _build(Reranking, "rerank", {**data, **built})
 
 
-def _made(kind: Callable[..., Made], table: str, data: Mapping[str, Any]) -> Made:
-    """The dataclass of a table whose keys are known. Raises `ValueError` for one that is missing."""
+def _build(kind: Callable[..., Built], table: str, data: Mapping[str, Any]) -> Built:
+    """The dataclass of a table whose keys are known. Raises `ValueError` for a missing key."""
     for name, parameter in signature(kind).parameters.items():
         if parameter.default is Parameter.empty and name not in data:
             raise ValueError(f"{table}.{name} is missing")
@@ -231,19 +233,25 @@ def _made(kind: Callable[..., Made], table: str, data: Mapping[str, Any]) -> Mad
 
 
 def tuned(collection: Collection, written: Mapping[str, Any]) -> Collection:
-    """The collection with the measured weights in `written` (`[fusion]`, `[rerank] weight`) in the place of its kind's."""
+    """The collection with the tuned weights in `written` (`[fusion]`, `[rerank]`) instead of its kind's."""
     fusion = replace(collection.fusion, **written.get("fusion", {}))
     changes = written.get("rerank", {})
-    made = {name: kind(**changes[name]) if changes[name] else None for name, kind in _TABLES.items() if name in changes}
-    reranking = replace(collection.reranking, **{**changes, **made})
+    built = {
+        name: kind(**changes[name]) if changes[name] else None for name, kind in _TABLES.items() if name in changes
+    }
+    reranking = replace(collection.reranking, **{**changes, **built})
     return replace(collection, fusion=fusion, reranking=reranking)
 
 
 def _field(name: str, data: object) -> Field:
     if not isinstance(data, Mapping) or (unknown := sorted(data.keys() - {"type", "title", "facet"})):
-        wrong = f".{unknown[0]} is not known; known are" if isinstance(data, Mapping) else " must be a table with"
+        wrong = (
+            f".{unknown[0]} is not a known key; the known keys are"
+            if isinstance(data, Mapping)
+            else " must be a table with"
+        )
         raise ValueError(f"fields.{name}{wrong} type, title, facet")
-    return _made(Field, f"fields.{name}", {"name": name, **data})
+    return _build(Field, f"fields.{name}", {"name": name, **data})
 
 
 def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
@@ -268,8 +276,8 @@ def _parse(name: str, kind: str, data: Mapping[str, Any]) -> Collection:
         heading_boost=bm25["heading_boost"],
         fields={key: _field(key, value) for key, value in data.get("fields", {}).items()},
         vectors=dict(data["vectors"]),
-        fusion=_made(Fusion, "fusion", data["fusion"]),
+        fusion=_build(Fusion, "fusion", data["fusion"]),
         reranking=_reranking(data["rerank"]),
-        feedback=_made(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
+        feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
         **data.get("opensearch", {}),
     )

@@ -1,6 +1,6 @@
-"""What is searched: documents as they come in, passages as they are found, and who may see them.
+"""What is searched: documents as they come in, passages as they are found, and who is allowed to see them.
 
-A type's constructor checks its invariant, so nothing that holds one checks again.
+A type's constructor checks its invariants, so no code that gets an instance checks them again.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from mappings.errors import InvalidInput
 MAX_ID_BYTES: Final = 512
 MAX_TEXT_CHARACTERS: Final = 20_000_000
 EVERY_LABEL: Final = "*"
-"""As a label of `Access`: may see every document that carries any label. No document may carry it."""
+"""As a label of `Access`: sees every document that has any label. No document can have it."""
 
 FieldValue = str | float | date | tuple[str, ...]
 """A document field: keyword, number, date, or several keywords."""
 
 
 def clean(text: str) -> str:
-    """`text` without what no engine can hold: lone surrogates and control characters become spaces.
+    """`text` without characters that no engine can store: lone surrogates and control characters become spaces.
 
-    Replacing one character by one keeps every offset.
+    Each is replaced by one character, so that offsets stay.
     """
     return text.translate(_UNPRINTABLE) if not text.isprintable() else text
 
@@ -35,7 +35,7 @@ _UNPRINTABLE: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(1
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document under one heading; `heading` is as written, empty where there is none."""
+    """A part of a document under one heading, which is as written, and empty where there is none."""
 
     heading: str
     text: str
@@ -45,13 +45,13 @@ class Section:
 class Document:
     """A source record, validated.
 
-    `source_version` grows with each version of the record in its source, whether a time stamp (microseconds since 1970)
-    or a number that the source counts up; within one source it is always of one kind, or the two can't be compared.
-    It tells an old copy that comes late from a newer one. None: the copy that comes last is the newest.
-    It is no content: the same content under another source version is unchanged.
+    `source_version` grows with each version of the record in its source: a time stamp (microseconds since 1970) or a
+    number that the source increments. One source must use only one of the two, as they cannot be compared. It tells an
+    old copy that arrives late from a newer one. None: the copy that arrives last is the newest. It is not content: the
+    same content with another source version is unchanged.
 
-    Raises `InvalidInput` for an id that is empty, over 512 bytes or unprintable, for no text at all,
-    for a reserved label, and for a source version of more than 64 bits.
+    Raises `InvalidInput` for an id that is empty, over 512 bytes or unprintable, for a document without any text, for a
+    reserved label, and for a source version of more than 64 bits.
     """
 
     id: str
@@ -69,35 +69,35 @@ class Document:
             raise InvalidInput("the document has no text: give a title, a text or sections", field="text")
         if size > MAX_TEXT_CHARACTERS:
             raise InvalidInput(
-                f"the text has {size:,} characters; at most {MAX_TEXT_CHARACTERS:,} are taken", field="text"
+                f"the text has {size:,} characters; at most {MAX_TEXT_CHARACTERS:,} are accepted", field="text"
             )
         if EVERY_LABEL in self.labels or "" in self.labels:
-            raise InvalidInput("an access label is a name; '*' and the empty label are reserved", field="labels")
+            raise InvalidInput("an access label must be a name; '*' and the empty label are reserved", field="labels")
 
 
 def check_id(identifier: str) -> None:
-    """Raise `InvalidInput` unless `identifier` can name a document."""
+    """Raise `InvalidInput` unless `identifier` can be the id of a document."""
     if not identifier or identifier != identifier.strip():
-        raise InvalidInput("a document id is a non-empty text without spaces around it", field="id")
+        raise InvalidInput("a document id must be a non-empty string without spaces around it", field="id")
     if not identifier.isprintable():
-        raise InvalidInput("a document id has printable characters only", field="id")
+        raise InvalidInput("a document id must have printable characters only", field="id")
     size = len(identifier.encode())
     if size > MAX_ID_BYTES:
-        raise InvalidInput(f"the document id has {size:,} bytes; at most {MAX_ID_BYTES} are taken", field="id")
+        raise InvalidInput(f"the document id has {size:,} bytes; at most {MAX_ID_BYTES} are accepted", field="id")
 
 
 def check_source_version(version: int | None) -> None:
-    """Raise `InvalidInput` unless `version` fits what every store can hold: a signed number of 64 bits."""
+    """Raise `InvalidInput` unless `version` is a signed number of 64 bits, which every store supports."""
     if version is not None and not -(2**63) <= version < 2**63:
-        raise InvalidInput("a source version is a whole number of at most 64 bits", field="source_version")
+        raise InvalidInput("a source version must be a whole number of at most 64 bits", field="source_version")
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What a source says of a record that it took back: the document goes, unless a newer one is there.
+    """A record that its source withdrew: the document is deleted, unless a newer version exists.
 
-    `source_version` is of the same kind as the one of `Document`; None: whatever stands there goes.
-    Raises `InvalidInput` for an id that can name no document.
+    `source_version` as in `Document`; None: whichever version exists is deleted. Raises `InvalidInput` for an id that
+    cannot be a document's.
     """
 
     id: str
@@ -110,7 +110,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A bad record: where it stands and why it was not taken. The records around it go on."""
+    """An invalid record: where it is and why it was rejected. The records around it are not affected."""
 
     source: str
     position: str
@@ -134,10 +134,9 @@ class Sentence:
 class Passage:
     """What is indexed and found: a piece of one version of a document.
 
-    `ordinal` counts from 0 within the document. `text` is what is shown; `context` stands before it
-    for the encoders (title and heading, as the collection says), so that a split passage keeps its place.
-    `also` is searched but never shown: the long forms of abbreviations that stand here, and that another passage
-    of the document defines.
+    `ordinal` counts from 0 within the document. `text` is what users see; models read `context` before it (title and
+    heading, as the collection configures), so that a piece of a section keeps its context. `also` is searched but never
+    shown: the long forms of abbreviations that this passage uses and another passage of the document defines.
     """
 
     document: str
@@ -151,12 +150,12 @@ class Passage:
 
     @property
     def id(self) -> str:
-        """`document@version#ordinal`; a document id may itself hold `@` and `#`."""
+        """`document@version#ordinal`; a document id can itself contain `@` and `#`."""
         return f"{self.document}@{self.version}#{self.ordinal}"
 
     @property
     def model_text(self) -> str:
-        """The passage as an encoder reads it: the context, then the text."""
+        """The passage as a model reads it: the context, then the text."""
         return f"{self.context} {self.text}".strip()
 
 
@@ -169,16 +168,16 @@ def parse_passage_id(identifier: str) -> tuple[str, int, int]:
     document, _, version = head.rpartition("@")
     if not (document and _NUMBER.fullmatch(version) and _NUMBER.fullmatch(ordinal)):
         raise InvalidInput(
-            f"{identifier[:80]!r} is no passage id; one looks like 'document@version#number'", field="passage"
+            f"{identifier[:80]!r} is not a passage id such as 'document@version#number'", field="passage"
         )
     return document, int(version), int(ordinal)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who asks, and the labels of the documents they may see.
+    """The caller, and the labels of the documents that the caller is allowed to see.
 
-    A document is visible when it shares a label; one without labels is visible to nobody.
+    A document is visible if it shares a label; one without labels is visible to nobody.
     """
 
     user: str
@@ -195,5 +194,5 @@ class Access:
 
     @property
     def key(self) -> str:
-        """What a cache key must hold: two callers share an answer only if they may see the same."""
+        """The part of a cache key that keeps callers apart who are allowed to see different documents."""
         return "\x1f".join(sorted(self.labels))

@@ -1,4 +1,4 @@
-"""The root of the one error tree: every error a user may meet derives from `MedleyError`."""
+"""The one error tree: every error that a user can see derives from `MedleyError`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 class MedleyError(Exception):
     """An error with a stable `code`, one clear `message` and, where there is one, the `field` or file at fault.
 
-    The doors translate it once: the gateway to an HTTP status, the command line to an exit code.
+    It is translated once, at the edge: by the HTTP interface to a status, by the command line to an exit code.
     """
 
     code = "error"
@@ -17,47 +17,47 @@ class MedleyError(Exception):
         self.field = field
 
     def as_json(self) -> dict[str, dict[str, str | None]]:
-        """The error in the form that every door speaks."""
+        """The error as the JSON object that every interface returns."""
         return {"error": {"code": self.code, "message": self.message, "field": self.field}}
 
 
 class InvalidInput(MedleyError):
-    """The caller's input is wrong; the message says what would be right."""
+    """The caller's input is invalid; the message says what would be valid."""
 
     code = "invalid_input"
 
 
 class NotFound(MedleyError):
-    """The thing named does not exist, or the caller may not know that it does."""
+    """What was named does not exist, or the caller is not allowed to know that it does."""
 
     code = "not_found"
 
 
 class Forbidden(MedleyError):
-    """The caller is known and may not do this."""
+    """The caller is authenticated, but not allowed to do this."""
 
     code = "forbidden"
 
 
 class Unauthorized(MedleyError):
-    """The caller is not known: no token, or one with a wrong secret."""
+    """The caller is not authenticated: no token, or one with a wrong secret."""
 
     code = "unauthorized"
 
 
 class Conflict(MedleyError):
-    """The state is not the one this operation needs, as with a second writer."""
+    """The current state does not allow this operation: another writer is active, for example."""
 
     code = "conflict"
 
 
 class Unavailable(MedleyError):
-    """A part that the answer needs is down: an error, never an empty result."""
+    """A dependency is unavailable: an error, never an empty result."""
 
     code = "unavailable"
 
 
 class ModelError(MedleyError):
-    """A model directory is incomplete, altered, or not the one an index was built with."""
+    """A model directory is incomplete, altered, or not the one that an index was built with."""
 
     code = "model_error"

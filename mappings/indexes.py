@@ -1,8 +1,9 @@
-"""A collection's whole index body for OpenSearch, as JSON: analysis, fields, vectors, and what the index says of itself.
+"""The index body of a collection for OpenSearch, as JSON: analysis, fields, vectors, and the `_meta` of the index.
 
-A passage is a document of the index; so is each further row of its vectors, since one document holds one vector a field.
-`kind` tells them apart: `document` (the first passage of a document), `passage` (every passage), `row`, `commit`.
-Terms in `rest` are those of a document's later passages, on its first one: a document is counted once, through it.
+A passage is a document of the index, and so is each further row of its vectors, since one document has one vector a
+field. `kind` distinguishes them: `document` (the first passage of a document), `passage` (every passage), `row`,
+`commit`. The first passage of a document has the terms of the later ones in `rest`, so that totals count each document
+once, by its first passage.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, FieldType
 
 SCHEMA_VERSION: Final = 1
-"""The version of this body; an index of another one is refused."""
+"""The version of this body; an index of another version is refused."""
 
 TEXT: Final = "medley_text"
-"""The analyzer of texts; see `mappings.analysis.words`, whose terms it gives."""
+"""The analyzer of texts; it produces the terms of `mappings.analysis.words`."""
 
 TERMS: Final = "medley_terms"
-"""The analyzer of phrases of ready terms: cut at spaces, with a gap where a stop word stood."""
+"""The analyzer of phrases of terms that are already analysed: split at spaces, with a gap for each stop word."""
 
 GAP: Final = "\x01"
 EMPTY: Final = "medley0empty"
-"""The one word of an empty title or heading. Lucene would leave the passage out of the field's statistics, the embedded
-engine counts it: with a word for nothing both count, and weigh, alike."""
+"""The one word of an empty title or heading. Lucene leaves a passage without words out of the field's statistics, but the
+embedded engine counts it: with this word both engines count, and so score, alike."""
 
 MAX_KEYWORD_CHARACTERS: Final = 8_191
 
-# Lucene's stemmer leaves "add" of "added", Snowball's second version, which ours is, leaves "ad": a vowel and a doubled
-# letter as the whole stem. These are the English words of that form.
+# Lucene's stemmer reduces "added" to "add"; Snowball's second version, which we use, to "ad": the stem is a vowel and a
+# doubled letter. These are the English words of that form.
 _SHORT: Final = [
     "added, adding => ad",
     "ebbed, ebbing => eb",
@@ -42,7 +43,7 @@ _SHORT: Final = [
 _ANALYSIS: Final[dict[str, Any]] = {
     "char_filter": {
         "medley_apostrophe": {"type": "mapping", "mappings": ["\u2019 => '"]},
-        # Lucene takes pictographs for words, "®" and "™" among them; we do not.
+        # Lucene treats pictographs as words, "®" and "™" among them; we do not.
         "medley_pictographs": {
             "type": "pattern_replace",
             "pattern": r"[\p{IsExtended_Pictographic}\x{1F1E6}-\x{1F1FF}]",
@@ -83,7 +84,7 @@ def index_body(collection: Collection, encoders: Mapping[str, tuple[str, int]], 
 def _settings(collection: Collection) -> dict[str, Any]:
     replicas = collection.replicas
     copies = {"auto_expand_replicas": replicas} if isinstance(replicas, str) else {"number_of_replicas": replicas}
-    # A commit refreshes; nothing becomes visible before, so that one answer never mixes two commits of a shard.
+    # Only a commit refreshes, so that one answer never mixes two commits of a shard.
     return {
         "index": {"number_of_shards": collection.shards, **copies, "refresh_interval": "-1", "knn": True},
         "analysis": _ANALYSIS,
@@ -132,7 +133,7 @@ def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], g
 
 
 def _vector(dimension: int) -> dict[str, Any]:
-    # Unit vectors, so the inner product is the cosine. Lucene's engine filters inside the search of its graph, and
-    # needs no native library; faiss is the default of the plugin, so it must be said.
+    # Unit vectors, so the inner product is the cosine. The Lucene engine filters while it searches the graph, and needs
+    # no native library; the plugin's default is faiss, so the engine must be named.
     method = {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16, "ef_construction": 100}}
     return {"type": "knn_vector", "dimension": dimension, "space_type": "innerproduct", "method": method}

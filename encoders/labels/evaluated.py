@@ -1,4 +1,4 @@
-"""What evaluation judges, suite by suite: the queries and passages that no training file may contain."""
+"""What evaluation judges, suite by suite: the queries and passages that no training file is allowed to contain."""
 
 from __future__ import annotations
 
@@ -146,4 +146,4 @@ _SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
     mts_dialog.NAME: _mts_dialog,
     aci_bench.NAME: _aci_bench,
 }
-"""Data set -> what its suite judges. `indiana_cxr` is missing: its queries are no text to repeat, and folds separate it."""
+"""Data set -> what its suite judges. Without `indiana_cxr`: its queries are names of findings, and its folds keep the splits apart."""

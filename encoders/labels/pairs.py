@@ -148,7 +148,7 @@ def located_pairs(path: Path) -> Iterator[tuple[str, Pair]]:
 
 
 def task_of(path: Path) -> str:
-    """The task whose pairs a file holds: its name without .jsonl or .jsonl.gz."""
+    """The task of the pairs in a file: the file's name without .jsonl or .jsonl.gz."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from encoders.labels.sentences import Concept
 from encoders.labels.split import bucket
-from mappings.analysis.finding_lexicon import finding_entries
+from mappings.analysis.mentions.finding_lexicon import finding_entries
 
 PRESENT: Final = ("{}", "{}", "presence of {}", "evidence of {}", "there is {}", "{} is seen")
 ABSENT: Final = (

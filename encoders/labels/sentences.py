@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.leaks import normalise
-from mappings.analysis.finding_lexicon import family
-from mappings.analysis.findings import doubts, labels
+from mappings.analysis.mentions.finding_lexicon import family
+from mappings.analysis.mentions.findings import doubts, labels
 from mappings.analysis.sentences import sentences
 from mappings.datasets.indiana_cxr import ChestReport, read_reports
 

@@ -1,8 +1,8 @@
-"""Abbreviations: those a document defines itself, and those of our dictionary, both ways.
+"""Abbreviations: those that a document defines, and those of our dictionary, in both directions.
 
 `defined` follows A. S. Schwartz and M. A. Hearst, "A simple algorithm for identifying abbreviation definitions in
-biomedical text" (Pacific Symposium on Biocomputing, 2003): the characters of the short form are found from right to
-left in the words before the bracket, the first of them at the start of a word.
+biomedical text" (Pacific Symposium on Biocomputing, 2003): the characters of the short form are matched from right to
+left in the words before the bracket, the first character at the start of a word.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def _is_short(text: str) -> bool:
 
 
 def _candidate(short: str, before: str) -> str:
-    """The words that may hold the long form: at most min(|A| + 5, 2 |A|) for |A| characters (section 3.1 there)."""
+    """The words that can contain the long form: at most min(|A| + 5, 2 |A|) for |A| characters (section 3.1)."""
     most = min(len(short) + 5, 2 * len(short))
     return " ".join(before.split()[-most:])
 
 
 def _best_long_form(short: str, long: str) -> str:
-    """The shortest end of `long` that holds the characters of `short` in order; "" when there is none (figure 1 there)."""
+    """The shortest end of `long` that contains the characters of `short` in order; "" if there is none (figure 1)."""
     place = len(long)
     for index in range(len(short) - 1, -1, -1):
         character = short[index].lower()
@@ -74,7 +74,7 @@ def _best_long_form(short: str, long: str) -> str:
 
 
 def _before(long: str, character: str, place: int, *, first: bool) -> int:
-    """Where `character` stands last before `place`; at the start of a word for the first of the short form."""
+    """The last place of `character` before `place`; at the start of a word if it is the first of the short form."""
     lowered = long.lower()
     place = lowered.rfind(character, 0, place)
     while first and place > 0 and long[place - 1].isalnum():
@@ -84,7 +84,7 @@ def _before(long: str, character: str, place: int, *, first: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
-    """A row of the dictionary. `cased`: the short form counts only as it is written."""
+    """A row of the dictionary. `cased`: the short form counts only in this spelling."""
 
     short: str
     long: str
@@ -94,9 +94,9 @@ class Abbreviation:
 def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
     """(short, long) for every abbreviation or long form of our dictionary among `words`, in their order.
 
-    A short form with several senses gives each of them, the most common first. Long forms are found by stems, so
-    plurals count; where two overlap the longer one does. A short form that counts only as written ("ALL", "OR") is not
-    given for its long form: in small letters, as an index holds it, it would be another word.
+    A short form with several senses gives each of them, the most common first. Long forms are matched by stems, so
+    plurals count; of two that overlap, the longer one counts. A short form that counts in one spelling only ("ALL", "OR")
+    is not given for its long form: in lowercase, as in an index, it would be another word.
     """
     found = [*_from_short(words), *_from_long(words)]
     return [(entry.short, entry.long) for entry in dict.fromkeys(found)]
@@ -112,7 +112,7 @@ def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
 
 
 def _pieces(word: str) -> list[str]:
-    # "HIV-positive" and "anti-TNF" hold abbreviations; the CSF of "G-CSF" is another one.
+    # "HIV-positive" and "anti-TNF" contain abbreviations; the CSF of "G-CSF" is a different one.
     head, hyphen, _ = word.partition("-")
     known = tuple(_PIECES.findall(word.lower())) in _by_short() or head.lower() in _PREFIXES
     if not hyphen or known:

@@ -1,8 +1,8 @@
 """Mentions of entities in a text: a dictionary tagger over names and their synonyms.
 
-A mention is bounded by what is no letter or digit, and of mentions that overlap the longest counts ("heart failure" in
-"congestive heart failure" is none). Case does not matter, but for a short form in capitals ("ALS", "TB"), which counts
-only as it is written. A name's plural in "s" counts too.
+A mention has no letter or digit right before or after it, and of mentions that overlap the longest counts ("heart
+failure" in "congestive heart failure" does not). Case does not matter, except for a short form in capitals ("ALS",
+"TB"), which counts only in that spelling. A name's plural in "s" counts too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Lexicon = Mapping[str, tuple[str, ...]]
 """Entity -> the other names under which texts mention it."""
 
 _SHORT_FORM: Final = 6
-"""A name in capitals of at most so many characters is a short form."""
+"""A name in capitals of at most this many characters is a short form."""
 
 
 class Mention(NamedTuple):
@@ -34,7 +34,7 @@ class Mention(NamedTuple):
 
 
 class Tagger:
-    """Finds the mentions of a lexicon's entities; of entities that share a name the first one has it."""
+    """Finds the mentions of a lexicon's entities. A name that several entities share belongs to the first."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._small = ahocorasick.Automaton()
@@ -58,11 +58,11 @@ class Tagger:
     def mentions(self, text: str) -> list[Mention]:
         """The mentions in `text`, in order, none overlapping."""
         found = [*_found(self._small, text, lower(text)), *_found(self._cased, text, text)]
-        taken: list[Mention] = []
+        kept: list[Mention] = []
         for mention in sorted(found, key=lambda item: (item.start - item.end, item.start)):
-            if all(mention.end <= other.start or mention.start >= other.end for other in taken):
-                taken.append(mention)
-        return sorted(taken)
+            if all(mention.end <= other.start or mention.start >= other.end for other in kept):
+                kept.append(mention)
+        return sorted(kept)
 
 
 def _found(automaton: ahocorasick.Automaton, text: str, searched: str) -> Iterator[Mention]:
@@ -85,7 +85,7 @@ def conditions() -> Lexicon:
 
 
 def read_lexicon(path: Path) -> Lexicon:
-    """A lexicon in the form of ours: name, TAB, other names with `|` between them; `#` begins a comment line.
+    """A lexicon in the format of ours: name, TAB, other names separated by `|`; `#` starts a comment line.
 
     Raises `InvalidInput` with file and line.
     """
@@ -93,13 +93,13 @@ def read_lexicon(path: Path) -> Lexicon:
     for number, row in rows_of(path):
         if len(row) > 2 or not row[0]:
             raise InvalidInput(
-                f"{path.name}, line {number}: a line is a name, a tab, and other names with | between them",
+                f"{path.name}, line {number}: a line must be a name, a tab, and other names separated by |",
                 field=path.name,
             )
         others = row[1].split("|") if len(row) == 2 else []
         found[row[0]] = (*found.get(row[0], ()), *(name.strip() for name in others if name.strip()))
     if not found:
-        raise InvalidInput(f"{path.name} holds no entity; a line is a name, a tab, and other names", field=path.name)
+        raise InvalidInput(f"{path.name} contains no entity; a line is a name, a tab, and other names", field=path.name)
     return found
 
 

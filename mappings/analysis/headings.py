@@ -1,4 +1,4 @@
-"""What a heading stands for: `headings.tsv` read once, and the two questions asked of it."""
+"""What headings mean, from `headings.tsv`: the aspect of a heading, and how it cuts a text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACES: Final = re.compile(r"[\s_]+")
 
 
 def normalise_heading(heading: str) -> str:
-    """The aspect a heading stands for ("HPI:" is "history of present illness"), or itself in small letters."""
+    """The aspect that a heading stands for ("HPI:" is "history of present illness"), or the heading itself in lowercase."""
     key = heading_key(heading)
     known = _known().get(key) or _known().get(_BRACKETS.sub("", key).strip())
     return known[0] if known else key
@@ -30,13 +30,13 @@ def level(heading: str) -> Level | None:
 
 
 def tidy(heading: str) -> str:
-    """A heading as it reads inside a text: no edges, and "MAIN RESULTS" as "Main results"."""
+    """A heading as it reads inside a text: without punctuation around it, and "MAIN RESULTS" as "Main results"."""
     plain = _SPACES.sub(" ", heading).strip(_EDGES)
     return plain.capitalize() if len(plain) > 4 and plain.isupper() else plain
 
 
 def heading_key(heading: str) -> str:
-    """A heading without case, numbering, edges and doubled spaces."""
+    """A heading in lowercase, without numbering, surrounding punctuation and repeated spaces."""
     key = _SPACES.sub(" ", heading.lower().replace("\u2019", "'").replace("&", " and ")).strip(_EDGES)
     return _NUMBERING.sub("", key)
 

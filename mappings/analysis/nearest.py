@@ -1,4 +1,4 @@
-"""The parts of a passage that a query asks for: the runs of its sentences that share most of the query's stems."""
+"""The parts of a passage that are nearest to a query: the windows that share most stems with it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mappings.documents import Passage
 
 
 def nearest(passage: Passage, query: str, words: int, best: int = 1) -> tuple[str, ...]:
-    """Of the passage's windows of at most `words` words the `best`, the first of equals, as they stand in it.
+    """The `best` of the passage's windows of at most `words` words, earlier ones on ties, in the order of the passage.
 
-    Each is a text for a model, after the passage's context; at least one. 0 words: the whole passage as one.
+    Each is a text for a model, with the passage's context before it; at least one. 0 words: the whole passage as one.
     """
     asked = _stems(query)
     runs = _runs(passage, words)
@@ -22,7 +22,7 @@ def nearest(passage: Passage, query: str, words: int, best: int = 1) -> tuple[st
 
 @lru_cache(maxsize=1_024)
 def _runs(passage: Passage, words: int) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The windows of a passage, each with its stems; few are kept, as a portal holds them beside its index."""
+    """The windows of a passage, each with its stems. The cache is small, since it shares memory with the index."""
     return tuple((run, frozenset(terms(run))) for run in windows(passage, words))
 
 

@@ -1,11 +1,11 @@
-"""Passages: a document cut by its collection's granularity, nothing lost.
+"""Passages: a document split by its collection's granularity, without losing any text.
 
-- `document`: one passage, its section labels readable in the text ("Methods: ..."), unless it is too long.
-- `section`: one passage a section, unless it is too long.
-- `passage`: neighbouring sections are joined while they stay within `max_words`.
+- `document`: one passage, with section labels in the text ("Methods: ..."), unless it is too long.
+- `section`: one passage for each section, unless it is too long.
+- `passage`: adjacent sections are joined while they stay within `max_words`.
 
-What is too long is cut at sentence ends into pieces of about equal length; a sentence longer than `max_words` is cut at
-words. A word counts at most ten characters, so that text without spaces is bounded, too.
+Text that is too long is split at sentence ends into pieces of about equal length; a sentence longer than `max_words` is
+split at words. A word counts as at most ten characters, so that text without spaces is bounded, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHARACTERS_PER_WORD: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """`text[start:end]` of one section, a sentence as a rule; `size` in words."""
+    """`text[start:end]` of one section, usually a sentence; `size` in words."""
 
     section: int
     start: int
@@ -40,7 +40,7 @@ _Piece = Sequence[_Unit]
 def passages(document: Document, version: int, collection: Collection) -> tuple[Passage, ...]:
     """The passages of one version of a document, in order; at least one.
 
-    Their texts together hold every character of the sections that is not space, in order.
+    Their texts together contain every character of the sections that is not space, in order.
     """
     pieces = list(_pieces(document, collection))
     if not pieces:
@@ -53,21 +53,21 @@ def passages(document: Document, version: int, collection: Collection) -> tuple[
 
 
 def _also(text: str, known: Mapping[str, str]) -> str:
-    """The long forms of what `text` says in short only."""
+    """The long forms of abbreviations in `text` that are not in it themselves."""
     plain = text.lower()
-    longer = (form for short, form in known.items() if _says(short, text) and form.lower() not in plain)
+    longer = (form for short, form in known.items() if _mentions(short, text) and form.lower() not in plain)
     return "; ".join(dict.fromkeys(longer))
 
 
-def _says(short: str, text: str) -> bool:
+def _mentions(short: str, text: str) -> bool:
     return short in text and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", text) is not None
 
 
 def windows(passage: Passage, words: int) -> tuple[str, ...]:
-    """What an encoder reads of a passage: runs of sentences of at most `words` words, each after the passage's context.
+    """The windows of a passage: runs of sentences of at most `words` words, each with the passage's context before it.
 
-    One vector for a whole abstract says what it is about, not what it found: a claim is nearer to the few sentences
-    that state it. A context longer than a window is cut to its length. 0 words: the whole passage as one.
+    One vector for a whole abstract represents its topic, not its results: a claim is nearer to the few sentences that
+    state it. A context longer than a window is cut to the window's length. 0 words: the whole passage as one.
     """
     if not words or _size(passage.text) <= words or not passage.text.strip():
         return (passage.model_text,)
@@ -77,7 +77,7 @@ def windows(passage: Passage, words: int) -> tuple[str, ...]:
 
 
 def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:
-    """For each passage the index, in `document.sections`, of the section it begins in."""
+    """For each passage the index, in `document.sections`, of the section in which it starts."""
     return tuple(piece[0].section for piece in _pieces(document, collection)) or (0,)
 
 
@@ -107,7 +107,7 @@ def _size(text: str) -> int:
 
 
 def _groups(sections: Sequence[Sequence[_Unit]], granularity: str, most: int) -> Iterator[_Piece]:
-    """Units that may share a passage."""
+    """Groups of units that can share a passage."""
     group: list[_Unit] = []
     size = 0
     for units in sections:
@@ -122,7 +122,7 @@ def _groups(sections: Sequence[Sequence[_Unit]], granularity: str, most: int) ->
 
 
 def _pack(units: _Piece, most: int) -> Iterator[_Piece]:
-    """Runs of units of at most `most` words each, about equally long, so that no short tail is left."""
+    """Runs of units of at most `most` words each, about equally long, so that there is no short remainder."""
     total = sum(unit.size for unit in units)
     target = -(-total // -(-total // most)) if total else most
     piece: list[_Unit] = []
@@ -153,7 +153,7 @@ def _passage(document: Document, version: int, ordinal: int, piece: _Piece, coll
 
 
 def _runs(sections: Sequence[Section], piece: _Piece, labelled: bool) -> Iterator[str]:
-    """The text of each section in the piece, with its label where the section begins."""
+    """The text of each section in the piece, with its label if the section starts in it."""
     for index in sorted({unit.section for unit in piece}):
         units = [unit for unit in piece if unit.section == index]
         section = sections[index]
@@ -165,12 +165,12 @@ def _runs(sections: Sequence[Section], piece: _Piece, labelled: bool) -> Iterato
 
 def _context(title: str, heading: str, collection: Collection) -> str:
     """The names in the collection's `context`, in the form "Title. Heading:"."""
-    parts = {"title": _ended(title.strip(), "."), "heading": _ended(_spoken(heading), ":")}
+    parts = {"title": _ended(title.strip(), "."), "heading": _ended(_readable(heading), ":")}
     return " ".join(parts[name] for name in collection.context if parts.get(name))
 
 
-def _spoken(heading: str) -> str:
-    """A heading as an encoder reads it best: "HPI" as "History of present illness"."""
+def _readable(heading: str) -> str:
+    """A heading in the form that suits a model best: "HPI" as "History of present illness"."""
     return normalise_heading(heading).capitalize() if level(heading) == "section" else tidy(heading)
 
 

@@ -1,12 +1,12 @@
-"""Sections of a text that came as one piece: of structured abstracts and of clinical notes.
+"""Sections of undivided text: of structured abstracts and of clinical notes.
 
 In a note a heading is
 - capitals and a colon, on a line of its own or run together with the text ("... stable. ,MEDICATIONS: ,  Her only ..."),
 - a known heading in any case and a colon at the start of a line or after a full stop ("Plan: continue"),
 - a known heading alone on its line.
-It is not: the name of an organ or a vital sign ("HEENT:", "NECK:"), which stays inside the examination it belongs to;
-capitals before a value ("BP: 120/80"); unknown capitals of fewer than five letters.
-Commas that once were line breaks, around headings, go.
+These are not headings: the name of an organ or a vital sign ("HEENT:", "NECK:"), which stays inside the examination it
+belongs to; capitals before a value ("BP: 120/80"); unknown capitals of fewer than five letters.
+Commas around headings that replaced line breaks are removed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ABSTRACT_LABEL: Final = re.compile(
 _BARE_LABEL: Final = re.compile(
     _LABEL_PLACE + r"(?P<head>[A-Z]{3,}+(?:,? (?:AND|OF|[A-Z]{3,}+)){0,5}+)(?= [A-Z0-9][A-Za-z0-9]*[ ,-])"
 )
-_LEAST_UNKNOWN: Final = 5
+_MIN_UNKNOWN_LETTERS: Final = 5
 _EDGES: Final = " \t\r\n,"
 
 
@@ -79,7 +79,7 @@ def _note_cuts(text: str) -> Iterator[_Cut]:
 
 
 def _marked(text: str, start: int) -> int:
-    """Where the heading at `start` begins with its Markdown marks."""
+    """Where the heading at `start` begins, including its Markdown marks."""
     before = text[max(0, start - 8) : start]
     return start - (len(before) - len(before.rstrip("*#=_ ")))
 
@@ -90,14 +90,14 @@ def _opens_section(text: str, match: re.Match[str]) -> bool:
     if kind == "part" or (len(head) == 1 and not match["line"] and match.start() > 0):
         return False
     if not head.isupper():
-        return kind == "section" and _stands_free(text, match)
+        return kind == "section" and _is_set_apart(text, match)
     if match["stop"] == ":" and kind != "section":
         return False
-    return kind is not None or (_letters(head) >= _LEAST_UNKNOWN and not _VALUE.match(text, match.end()))
+    return kind is not None or (_letters(head) >= _MIN_UNKNOWN_LETTERS and not _VALUE.match(text, match.end()))
 
 
-def _stands_free(text: str, match: re.Match[str]) -> bool:
-    # ", Plan: rest" may be the middle of a sentence; ",Plan:" was a line of its own before breaks became commas.
+def _is_set_apart(text: str, match: re.Match[str]) -> bool:
+    # ", Plan: rest" can be the middle of a sentence; ",Plan:" was a line of its own before commas replaced line breaks.
     before = text[match.start("head") - 1 : match.start("head")]
     return match["stop"] not in {",", ":", ";"} or before == ","
 

@@ -1,9 +1,9 @@
 """Sentences of abstracts and of clinical notes, as character offsets.
 
-A sentence ends at `.`, `?` or `!` before space (or before a comma that once was a line break, as in MTSamples),
-and at a line break that is not a mere wrap. It does not end at decimals, at abbreviations ("vs.", "Dr.", "b.i.d."),
-at initials, or after the number of a list item ("2.  The left"). A run without any end is cut after at most
-`MAX_CHARACTERS`, so that any text is done in linear time.
+A sentence ends at `.`, `?` or `!` before space (or before a comma that replaced a line break, as in MTSamples), and at a
+line break that is not just wrapping. It does not end at decimals, at abbreviations ("vs.", "Dr.", "b.i.d."), at
+initials, or after the number of a list item ("2.  The left"). Text without any end is cut after at most
+`MAX_CHARACTERS`, so that any text takes linear time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from mappings.analysis.lexicon import rows
 from mappings.documents import Sentence
 
 MAX_CHARACTERS: Final = 1500
-"""A longer sentence is cut, at a space or a comma where there is one."""
+"""A longer sentence is cut, at a space or a comma if it has one."""
 
 _WRAP: Final = 60
-"""A line at least this long that ends without a stop goes on in the next one."""
+"""A line of at least this length that ends without punctuation continues in the next one."""
 
 _CLASSES: Final = {
     kind: frozenset(word for row in rows("sentence_ends") if row[0] == kind for word in row[1].split("|"))
@@ -41,7 +41,7 @@ _DOTTED: Final = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of `text`: ordered, disjoint, each without space around it, together all that is not space."""
+    """The sentences of `text`: in order, disjoint, without surrounding space, together all characters except space."""
     found: list[Sentence] = []
     start = 0
     for end in (*_ends(text), len(text)):
@@ -107,14 +107,14 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """Where to cut `text[start:end]`: after its last `;`, `,` or space, but not before its middle."""
+    """Where to cut `text[start:end]`: after its last `;`, `,` or space, but not before the middle."""
     middle = (start + end) // 2
     places = (text.rfind(mark, middle, end) + 1 for mark in ("; ", ", ", " ", "\t", "\n"))
     return next((place for place in places if place > middle), end)
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    start = _SPACE.match(text, start, end).end()  # type: ignore[union-attr]  # it matches no space, too
+    start = _SPACE.match(text, start, end).end()  # type: ignore[union-attr]  # it also matches the empty string
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end

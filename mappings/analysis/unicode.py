@@ -1,7 +1,7 @@
 """The word-break classes of UAX #29 as character sets for a regular expression, from Python's own Unicode tables.
 
-The standard library has no Word_Break property; general categories and the few lists below give the same classes
-for every script in use, but for the differences that `words` names.
+The standard library lacks the Word_Break property; general categories and the short lists below give the same classes
+for every script in use, except for the differences that `words` lists.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _EXTEND: Final = "200C-200D FF9E-FF9F 1F3FB-1F3FF"
 _ZERO_WIDTH_SPACE: Final = 0x200B
 _NARROW_SPACE: Final = 0x202F
 _LAST_LETTER_PLANE: Final = 0x1FFFF
-"""Beyond it there are ideographs only, which `_HAN` names."""
+"""Beyond it there are only ideographs, which `_HAN` lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordBreak:
-    """Bodies of regular-expression character classes, without the brackets."""
+    """Contents of regular-expression character classes, without the brackets."""
 
     letter: str
     number: str
@@ -46,7 +46,7 @@ class WordBreak:
 
 
 def word_break() -> WordBreak:
-    """The classes, computed in about a twentieth of a second."""
+    """The classes; computing them takes about a twentieth of a second."""
     apart, south_east = _codes(_HIRAGANA, _KATAKANA, _HAN), _codes(_SOUTH_EAST_ASIAN)
     codes = _by_category()
     alphabet = {code for category in _LETTER_CATEGORIES for code in codes[category]} - apart

@@ -1,21 +1,21 @@
 """Words: one analysis for both engines and for highlighting.
 
-The rule, which is OpenSearch's `standard` tokenizer followed by `lowercase`, `stop` and `porter2`:
+The rules, which are those of OpenSearch's `standard` tokenizer followed by `lowercase`, `stop` and `porter2`:
 
-1. Text is cut at the word boundaries of UAX #29. A run of letters and digits is a word ("p53", "2nd"); so are
+1. Text is split at the word boundaries of UAX #29. A run of letters and digits is a word ("p53", "2nd"); so are
    runs joined by an underscore, by `.`, `:` or `'` between letters ("don't", "e.g"), and by `.`, `,`, `;` or `'`
-   between digits ("2.5", "1,000"). A hyphen, slash or plus cuts: "IL-6" is "il", "6". Marks belong to the letter
-   before them. An ideograph or a hiragana is a word of its own, katakana run together, and a run of Thai, Lao,
-   Khmer or Burmese is one word.
-2. A word of more than 255 characters is cut into words of 255.
-3. Letters become small, one by one (no final sigma). The typographic apostrophe becomes `'`, so that the stemmer
-   knows "Alzheimer’s"; in OpenSearch this is a `mapping` character filter in front of the tokenizer.
-4. The 33 English stop words of Lucene go, leaving a gap in the positions.
+   between digits ("2.5", "1,000"). A hyphen, slash or plus splits: "IL-6" is "il", "6". Marks belong to the letter
+   before them. An ideograph or a hiragana is a word of its own; a run of katakana, and one of Thai, Lao, Khmer or
+   Burmese, is one word.
+2. A word of more than 255 characters is split into words of 255.
+3. Letters become lowercase, one by one (no final sigma). The typographic apostrophe becomes `'`, so that the stemmer
+   handles "Alzheimer’s"; in OpenSearch a `mapping` character filter before the tokenizer does this.
+4. The 33 English stop words of Lucene are removed and leave a gap in the positions.
 5. Snowball's English stemmer, version 2 ("porter2").
 
-Limits: emoji are no words here (nor in our indexes on OpenSearch, where they are taken out first); a Hebrew `"` between letters cuts; a mark between a digit and a
-separator, or after a separator, cuts; a character assigned after the Unicode version of the running Python is no
-letter.
+Limits: emoji are not words here (nor in our indexes on OpenSearch, where they are removed first); a Hebrew `"` between
+letters splits; a mark between a digit and a separator, or after a separator, splits; a character assigned after the
+Unicode version of the running Python is not a letter.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import Stemmer
 from mappings.analysis.unicode import MID_BOTH, MID_LETTER, MID_NUMBER, word_break
 
 ANALYSIS_VERSION: Final = "words-2"
-"""Part of an index's identity: it changes when the same text would give other terms."""
+"""Part of an index's identity: it changes if the same text would give other terms."""
 
 MAX_WORD: Final = 255
 _STOP: Final = (
@@ -43,7 +43,7 @@ STOP_WORDS: Final = frozenset(_STOP.split())
 
 
 class Token(NamedTuple):
-    """An index term, the characters `start:end` it came from, and its position among the words of the text."""
+    """An index term, the characters `start:end` that it comes from, and its position among the words of the text."""
 
     term: str
     start: int
@@ -83,7 +83,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    # Lucene's scanner sees at most 255 characters at a time, so a piece may not end with the apostrophe it was cut at.
+    # Lucene's scanner sees at most 255 characters at a time, so a piece cannot end with the apostrophe where it was split.
     while start < end:
         match = pattern.match(text, start, min(start + MAX_WORD, end))
         if match:
@@ -117,7 +117,7 @@ def _unicode() -> re.Pattern[str]:
 
 
 class _Terms(dict[str, str | None]):
-    """The term of every word seen: a stem, empty for a stop word, None for a run of underscores, which is no word."""
+    """The term of every word seen: a stem, "" for a stop word, None for a run of underscores, which is not a word."""
 
     _CAPACITY = 200_000
     _LONGEST = 40
@@ -125,7 +125,7 @@ class _Terms(dict[str, str | None]):
     def __init__(self) -> None:
         super().__init__()
         self._stem = Stemmer.Stemmer("english", 0).stemWord
-        self._lock = threading.Lock()  # a Snowball stemmer holds the word it works on
+        self._lock = threading.Lock()  # a Snowball stemmer keeps the word it works on
 
     def __missing__(self, word: str) -> str | None:
         with self._lock:
@@ -144,7 +144,7 @@ class _Terms(dict[str, str | None]):
 
 
 def lower(word: str) -> str:
-    """`word` in small letters, one character for one as Lucene does, with the straight apostrophe."""
+    """`word` in lowercase, character by character as in Lucene, with a straight apostrophe."""
     if word.isascii():
         return word.lower()
     return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").replace("\u2019", "'").lower()

@@ -56,6 +56,6 @@ def read_claims(data: Path | None, split: str) -> Iterator[ScientificClaim]:
 
 
 def read_sentence_abstracts(data: Path | None, name: str, identifier: str) -> Iterator[SentenceAbstract]:
-    """The abstracts in the file `name`, whose key `identifier` holds the id."""
+    """The abstracts in the file `name`, which have their id under the key `identifier`."""
     for record in dataset_records(data, name, (identifier, "title", "abstract")):
         yield SentenceAbstract(str(record[identifier]), record["title"], tuple(record["abstract"]))

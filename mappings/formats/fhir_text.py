@@ -1,4 +1,4 @@
-"""The texts of a FHIR resource: its attachments; without any its narrative and its conclusion."""
+"""The texts of a FHIR resource: its attachments, or if it has none its narrative and conclusion."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from mappings.formats.fields import object_of, objects_of, text_of
 from mappings.formats.markup import html_text
 
 _HTML: Final = ("text/html", "application/xhtml+xml")
-_TAKEN: Final = ("text/plain", *_HTML)
+_ACCEPTED: Final = ("text/plain", *_HTML)
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([^\s"';]*)""", re.IGNORECASE)
 _CHARSETS: Final = re.compile(r"(utf|(us-)?ascii|iso|windows|cp|latin|koi8|gb|big5|euc|shift|mac)[\w.:-]{0,20}")
-"""Python knows codecs that are no charsets, too, such as idna, which takes its time."""
+"""Python also has codecs that are not charsets, such as idna, which is slow."""
 
 _Attachment = tuple[str, Mapping[str, Any]]
 
 
-class _Unread(InvalidInput):
-    """An attachment in a form that is not read; another one of the same record may be."""
+class _NotReadable(InvalidInput):
+    """An attachment in a form that cannot be read; another attachment of the same record may be readable."""
 
 
-def written(resource: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(title, text) of each attachment, or of the resource's own words. Raises `InvalidInput` that names the field.
+def texts_of_resource(resource: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(title, text) of each attachment, or else of narrative and conclusion. Raises `InvalidInput` that names the field.
 
-    FHIR lets one document come in several forms: the same text comes once, and a PDF beside a text is passed over.
+    FHIR allows several forms of one document: a repeated text counts once, and a PDF beside a text is ignored.
     """
     found: dict[str, str] = {}
-    unread: list[_Unread] = []
+    unreadable: list[_NotReadable] = []
     for place, attachment in _attachments(resource):
         try:
             found.setdefault(_text(place, attachment), text_of(attachment, "title").strip())
-        except _Unread as error:
-            unread.append(error)
-    if not found and unread:
-        raise unread[0]
-    return [(title, text) for text, title in found.items()] or list(_own_words(resource))
+        except _NotReadable as error:
+            unreadable.append(error)
+    if not found and unreadable:
+        raise unreadable[0]
+    return [(title, text) for text, title in found.items()] or list(_narrative(resource))
 
 
 def _attachments(resource: Mapping[str, Any]) -> Iterator[_Attachment]:
@@ -56,60 +56,56 @@ def _text(place: str, attachment: Mapping[str, Any]) -> str:
     kind, charset = _content_type(place, attachment)
     content = _data(place, attachment)
     try:
-        text = _decoded(content, charset).removeprefix("\ufeff")
+        text = _decode(content, charset).removeprefix("\ufeff")
         text = html_text(text) if kind in _HTML else text
     except InvalidInput as error:
         raise InvalidInput(f"{place}.data: {error.message}", field=f"{place}.data") from error
     except (LookupError, ValueError) as error:
-        message = f"{place}.data is no text in {charset[:40] or 'UTF-8'}; contentType may name another charset"
+        message = f"{place}.data is not text in {charset[:40] or 'UTF-8'}; contentType can name another charset"
         raise InvalidInput(message, field=f"{place}.data") from error
     if "\x00" in text or len(text) > MAX_TEXT_CHARACTERS:
-        fault = "is no text: it holds the character 0" if "\x00" in text else "is too long"
+        fault = "is not text: it contains the character 0" if "\x00" in text else "is too long"
         raise InvalidInput(f"{place}.data {fault}", field=f"{place}.data")
     if not text.strip():
-        raise _Unread(f"{place}.data holds no text", field=f"{place}.data")
+        raise _NotReadable(f"{place}.data contains no text", field=f"{place}.data")
     return clean(text.replace("\r\n", "\n")).strip()
 
 
-def _decoded(content: bytes, charset: str) -> str:
+def _decode(content: bytes, charset: str) -> str:
     if charset and not _CHARSETS.fullmatch(charset):
         raise LookupError(charset)
     return content.decode(charset or "utf-8")
 
 
 def _content_type(place: str, attachment: Mapping[str, Any]) -> tuple[str, str]:
-    """The type in small letters, and the charset, which may be empty."""
-    said = text_of(attachment, "contentType")
-    kind = said.partition(";")[0].strip().lower()
-    if kind not in _TAKEN:
-        found = f"{kind[:80]!r} is not read" if kind else "it is missing"
-        raise _Unread(f"{place}.contentType: {found}; {', '.join(_TAKEN)} are", field=f"{place}.contentType")
-    charset = _CHARSET.search(said)
+    """The lowercase type, and the charset or ""."""
+    content_type = text_of(attachment, "contentType")
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in _ACCEPTED:
+        found = f"{kind[:80]!r} is not supported" if kind else "it is missing"
+        raise _NotReadable(f"{place}.contentType: {found}; {', '.join(_ACCEPTED)} are", field=f"{place}.contentType")
+    charset = _CHARSET.search(content_type)
     return kind, charset[1].lower() if charset else ""
 
 
 def _data(place: str, attachment: Mapping[str, Any]) -> bytes:
     data = attachment.get("data")
     if not data:
-        only = (
-            "the attachment stands at an address only (url), and nothing is fetched"
-            if attachment.get("url")
-            else "it is missing"
-        )
-        raise _Unread(f"{place}.data: {only}", field=f"{place}.data")
+        only = "the attachment has only a url, and nothing is fetched" if attachment.get("url") else "it is missing"
+        raise _NotReadable(f"{place}.data: {only}", field=f"{place}.data")
     if not isinstance(data, str):
-        raise InvalidInput(f"{place}.data must be a text in base64", field=f"{place}.data")
+        raise InvalidInput(f"{place}.data must be a base64 string", field=f"{place}.data")
     try:
         return base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidInput(f"{place}.data is not valid base64 ({error})", field=f"{place}.data") from error
 
 
-def _own_words(resource: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _narrative(resource: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     narrative = object_of(resource, "text")
-    told = html_text(text_of(narrative, "div")) if narrative.get("status") != "empty" else ""
+    text = html_text(text_of(narrative, "div")) if narrative.get("status") != "empty" else ""
     conclusion = text_of(resource, "conclusion").strip()
-    if told:
-        yield "", told
-    if conclusion and " ".join(conclusion.split()) not in " ".join(told.split()):
-        yield "Conclusion" if told else "", conclusion
+    if text:
+        yield "", text
+    if conclusion and " ".join(conclusion.split()) not in " ".join(text.split()):
+        yield "Conclusion" if text else "", conclusion

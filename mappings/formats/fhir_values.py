@@ -1,4 +1,4 @@
-"""What a FHIR resource says beside its text: whom it is about, when it was written, how new it is, who may see it."""
+"""The metadata of a FHIR resource: patient, encounter, date, version and access labels."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _RESTRICTED: Final = {"R": "restricted", "V": "very-restricted"}
 
 
 def reference(value: Mapping[str, Any]) -> str:
-    """The id that a Reference leads to ("Patient/17" is "17"), or the identifier that stands in its place."""
+    """The id that a Reference points to ("17" of "Patient/17"), or the identifier that it has instead."""
     target = text_of(value, "reference").split("/_history/")[0]
     return target.rpartition("/")[2] or text_of(object_of(value, "identifier"), "value")
 
 
 def concept(resource: Mapping[str, Any], name: str) -> str:
-    """A CodeableConcept in words: its text, or what its first coding shows."""
+    """A CodeableConcept as text: its own, or the display text or code of its first coding."""
     value = object_of(resource, name)
     first = next(iter(objects_of(value, "coding")), {})
     return (text_of(value, "text") or text_of(first, "display") or text_of(first, "code")).strip()
 
 
 def coded(resource: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The object under `name`; empty where it is a list, as `context` is in R5."""
+    """The object under `name`; empty if it is a list, as `context` is in R5."""
     return {} if isinstance(resource.get(name), list) else object_of(resource, name)
 
 
 def encounter(resource: Mapping[str, Any]) -> str:
-    """The id of the encounter; of several, the first."""
+    """The id of the encounter, the first one if there are several."""
     if "encounter" in resource:
         return reference(object_of(resource, "encounter"))
     within = objects_of(coded(resource, "context"), "encounter")
@@ -47,7 +47,7 @@ def encounter(resource: Mapping[str, Any]) -> str:
 
 
 def day_of(resource: Mapping[str, Any]) -> str | None:
-    """The day the document is of; the first of those that FHIR's resources say it by."""
+    """The date of the document: the first of the elements in which FHIR resources state one."""
     for path in _DAYS:
         value: Mapping[str, Any] = resource
         for name in path[:-1]:
@@ -58,7 +58,7 @@ def day_of(resource: Mapping[str, Any]) -> str | None:
 
 
 def version(resource: Mapping[str, Any]) -> int | None:
-    """The source version: `meta.lastUpdated`; a `meta.versionId` that is a number where a server leaves that out."""
+    """The source version: `meta.lastUpdated`, or if that is missing a numeric `meta.versionId`."""
     meta = object_of(resource, "meta")
     if updated := text_of(meta, "lastUpdated"):
         return source_moment(updated, "meta.lastUpdated")
@@ -67,7 +67,7 @@ def version(resource: Mapping[str, Any]) -> int | None:
 
 
 def security(resource: Mapping[str, Any]) -> frozenset[str]:
-    """The labels in the place of the collection's: of a record marked restricted, those who see the rest do not see it."""
+    """The access labels of a resource marked restricted, instead of the collection's; empty for any other resource."""
     tags = objects_of(object_of(resource, "meta"), "security")
     for item in objects_of(resource, "securityLabel"):
         tags = [*tags, *objects_of(item, "coding")]

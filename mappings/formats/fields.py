@@ -1,4 +1,4 @@
-"""Values of a record, checked against what the schema and the collection declare; errors name the field."""
+"""Values of a record, checked against the schema and the fields that the collection declares; errors name the field."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?=$|[T ])")
 
 
 def text_of(record: Mapping[str, Any], name: str, *, required: bool = False) -> str:
-    """The text under `name`, cleaned; "" when it is missing and not `required`."""
+    """The text under `name`, cleaned; "" if it is missing and not `required`."""
     value = record.get(name)
     if value is None:
         if required:
-            raise InvalidInput(f"{name} is missing: give a text", field=name)
+            raise InvalidInput(f"{name} is missing: give a string", field=name)
         return ""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a text, not {kind(value)}", field=name)
+        raise InvalidInput(f"{name} must be a string, not {kind(value)}", field=name)
     return clean(value)
 
 
 def id_of(record: Mapping[str, Any], name: str = "id") -> str:
-    """The id under `name`; a whole number becomes its digits."""
+    """The id under `name`; a whole number is written in digits."""
     value = record.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
         found = "it is missing" if value in (None, "") else f"not {kind(value)}"
-        raise InvalidInput(f"{name} must be a text or a whole number; {found}", field=name)
+        raise InvalidInput(f"{name} must be a string or a whole number; {found}", field=name)
     return value
 
 
 def texts_of(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """The list of texts under `name`; empty when it is missing."""
+    """The list of strings under `name`; empty if it is missing."""
     value = record.get(name)
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InvalidInput(f"{name} must be a list of texts", field=name)
+        raise InvalidInput(f"{name} must be a list of strings", field=name)
     return tuple(clean(item) for item in value)
 
 
 def object_of(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The object under `name`; empty when it is missing."""
+    """The object under `name`; empty if it is missing."""
     value = record.get(name)
     if value is None:
         return {}
@@ -65,7 +65,7 @@ def object_of(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def objects_of(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The list of objects under `name`; empty when it is missing."""
+    """The list of objects under `name`; empty if it is missing."""
     value = record.get(name)
     if value is None:
         return []
@@ -75,23 +75,23 @@ def objects_of(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def labels_of(record: Mapping[str, Any], collection: Collection) -> frozenset[str]:
-    """The access labels: the record's own, or the collection's default when there are none; an empty list stays empty."""
+    """The access labels: the record's own, or the collection's default if it has none; an empty list stays empty."""
     if record.get("labels") is None:
         return collection.default_labels
     labels = frozenset(texts_of(record, "labels"))
     if any(label != label.strip() or not label for label in labels):
-        raise InvalidInput("an access label is a name without spaces around it", field="labels")
+        raise InvalidInput("an access label must be a name without spaces around it", field="labels")
     return labels
 
 
 def fields_of(record: Mapping[str, Any], collection: Collection) -> dict[str, FieldValue]:
-    """The collection's fields that the record carries. Other keys of the record are not looked at."""
+    """The collection's fields that the record has. Other keys of the record are ignored."""
     found = {name: field_value(item, record[name]) for name, item in collection.fields.items() if name in record}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def field_value(field: Field, value: Any) -> FieldValue | None:
-    """`value` as the field's type; None for null, an empty text and an empty list. Raises `InvalidInput`."""
+    """`value` as the field's type; None for null, an empty string and an empty list. Raises `InvalidInput`."""
     if value is None or value in ("", []):
         return None
     if field.type == "number":
@@ -108,14 +108,14 @@ def _number(name: str, value: Any) -> float:
 
 
 def date_of(name: str, value: Any) -> date:
-    """The day that a text such as 2021-02-28 or 2021-02-28T10:00:00Z begins with; raises `InvalidInput` that says `name`."""
+    """The date at the start of a string such as 2021-02-28 or 2021-02-28T10:00:00Z. Raises `InvalidInput` that names `name`."""
     if not isinstance(value, str) or not _DATE.match(value):
         shown = repr(value[:40]) if isinstance(value, str) else kind(value)
         raise InvalidInput(f"{name} must be a date such as 2021-02-28, not {shown}", field=name)
     try:
         found = date.fromisoformat(value[:10])
     except ValueError as error:
-        raise InvalidInput(f"{name}: there is no day {value[:10]}", field=name) from error
+        raise InvalidInput(f"{name}: {value[:10]} is not a valid date", field=name) from error
     if not EARLIEST <= found <= LATEST:
         raise InvalidInput(f"{name}: {found} is out of range; dates run from {EARLIEST} to {LATEST}", field=name)
     return found
@@ -124,19 +124,19 @@ def date_of(name: str, value: Any) -> date:
 def _keywords(name: str, value: Any) -> str | tuple[str, ...] | None:
     if isinstance(value, list):
         if len(value) > MAX_KEYWORDS:
-            raise InvalidInput(f"{name} has {len(value):,} values; at most {MAX_KEYWORDS:,} are taken", field=name)
+            raise InvalidInput(f"{name} has {len(value):,} values; at most {MAX_KEYWORDS:,} are accepted", field=name)
         return tuple(dict.fromkeys(item for item in (_keyword(name, item) for item in value) if item)) or None
     return _keyword(name, value) or None
 
 
 def keywords(values: Iterable[str]) -> list[str]:
-    """As many of `values` as a keyword field takes, none too long for it: lists of a source may be of any size."""
+    """The distinct `values`, cut to the number and length that a keyword field accepts: sources can have longer lists."""
     return [value[:MAX_KEYWORD_CHARACTERS] for value in islice(dict.fromkeys(values), MAX_KEYWORDS)]
 
 
 def _keyword(name: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InvalidInput(f"{name} must be a text or a list of texts, not {kind(value)}", field=name)
+        raise InvalidInput(f"{name} must be a string or a list of strings, not {kind(value)}", field=name)
     keyword = clean(str(value)).strip()
     if len(keyword.encode()) > MAX_KEYWORD_BYTES:
         raise InvalidInput(f"{name} has a value of more than {MAX_KEYWORD_BYTES:,} bytes", field=name)
@@ -144,8 +144,8 @@ def _keyword(name: str, value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """What a JSON value is, in plain words."""
+    """The type of a JSON value, in words."""
     if isinstance(value, bool):
         return "true or false"
-    names = {str: "a text", int: "a number", float: "a number", list: "a list", dict: "an object", type(None): "null"}
+    names = {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object", type(None): "null"}
     return names.get(type(value), "something else")

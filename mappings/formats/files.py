@@ -1,4 +1,4 @@
-"""Lines of files of any size: gzip known by its first bytes, memory bounded, damage told from content."""
+"""Lines of files of any size: gzip is recognised by its first bytes, memory is bounded, damage becomes a rejection."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class Placed(NamedTuple):
-    """What a reader makes of one record, and the record's place in its file, such as "line 12"."""
+class LocatedItem(NamedTuple):
+    """What a reader makes of one record, and the record's position in its file, such as "line 12"."""
 
     position: str
     item: Document | Deletion | Rejection
 
 
-def placed(source: str, position: str, make: Callable[[], Document | Deletion]) -> Placed:
-    """What `make` gives, or the rejection that its `InvalidInput` means."""
+def parse_or_reject(source: str, position: str, parse: Callable[[], Document | Deletion]) -> LocatedItem:
+    """The result of `parse`, or a rejection if it raises `InvalidInput`."""
     try:
-        return Placed(position, make())
+        return LocatedItem(position, parse())
     except InvalidInput as error:
-        return Placed(position, Rejection(source, position, error.message, error.field))
+        return LocatedItem(position, Rejection(source, position, error.message, error.field))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a file without its break; `number` counts from 1."""
+class TextLine:
+    """One line of a file without its line break; `number` counts from 1."""
 
     source: str
     number: int
@@ -44,7 +44,7 @@ class Line:
 
     @property
     def position(self) -> str:
-        """The place of the line in its file."""
+        """The position of the line in its file."""
         return f"line {self.number}"
 
     def rejected(self, reason: str, field: str | None = None) -> Rejection:
@@ -53,9 +53,9 @@ class Line:
 
 
 def files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """`path` itself, or the files in the folder with one of these suffixes (and `.gz`), in order of their names.
+    """`path` itself, or the files in the folder with one of these suffixes (and `.gz`), in order of name.
 
-    Raises `InvalidInput` when there is no such file.
+    Raises `InvalidInput` if there is no such file.
     """
     if not path.exists():
         raise InvalidInput(f"{path}: there is no such file or folder", field="path")
@@ -65,18 +65,18 @@ def files(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
     found = [item for item in sorted(path.rglob("*")) if item.is_file() and item.name.lower().endswith(endings)]
     if not found:
         raise InvalidInput(
-            f"{path}: the folder holds no file that ends in {', '.join(suffixes)} (or .gz)", field="path"
+            f"{path}: the folder contains no file that ends in {', '.join(suffixes)} (or .gz)", field="path"
         )
     return found
 
 
-def lines(path: Path, limit: int = MAX_LINE_BYTES) -> Iterator[Line | Rejection]:
-    """The lines of a file. One longer than `limit` bytes, and the place where a gzip ends early, are rejections."""
+def lines(path: Path, limit: int = MAX_LINE_BYTES) -> Iterator[TextLine | Rejection]:
+    """The lines of a file. A line of more than `limit` bytes, and the place where a gzip file is truncated, are rejections."""
     return split_lines(str(path), chunks(path), limit)
 
 
-def split_lines(source: str, pieces: Iterable[bytes | Rejection], limit: int) -> Iterator[Line | Rejection]:
-    """The lines of a content that comes in pieces; a rejection among them ends it, with the line that it cuts."""
+def split_lines(source: str, pieces: Iterable[bytes | Rejection], limit: int) -> Iterator[TextLine | Rejection]:
+    """The lines of content that arrives in pieces. A rejection among the pieces ends it and replaces the incomplete line."""
     number = 0
     pending: list[bytes] = []
     size = 0
@@ -96,27 +96,25 @@ def split_lines(source: str, pieces: Iterable[bytes | Rejection], limit: int) ->
         yield _line(source, number + 1, pending, size, limit)
 
 
-def _line(source: str, number: int, parts: list[bytes], size: int, limit: int) -> Line | Rejection:
+def _line(source: str, number: int, parts: list[bytes], size: int, limit: int) -> TextLine | Rejection:
     if size > limit:
-        return Rejection(source, f"line {number}", f"the line has {size:,} bytes; at most {limit:,} are taken")
+        return Rejection(source, f"line {number}", f"the line has {size:,} bytes; at most {limit:,} are accepted")
     content = b"".join(parts).removesuffix(b"\r")
-    return Line(source, number, content.removeprefix(_BOM) if number == 1 else content)
+    return TextLine(source, number, content.removeprefix(_BOM) if number == 1 else content)
 
 
 def chunks(path: Path) -> Iterator[bytes | Rejection]:
-    """The content in pieces; where a compressed file breaks off, a rejection that says so comes last."""
+    """The content in pieces; if a compressed file is truncated or corrupt, the last item is a rejection that says so."""
     place = 0
     try:
         with _open(path) as stream:
-            while chunk := stream.read1(_CHUNK):  # what stands before a cut comes, too
+            while chunk := stream.read1(_CHUNK):  # so that the content before the truncation is read, too
                 place += len(chunk)
                 yield chunk
     except EOFError:
-        yield Rejection(
-            str(path), f"byte {place}", "the gzip ends early: the file was cut off; what came before was taken"
-        )
+        yield Rejection(str(path), f"byte {place}", "the gzip file is truncated; everything before was read")
     except (gzip.BadGzipFile, zlib.error) as error:
-        yield Rejection(str(path), f"byte {place}", f"the gzip is damaged ({error}); what came before was taken")
+        yield Rejection(str(path), f"byte {place}", f"the gzip file is corrupt ({error}); everything before was read")
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror or error})", field="path") from error
 

@@ -1,4 +1,4 @@
-"""Medley's own schema: one JSON object a document, on a line of a file or posted over HTTP."""
+"""Medley's own schema: one JSON object for each document, on a line of a file or posted over HTTP."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mappings.formats.records import json_lines
 def parse_record(record: object, collection: Collection) -> Document | Deletion:
     """The document that a record of our schema describes, or its deletion; raises `InvalidInput` that names the field.
 
-    `id` and one of `title`, `text` and `sections` are needed. A `text` is split into sections as the collection's kind
-    says. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
-    `source_version` is a whole number or a time stamp with its zone. With `deleted` nothing else is looked at. Keys that are neither of the schema nor fields of
-    the collection are ignored.
+    `id` and one of `title`, `text` and `sections` are required. A `text` is split into sections as the collection's kind
+    configures. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
+    `source_version` is a whole number or a time stamp with a time zone. If `deleted` is true, everything else but these
+    two is ignored, and so are keys that are neither in the schema nor fields of the collection.
     """
     if not isinstance(record, dict):
-        raise InvalidInput(f"a document is a JSON object, not {kind(record)}", field="document")
+        raise InvalidInput(f"a document must be a JSON object, not {kind(record)}", field="document")
     if _is_deleted(record):
         return Deletion(id_of(record), source_version_of(record))
     return Document(
@@ -37,7 +37,7 @@ def parse_record(record: object, collection: Collection) -> Document | Deletion:
 
 
 def split(text: str, collection: Collection) -> tuple[Section, ...]:
-    """The sections of a text that came as one piece, as the collection's kind says."""
+    """The sections of an undivided text, as the collection's kind configures."""
     if not text.strip():
         return ()
     if collection.sections == "note":
@@ -69,7 +69,7 @@ def _is_deleted(record: Mapping[str, Any]) -> bool:
 
 
 def source_version_of(record: Mapping[str, Any]) -> int | None:
-    """How new a record says it is. Raises `InvalidInput`."""
+    """The source version that a record states. Raises `InvalidInput`."""
     value = record.get("source_version")
     if isinstance(value, str):
         return source_moment(value, "source_version")

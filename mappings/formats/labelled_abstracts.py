@@ -13,7 +13,7 @@ from mappings.formats.records import json_lines
 
 
 def parse(record: Mapping[str, Any], collection: Collection) -> Document:
-    """One abstract; a single section without a label is looked through for labels in its text."""
+    """One abstract; a single section without a label is split at the labels in its text."""
     sections = [
         Section(text_of(part, "label").strip(), text_of(part, "text")) for part in objects_of(record, "sections")
     ]

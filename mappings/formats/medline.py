@@ -1,7 +1,7 @@
-"""PubMed's citations: XML with the root PubmedArticleSet or MedlineCitationSet, as NLM gives it out.
+"""PubMed's citations: XML with the root PubmedArticleSet or MedlineCitationSet, as NLM distributes it.
 
-The sections of an abstract keep their labels. A citation without an abstract is its title. `DeleteCitation` lists what
-NLM took back. Abstracts in other languages (OtherAbstract) are left out.
+The sections of an abstract keep their labels. A citation without an abstract is indexed by its title. `DeleteCitation`
+lists the citations that NLM withdrew. Abstracts in other languages (OtherAbstract) are left out.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection, Section, check_id, clean
 from mappings.errors import InvalidInput
 from mappings.formats.fields import fields_of, keywords
-from mappings.formats.files import Placed, placed
+from mappings.formats.files import LocatedItem, parse_or_reject
 from mappings.formats.jsonl import split
 from mappings.formats.medline_dates import published, source_version
-from mappings.formats.xml_elements import Record, Shape, elements, plain, texts
+from mappings.formats.xml_elements import Shape, XmlRecord, elements, plain, texts
 
 SHAPE: Final[Shape] = {
     "PubmedArticleSet": ("PubmedArticle", "PubmedBookArticle", "DeleteCitation"),
@@ -30,21 +30,21 @@ _NO_TITLE: Final = frozenset({"", "not available", "in process citation"})
 _NO_LABEL: Final = frozenset({"", "UNASSIGNED", "UNLABELLED", "UNLABELED"})
 
 
-def read(path: Path, collection: Collection) -> Iterator[Placed]:
+def read(path: Path, collection: Collection) -> Iterator[LocatedItem]:
     """The citations of a file, and the deletions."""
     source = str(path)
     for item in elements(path, SHAPE):
         if isinstance(item, Rejection):
-            yield Placed(item.position, item)
+            yield LocatedItem(item.position, item)
         elif item.element.tag == "DeleteCitation":
             for pmid in item.element.iterfind("PMID"):
-                yield placed(source, _position(item, plain(pmid)), partial(_deletion, plain(pmid)))
+                yield parse_or_reject(source, _position(item, plain(pmid)), partial(_deletion, plain(pmid)))
         else:
             position = _position(item, plain(item.element.find(".//PMID")))
-            yield placed(source, position, partial(parse, item.element, collection))
+            yield parse_or_reject(source, position, partial(parse, item.element, collection))
 
 
-def _position(record: Record, pmid: str) -> str:
+def _position(record: XmlRecord, pmid: str) -> str:
     return f"PMID {pmid[:40]}" if pmid else record.position
 
 
@@ -54,19 +54,21 @@ def _deletion(pmid: str) -> Deletion:
 
 def _id(pmid: str) -> str:
     if not pmid:
-        raise InvalidInput("PMID is missing: it is the id of the document", field="PMID")
+        raise InvalidInput("PMID is missing: it must be the id of the document", field="PMID")
     check_id(pmid)
     return pmid
 
 
 def parse(element: etree._Element, collection: Collection) -> Document:
-    """One citation: a PubmedArticle, or a MedlineCitation that stands by itself. Raises `InvalidInput`."""
+    """One citation: a PubmedArticle, or a MedlineCitation by itself. Raises `InvalidInput`."""
     if element.tag == "PubmedBookArticle":
-        raise InvalidInput("PubmedBookArticle is not taken: a book's chapter is no citation", field="PubmedBookArticle")
+        raise InvalidInput(
+            "PubmedBookArticle is not accepted: a chapter of a book is not a citation", field="PubmedBookArticle"
+        )
     citation = element if element.tag == "MedlineCitation" else element.find("MedlineCitation")
     article = None if citation is None else citation.find("Article")
     if article is None:
-        raise InvalidInput("Article is missing: it holds the title and the abstract", field="Article")
+        raise InvalidInput("Article is missing: it contains the title and the abstract", field="Article")
     pmid = _id(plain(citation.find("PMID")))
     return Document(
         id=pmid,
@@ -95,7 +97,7 @@ def _heading(part: etree._Element) -> str:
 
 
 def _values(element: etree._Element, citation: etree._Element, article: etree._Element) -> dict[str, Any]:
-    """What a kind may declare as fields, by name."""
+    """The values of the fields that a kind can declare, by name."""
     headings = citation.findall("MeshHeadingList/MeshHeading")
     journals = texts(article, "Journal/Title") + texts(article, "Journal/ISOAbbreviation")
     return {
@@ -115,7 +117,7 @@ def _values(element: etree._Element, citation: etree._Element, article: etree._E
 
 
 def _author(author: etree._Element) -> str:
-    """The name as "Last, First"; a group by its name; "" for one that NLM marks as wrong."""
+    """The name as "Last, First"; a group's name as it is; "" for a name that NLM marks as invalid."""
     if author.get("ValidYN") == "N":
         return ""
     first = plain(author.find("ForeName")) or plain(author.find("Initials"))

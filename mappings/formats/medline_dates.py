@@ -1,4 +1,4 @@
-"""Dates of MEDLINE citations: when the issue came out, as exactly as is said; and how new the citation's record is."""
+"""Dates of MEDLINE citations: when the issue was published, as precisely as stated, and how new the record is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REVISED: Final = ("DateRevised", "DateCompleted", "DateCreated")
 
 
 def published(element: etree._Element | None) -> dict[str, Any]:
-    """`year` and `published` of a PubDate; a month or day that is not said is the first one. Raises `InvalidInput`."""
+    """`year` and `published` of a PubDate; a missing month or day counts as the first. Raises `InvalidInput`."""
     if element is None:
         return {}
     if loose := plain(element.find("MedlineDate")):
@@ -34,7 +34,7 @@ def published(element: etree._Element | None) -> dict[str, Any]:
 
 
 def _loose(text: str) -> dict[str, Any]:
-    """A MedlineDate, such as "1998 Dec-1999 Jan", "2000 Spring" or "1976-1977", from where it begins."""
+    """A MedlineDate, such as "1998 Dec-1999 Jan", "2000 Spring" or "1976-1977": the date at its start."""
     if (match := _MEDLINE_DATE.match(text)) and match["month"].lower() in _MONTHS:
         return _day(match["year"], match["month"], match["day"] or "")
     year = _YEAR.search(text)
@@ -46,15 +46,15 @@ def _day(year: str, month: str, day: str) -> dict[str, Any]:
     try:
         text = f"{int(year):04}-{int(number):02}-{int(day or 1):02}"
     except ValueError as error:
-        said = " ".join(filter(None, (year, month, day)))[:40]
-        raise InvalidInput(f"PubDate: {said!r} is no date", field="PubDate") from error
+        stated = " ".join(filter(None, (year, month, day)))[:40]
+        raise InvalidInput(f"PubDate: {stated!r} is not a valid date", field="PubDate") from error
     return {"year": int(year), "published": date_of("PubDate", text).isoformat()}
 
 
 def source_version(citation: etree._Element) -> int | None:
-    """The version of the PMID, then the day of its last revision, as one number; None when no day is said.
+    """The version of the PMID and the date of its last revision, as one number; None without a date.
 
-    The version counts first: NLM may still revise version 1 when version 2 has taken its place.
+    The version counts first: NLM can still revise version 1 after version 2 has replaced it.
     """
     days = (_number(citation.find(name)) for name in _REVISED)
     day = next((day for day in days if day is not None), None)
@@ -63,7 +63,7 @@ def source_version(citation: etree._Element) -> int | None:
 
 
 def _number(element: etree._Element | None) -> int | None:
-    """A day as the number YYYYMMDD."""
+    """A date as the number YYYYMMDD."""
     if element is None:
         return None
     parts = [plain(element.find(name)) for name in ("Year", "Month", "Day")]

@@ -1,7 +1,7 @@
-"""Health articles with one passage a question: `id`, `title`, `source`, `passages` of `id` and `text` (MedQuAD).
+"""Health articles with one passage for each question: `id`, `title`, `source`, `passages` of `id` and `text` (MedQuAD).
 
-A passage's `question` and `question_type` are the query and its aspect: they never enter the document. The passage
-`<id>-<n>` is section n - 1, whatever the source left out before it: empty sections stand in the gaps.
+A passage's `question` and `question_type` are the query and its aspect: they never become part of the document. The
+passage `<id>-<n>` is section n - 1, even if the source lacks passages before it: empty sections fill the gaps.
 """
 
 from __future__ import annotations

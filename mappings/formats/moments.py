@@ -1,4 +1,4 @@
-"""Points in time as formats write them: dates that may be partial, and time stamps as source versions."""
+"""Points in time as formats write them: dates, which can be partial, and time stamps as source versions."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _PARTIAL: Final = re.compile(r"\d{4}(-\d{2})?")
 
 
 def source_moment(text: str, name: str) -> int:
-    """A time stamp as a source version: microseconds since 1970. Raises `InvalidInput` that says `name`.
+    """A time stamp as a source version: microseconds since 1970. Raises `InvalidInput` that names `name`.
 
-    One that lies more than a day ahead is refused: no later copy of the record could ever take its place.
+    A time more than a day in the future is an error: no later copy of the record could ever replace this one.
     """
     moment = _moment(text, name)
     if moment.tzinfo is None:
-        raise InvalidInput(f"{name} must name its time zone, as in 2021-02-28T10:00:00Z", field=name)
+        raise InvalidInput(f"{name} must include a time zone, as in 2021-02-28T10:00:00Z", field=name)
     if moment - _EPOCH > datetime.now(UTC) - _EPOCH + _TOLERANCE:
-        raise InvalidInput(f"{name}: {text[:40]} lies in the future; no later copy could replace this one", field=name)
+        raise InvalidInput(f"{name}: {text[:40]} is in the future; no later copy could replace this one", field=name)
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def shifted_moment(text: str, name: str) -> int:
-    """A time stamp of records whose dates were moved to hide the patient, often far ahead; without a zone it is UTC's."""
+    """A time stamp of a de-identified record, whose dates are shifted, often into the future; without a time zone, UTC."""
     moment = _moment(text, name)
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 def first_day(text: str, name: str) -> str:
-    """The day of a date or time stamp, the first day of a month or a year ("2021-05"), as YYYY-MM-DD."""
+    """The day of a date or time stamp, or the first day of a month or year ("2021-05"), as YYYY-MM-DD."""
     whole = f"{text}-01-01"[:10] if _PARTIAL.fullmatch(text) else text
     return date_of(name, whole).isoformat()
 

@@ -1,4 +1,4 @@
-"""Transcribed notes: `id`, `name`, `specialties`, `text` whose line breaks became commas (MTSamples)."""
+"""Transcribed notes: `id`, `name`, `specialties`, and `text`, in which commas replaced line breaks (MTSamples)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE_BREAK: Final = re.compile(
 
 
 def restore_lines(text: str) -> str:
-    """`text` with a line break in the place of each comma that was one; every other character keeps its place."""
+    """`text` with a line break instead of each comma that was one; every other character keeps its offset."""
     return _LINE_BREAK.sub("\n", text)
 
 

@@ -1,6 +1,6 @@
 """Notes of MIMIC: NOTEEVENTS.csv of MIMIC-III, and discharge.csv and radiology.csv of MIMIC-IV-Note.
 
-A note that is marked as an error (ISERROR) is a deletion. Dates in MIMIC are moved far ahead, and taken as they are.
+A note that is marked as an error (ISERROR) is a deletion. Dates in MIMIC are shifted far into the future; they are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mappings.documents import Deletion, Document, Rejection, clean
 from mappings.errors import InvalidInput
 from mappings.formats.csv_rows import rows
 from mappings.formats.fields import fields_of
-from mappings.formats.files import Placed, placed
+from mappings.formats.files import LocatedItem, parse_or_reject
 from mappings.formats.jsonl import split
 from mappings.formats.moments import first_day, shifted_moment
 
@@ -29,21 +29,21 @@ _TYPES: Final = {
 }
 
 
-def read(path: Path, collection: Collection) -> Iterator[Placed]:
-    """The notes of a file, and the deletions. Raises `InvalidInput` for a file without the columns that are needed."""
+def read(path: Path, collection: Collection) -> Iterator[LocatedItem]:
+    """The notes of a file, and the deletions. Raises `InvalidInput` for a file without the required columns."""
     for item in rows(path, "text", (_IDS, frozenset({"subject_id"}))):
         if isinstance(item, Rejection):
-            yield Placed(item.position, item)
+            yield LocatedItem(item.position, item)
         else:
-            yield placed(str(path), item.position, partial(parse, item.fields, collection))
+            yield parse_or_reject(str(path), item.position, partial(parse, item.fields, collection))
 
 
 def parse(row: Mapping[str, str], collection: Collection) -> Document | Deletion:
-    """One note, by its columns in small letters. Raises `InvalidInput` that names the column."""
+    """One note, from a row by lowercase column name. Raises `InvalidInput` that names the column."""
     row = {name: clean(value).strip() if name != "text" else value for name, value in row.items()}
     name = next(name for name in ("row_id", "note_id") if name in row)
     if not row[name]:
-        raise InvalidInput(f"{name.upper()} is empty: it is the id of the document", field=name.upper())
+        raise InvalidInput(f"{name.upper()} is empty: it must be the id of the document", field=name.upper())
     stored = row.get("storetime", "")
     version = shifted_moment(stored, "STORETIME") if stored else None
     if _number(row.get("iserror", "")) == "1":
@@ -62,7 +62,7 @@ def parse(row: Mapping[str, str], collection: Collection) -> Document | Deletion
 
 
 def _values(row: Mapping[str, str]) -> dict[str, Any]:
-    """What a kind may declare as fields, by name."""
+    """The values of the fields that a kind can declare, by name."""
     kind = row.get("note_type", "")
     days = ((name.upper(), row[name]) for name in ("chartdate", "charttime") if row.get(name))
     name, day = next(days, ("", ""))
@@ -77,5 +77,5 @@ def _values(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> str:
-    """An id as it is, but for the ".0" that a program may have left of a column with gaps."""
+    """An id without the ".0" that some programs add to the numbers of a column with gaps."""
     return text.removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Plain-text notes: a file is a note, its name without the ending is the id."""
+"""Plain-text notes, one a file; the id is the name of the file without its suffix."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from mappings.collection import Collection
 from mappings.documents import MAX_TEXT_CHARACTERS, Document, Rejection, clean
 from mappings.errors import InvalidInput
-from mappings.formats.files import Placed, chunks, placed
+from mappings.formats.files import LocatedItem, chunks, parse_or_reject
 from mappings.formats.jsonl import split
 
 SUFFIXES: Final = (".txt", ".text", ".note")
 
 
-def read(path: Path, collection: Collection) -> Iterator[Placed]:
-    """The one note of a file, split into sections as the collection's kind says; or why it was not taken."""
-    yield placed(str(path), "file", partial(_note, path, collection))
+def read(path: Path, collection: Collection) -> Iterator[LocatedItem]:
+    """The note of a file, split into sections as the collection's kind configures, or a rejection."""
+    yield parse_or_reject(str(path), "file", partial(_note, path, collection))
 
 
 def _note(path: Path, collection: Collection) -> Document:
@@ -35,7 +35,7 @@ def _text(path: Path) -> str:
         if isinstance(chunk, Rejection):
             raise InvalidInput(chunk.reason)
         size += len(chunk)
-        if size > 4 * MAX_TEXT_CHARACTERS:  # a character of UTF-8 has at most four bytes
+        if size > 4 * MAX_TEXT_CHARACTERS:  # a UTF-8 character has at most four bytes
             raise InvalidInput(f"the file has more than {MAX_TEXT_CHARACTERS:,} characters", field="text")
         parts.append(chunk)
     try:

@@ -1,36 +1,23 @@
-"""Radiology reports as Open-i gives them out (Indiana University): an XML file a report, with the root eCitation."""
+"""Radiology reports as Open-i distributes them (Indiana University): one XML file each, with the root eCitation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from lxml import etree
 
 from mappings.collection import Collection
-from mappings.documents import Document, Rejection, Section, clean
+from mappings.documents import Document, Section, clean
 from mappings.errors import InvalidInput
 from mappings.formats.fields import fields_of, keywords
-from mappings.formats.files import Placed, placed
 from mappings.formats.moments import first_day
-from mappings.formats.xml_elements import Shape, elements, plain, texts
+from mappings.formats.xml_elements import Shape, plain, texts, xml_records
 
 SHAPE: Final[Shape] = {"eCitation": ()}
 
 
-def read(path: Path, collection: Collection) -> Iterator[Placed]:
-    """The report of a file."""
-    for item in elements(path, SHAPE):
-        if isinstance(item, Rejection):
-            yield Placed(item.position, item)
-        else:
-            yield placed(str(path), item.position, partial(parse, item.element, collection))
-
-
 def parse(element: etree._Element, collection: Collection) -> Document:
-    """One report; its title is what the images show, since its own is that of the whole collection."""
+    """One report; its title is the caption of an image, since its own title is that of the whole collection."""
     sections = tuple(
         Section(clean(part.get("Label", "")).strip(), plain(part))
         for part in element.iterfind(".//Abstract/AbstractText")
@@ -52,12 +39,12 @@ def _id(element: etree._Element) -> str:
     found = element.find("uId")
     identifier = "" if found is None else found.get("id", "").strip()
     if not identifier:
-        raise InvalidInput("uId is missing: its attribute id is the id of the document", field="uId")
+        raise InvalidInput("uId is missing: its attribute id must be the id of the document", field="uId")
     return str(identifier)
 
 
 def _values(element: etree._Element) -> dict[str, Any]:
-    """What a kind may declare as fields, by name."""
+    """The values of the fields that a kind can declare, by name."""
     images = element.findall(".//parentImage")
     captions = [text for image in images for text in texts(image, "caption")]
     values = {
@@ -71,3 +58,6 @@ def _values(element: etree._Element) -> dict[str, Any]:
     }
     day = plain(element.find("articleDate"))
     return values | ({"date": first_day(day, "articleDate")} if day else {})
+
+
+read = xml_records(SHAPE, parse)

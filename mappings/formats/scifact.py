@@ -14,7 +14,7 @@ from mappings.formats.records import json_lines
 
 
 def parse(record: Mapping[str, Any], collection: Collection) -> Document:
-    """One abstract; `cord_id` may stand in the place of `doc_id`, as in Check-COVID."""
+    """One abstract; it can have `cord_id` instead of `doc_id`, as in Check-COVID."""
     return Document(
         id=id_of(record, "doc_id" if "doc_id" in record or "cord_id" not in record else "cord_id"),
         title=text_of(record, "title").strip(),

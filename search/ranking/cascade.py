@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from mappings.analysis.nearest import nearest
-from mappings.collection import Parts, Reranking
+from mappings.collection import PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
 from search.query import in_order
@@ -78,7 +78,7 @@ def score_window(
     return StageScores(_scored(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window)))
 
 
-def texts_to_read(passage: Passage, query: str, parts: Parts | None) -> tuple[str, ...]:
+def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> tuple[str, ...]:
     """What the last stage reads of a passage, at least one text."""
     return nearest(passage, query, parts.words, parts.best) if parts else (passage.model_text,)
 

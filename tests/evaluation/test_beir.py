@@ -89,7 +89,7 @@ def test_a_kind_of_ones_own_is_known(tmp_path: Path) -> None:
 DOCUMENT = json.dumps(CORPUS[0])
 WRONG = {
     "no json": ({"corpus": f"{DOCUMENT}\n{{nope"}, r"corpus\.jsonl, line 2: not valid JSON"),
-    "no object": ({"corpus": "[1]"}, r"corpus\.jsonl, line 1: a JSON object is expected on each line"),
+    "no object": ({"corpus": "[1]"}, r"corpus\.jsonl, line 1: each line must be a JSON object"),
     "no id": ({"corpus": '{"id": "d1", "text": "x"}'}, r"corpus\.jsonl, line 1: the key '_id' is missing"),
     "id no text": (
         {"corpus": '{"_id": ["d"], "text": "x"}'},
@@ -97,7 +97,7 @@ WRONG = {
     ),
     "id with space": (
         {"corpus": '{"_id": " d", "text": "x"}'},
-        r"corpus\.jsonl, line 1: a document id is a non-empty text",
+        r"corpus\.jsonl, line 1: a document id must be a non-empty string",
     ),
     "text no text": ({"corpus": '{"_id": "d", "text": 3}'}, r"corpus\.jsonl, line 1: 'text' is a text, not int"),
     "two of one id": (
@@ -155,14 +155,14 @@ def test_a_damaged_gzip_is_named(tmp_path: Path, content: bytes) -> None:
     write(tmp_path)
     (tmp_path / "corpus.jsonl").unlink()
     (tmp_path / "corpus.jsonl.gz").write_bytes(content)
-    with pytest.raises(InvalidInput, match=r"corpus\.jsonl\.gz, after line \d+: the gzip file is damaged or cut off"):
+    with pytest.raises(InvalidInput, match=r"corpus\.jsonl\.gz, after line \d+: the gzip file is corrupt or truncated"):
         beir.task(tmp_path)
 
 
 def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "queries.jsonl").write_bytes(b'{"_id": "q1", "text": "fi\xe8vre"}\n')
-    with pytest.raises(InvalidInput, match=r"queries\.jsonl, line 1: the text is not UTF-8"):
+    with pytest.raises(InvalidInput, match=r"queries\.jsonl, line 1: the text is not valid UTF-8"):
         beir.task(tmp_path)
 
 

@@ -78,7 +78,8 @@ def test_articles_leave_out_every_judged_document_and_entity(settings: Settings,
 
     write(tmp_path, "medquad/documents.jsonl.gz", [article(number) for number in range(120)])
     write(tmp_path, "medquad/cdv_test_passages.jsonl.gz", [{"passage": "D0-1", "document": "D0", "entity": "Disease1"}])
-    write(tmp_path, "medquad/cdv_test_queries.jsonl.gz", [{"entity": "Disease2"}])
+    query = {"id": "q", "question": "?", "entity": "Disease2", "aspect": "", "aspect_heading": "", "relevant": []}
+    write(tmp_path, "medquad/cdv_test_queries.jsonl.gz", [query])
     plain, candidates, titled, _ = training.articles(settings)
     assert (candidates.candidates, candidates.corpus, candidates.questions) == (64, plain.corpus, plain.questions)
     held_out = {f"D{n}-1" for n in range(3, 120) if split_of(normalise(f"Disease{n}")) == HELD_OUT}

@@ -67,7 +67,7 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
         InvalidInput, match="no training judgements for 'reports', only for abstracts, articles, notes"
     ) as untaught:
         tune.run("reports", settings)
-    with pytest.raises(NotFound, match="there is no collection kind 'nope'; known are abstracts") as unknown:
+    with pytest.raises(NotFound, match="there is no collection kind 'nope'; the known kinds are abstracts") as unknown:
         tune.run("nope", settings, tune.Options(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
 
@@ -94,7 +94,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "abstracts")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "abstracts")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "nope"])
     assert isinstance(found.exception, NotFound)
     assert found.exception.message == "there is no collection 'nope'; there are: mine"
@@ -102,7 +102,7 @@ def test_a_collection_that_is_not_there_is_named_before_anything_is_tuned(own: P
 
 
 def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "notes")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "notes")
     found = CliRunner().invoke(cli, ["tune", "abstracts", "--folder", str(own), "-c", "mine"])
     assert isinstance(found.exception, InvalidInput)
     assert (
@@ -114,7 +114,7 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
 
 
 def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
-    Medley.open(replace(Settings(), home=home)).create("mine", "reports")
+    Medley.open(replace(Settings(), home=home)).collections.create("mine", "reports")
     found = CliRunner().invoke(cli, ["tune", "notes", "--folder", str(own), "-c", "mine"])
     assert found.exception is None
     assert (home / "collections/mine/tuned.toml").read_text() in found.stdout

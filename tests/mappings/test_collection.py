@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mappings import collection
-from mappings.collection import KINDS, Parts, kinds, load, tuned
+from mappings.collection import KINDS, PassageParts, kinds, load, tuned
 from mappings.errors import InvalidInput, NotFound
 from search.ranking import fusion
 
@@ -39,7 +39,7 @@ def test_collections_of_one_kind_are_told_apart() -> None:
 def test_weights_that_were_measured_may_bring_stages_and_parts() -> None:
     written = {"rerank": {"weight": 0.4, "parts": {"words": 40, "best": 3}}}
     found, kept = tuned(load("abstracts"), written).reranking, load("abstracts").reranking
-    assert found == replace(kept, weight=0.4, parts=Parts(40, 3))
+    assert found == replace(kept, weight=0.4, parts=PassageParts(40, 3))
     assert tuned(load("abstracts"), {}) == load("abstracts")
 
 
@@ -76,11 +76,11 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("max_words = 180", "", "max_words is missing"),
         ("window_words = 60", "window_words = -1", "passages.window_words must be a whole number"),
         ('group_by = "patient"', 'group_by = "ward"', "group_by must be one of document, patient"),
-        ("[fields.date]", "[fields.Datum]", "fields.Datum: a name has small letters"),
-        ("[fields.date]", "[fields.labels]", "is no key of the schema"),
+        ("[fields.date]", "[fields.Datum]", "fields.Datum: a name must have lowercase letters"),
+        ("[fields.date]", "[fields.labels]", "must not be a key of the schema"),
         ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
         ('title = "Clinical notes"', "title = ", "own.toml"),
-        ("[bm25]", "[bm52]", "bm52 is not known; known are title, group_by,"),
+        ("[bm25]", "[bm52]", "bm52 is not a known key; the known keys are title, group_by,"),
         (
             "[rerank]",
             "[rerank]\nparts = { words = 0, best = 2 }",
@@ -108,20 +108,24 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
             "feedback.share must be a number from 0 to 1, not '.6'",
         ),
         ("[rerank]", "[feedback]\npassages = 5\n[rerank]", "feedback.share is missing"),
-        ("[rerank]", "[feedbak]\npassages = 5\n[rerank]", "feedbak is not known; known are title,"),
-        ("[rerank]", "[rerank]\nwieght = 0.3", "rerank.wieght is not known; known are model, candidates,"),
+        ("[rerank]", "[feedbak]\npassages = 5\n[rerank]", "feedbak is not a known key; the known keys are title,"),
+        (
+            "[rerank]",
+            "[rerank]\nwieght = 0.3",
+            "rerank.wieght is not a known key; the known keys are model, candidates,",
+        ),
         ("candidates = 50", 'candidates = "50"', "rerank.candidates must be a whole number, 0 or more, not '50'"),
         ("candidates = 50", "", "rerank.candidates is missing"),
         ("candidates = 50", "candidates = -1", "rerank.candidates must be a whole number, 0 or more, not -1"),
         ("[rerank]", "[rerank]\nfirst = { keep = 3 }", "rerank.first.model is missing"),
-        ('dense = "medley', 'bm25 = "medley', "vectors.bm25: that is the leg of the words"),
+        ('dense = "medley', 'bm25 = "medley', "vectors.bm25: bm25 is the lexical leg"),
         ("bm25 = 0.15", "bm25 = nan", "fusion.weights.bm25 must be a number, 0 or more, not nan"),
         ('context = ["title", "heading"]', 'context = "title"', "passages.context must be a list, not 'title'"),
         ('granularity = "section"', "", "passages.granularity is missing"),
         ("title_boost = ", "# ", "bm25.title_boost is missing"),
         ("deadline_ms = 500", 'deadline_ms = "fast"', "rerank.deadline_ms must be a whole number, 0 or more"),
         ("weight = 0.2 ", "weight = 7 ", "rerank.weight must be a number from 0 to 1, not 7"),
-        ('model = "medley-crossencoder"', "model = 5", "rerank.model must be a text in quotes, not 5"),
+        ('model = "medley-crossencoder"', "model = 5", "rerank.model must be a string in quotes, not 5"),
         ('method = "weighted"', 'method = "rff"', "fusion.method must be one of weighted, rrf, not 'rff'"),
         (
             'normalisation = "floor"',
@@ -130,21 +134,21 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ),
         ("bm25 = 0.15", 'bm25 = "x"', "fusion.weights.bm25 must be a number, 0 or more, not 'x'"),
         ("bm25 = 0.15", "bm25 = -3", "fusion.weights.bm25 must be a number, 0 or more, not -3"),
-        ("bm25 = 0.15", "bm = 0.15", "fusion.weights.bm: there is no such leg; there are bm25, dense"),
-        ('dense = "medley-biencoder"', "dense = 1", "vectors.dense must be a text in quotes, not 1"),
+        ("bm25 = 0.15", "bm = 0.15", "fusion.weights.bm: there is no such leg; the legs are bm25, dense"),
+        ('dense = "medley-biencoder"', "dense = 1", "vectors.dense must be a string in quotes, not 1"),
         ("title_boost = ", 'title_boost = "a" # ', "bm25.title_boost must be a number, 0 or more, not 'a'"),
-        ('title = "Clinical notes"', "title = 3", "title must be a text in quotes, not 3"),
-        ('title = "Date"', "title = 3", "fields.date.title must be a text in quotes, not 3"),
+        ('title = "Clinical notes"', "title = 3", "title must be a string in quotes, not 3"),
+        ('title = "Date"', "title = 3", "fields.date.title must be a string in quotes, not 3"),
         (
             'title = "Date"',
             'title = "Date"\nfacets = true',
-            "fields.date.facets is not known; known are type, title, facet",
+            "fields.date.facets is not a known key; the known keys are type, title, facet",
         ),
         ("facet = true", 'facet = "no"', "facet must be true or false, not 'no'"),
         (
             'default_labels = ["clinical"]',
             'default_labels = "clinical"',
-            "default_labels must be a list of texts, not 'clinical'",
+            "default_labels must be a list of strings, not 'clinical'",
         ),
         ("[rerank]", '[rerank]\nfirst = { model = "m", keep = 0, weight = 0.1 }', "rerank.first.keep must be"),
     ],

@@ -81,9 +81,9 @@ def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\tc\n", r"mine\.tsv, line 1: a line is a name, a tab, and other names"),
-        ("ok\n\tonly others\n", r"mine\.tsv, line 2: a line is a name"),
-        ("# nothing\n", r"mine\.tsv holds no entity"),
+        ("a\tb\tc\n", r"mine\.tsv, line 1: a line must be a name, a tab, and other names"),
+        ("ok\n\tonly others\n", r"mine\.tsv, line 2: a line must be a name"),
+        ("# nothing\n", r"mine\.tsv contains no entity"),
     ],
 )
 def test_a_wrong_lexicon_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -93,8 +93,8 @@ def test_a_wrong_lexicon_is_named(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_a_lexicon_that_can_not_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"none\.tsv can not be read"):
+    with pytest.raises(InvalidInput, match=r"none\.tsv cannot be read"):
         read_lexicon(tmp_path / "none.tsv")
     (tmp_path / "bytes.tsv").write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidInput, match=r"bytes\.tsv is not UTF-8"):
+    with pytest.raises(InvalidInput, match=r"bytes\.tsv is not valid UTF-8"):
         read_lexicon(tmp_path / "bytes.tsv")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.analysis.finding_lexicon import ancestors, family, finding_entries
-from mappings.analysis.findings import Finding, doubts, findings, labels
 from mappings.analysis.lexicon import rows
+from mappings.analysis.mentions.finding_lexicon import ancestors, family, finding_entries
+from mappings.analysis.mentions.findings import Finding, doubts, findings, labels
 
 OPACITIES = ("airspace disease", "consolidation", "infiltrate", "opacity")
 

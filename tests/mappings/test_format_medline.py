@@ -222,13 +222,13 @@ def test_gzip_and_its_early_end(tmp_path: Path) -> None:
     assert all(isinstance(item, Document) for item in documents)
     assert isinstance(last, Rejection)
     assert last.position == f"record {len(documents) + 1}"
-    assert "the gzip ends early" in last.reason
+    assert "the gzip file is truncated" in last.reason
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda text: text[: text.index("Third")], "ends early or is malformed"),
+        (lambda text: text[: text.index("Third")], "truncated or malformed"),
         (lambda text: text.replace("Third", "<Third>"), "mismatch"),
         (lambda text: text.replace("Third", "\x01"), "invalid char"),
         (lambda text: text.replace("Third", "x" * 11_000_000), "line 5,"),

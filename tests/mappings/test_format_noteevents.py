@@ -97,7 +97,7 @@ def test_gzip_and_its_early_end(tmp_path: Path) -> None:
     *documents, last = list(read(path, "noteevents", KIND))
     assert sum(isinstance(item, Document) for item in documents) > 1000
     assert isinstance(last, Rejection)
-    assert "the gzip ends early" in last.reason
+    assert "the gzip file is truncated" in last.reason
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_broken_quoting_costs_its_own_row_only(tmp_path: Path, broken: str, reje
     assert [item.id for item in found if isinstance(item, Document)] == ["1", "3", "4"]
     rejections = [item for item in found if isinstance(item, Rejection)]
     assert [item.position for item in rejections] == rejected
-    assert "reading goes on at line" in rejections[0].reason
+    assert "reading resumes at line" in rejections[0].reason
 
 
 def test_a_quote_that_never_ends_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_a_quote_that_never_ends_is_given_up_in_time(tmp_path: Path, monkeypatch
     assert sum(isinstance(item, Document) for item in found) == 198
     (rejection,) = (item for item in found if isinstance(item, Rejection))
     assert rejection.position == "line 3"
-    assert "does not end within 2,000 bytes; reading goes on at line 4" in rejection.reason
+    assert "does not end within 2,000 bytes; reading resumes at line 4" in rejection.reason
 
 
 def test_the_last_row_may_be_cut_off(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_text_that_looks_like_a_row_is_part_of_its_note(tmp_path: Path) -> Non
         (row("", "A.").replace("10,20", "101,201"), "ROW_ID", "empty"),
         (row(1, "A.").replace("1,", "x" * 10_000 + ",", 1), "id", "512"),
         (row(1, " \n "), "TEXT", "empty"),
-        (row(1, "A.").replace("2150-01-02", "2150-02-30"), "CHARTDATE", "no day"),
+        (row(1, "A.").replace("2150-01-02", "2150-02-30"), "CHARTDATE", "not a valid date"),
         (row(1, "A.").replace("2150-01-02,,", "2150-01-02,,noon"), "STORETIME", "time stamp"),
         (row(1, "A.").replace("2150-01-02", "2950-01-02"), "CHARTDATE", "out of range"),
     ],
@@ -201,7 +201,7 @@ def test_what_the_library_writes_is_read(tmp_path: Path, texts: list[str]) -> No
     writer.writerows([[number, 1, 2, "", text] for number, text in enumerate(texts)])
     path = written(tmp_path, buffer.getvalue(), head="row_id,subject_id,hadm_id,chartdate,text")
     rows = list(csv_rows.rows(path, "text", (frozenset({"row_id"}),)))
-    assert [row.fields["text"] if isinstance(row, csv_rows.Row) else row for row in rows] == texts
+    assert [row.fields["text"] if isinstance(row, csv_rows.CsvRow) else row for row in rows] == texts
 
 
 @given(st.lists(st.binary(max_size=30) | st.sampled_from([b'"', b"\n", row(5, "A.").encode()]), max_size=8))

@@ -92,9 +92,9 @@ def test_a_report_without_images_and_a_folder_with_gzip(tmp_path: Path) -> None:
         ('id="INV77"', "", "uId", "missing"),
         ('id="INV77"', f'id="{"x" * 10_000}"', "id", "512"),
         ("AbstractText", "Text", "AbstractText", "no text"),
-        ("2011-09-08", "2011-09-31", "articleDate", "no day"),
+        ("2011-09-08", "2011-09-31", "articleDate", "not a valid date"),
         ("Cough", "&cough;", None, "not defined"),
-        ("</eCitation>", "", None, "ends early"),
+        ("</eCitation>", "", None, "truncated"),
     ],
 )
 def test_bad_reports_are_named(tmp_path: Path, old: str, new: str, field: str | None, words: str) -> None:

@@ -123,37 +123,37 @@ def test_labels_default_and_empty() -> None:
         ({"id": " a"}, "id", "spaces"),
         ({"id": "x" * 10_000}, "id", "512"),
         ({"id": "a\nb"}, "id", "printable"),
-        ({"title": 3}, "title", "must be a text, not a number"),
-        ({"text": ["x"]}, "text", "must be a text, not a list"),
+        ({"title": 3}, "title", "must be a string, not a number"),
+        ({"text": ["x"]}, "text", "must be a string, not a list"),
         ({"text": " \n "}, "text", "no text"),
         ({"text": "\x00"}, "text", "no text"),
         ({"sections": "x"}, "sections", "list of objects"),
         ({"sections": [{"heading": "x"}], "text": None}, "sections[0].text", "missing"),
-        ({"sections": [{"text": "x"}, {"text": 1}], "text": None}, "sections[1].text", "must be a text"),
+        ({"sections": [{"text": "x"}, {"text": 1}], "text": None}, "sections[1].text", "must be a string"),
         ({"sections": [{"text": "x"}]}, "sections", "not both"),
-        ({"labels": "public"}, "labels", "list of texts"),
+        ({"labels": "public"}, "labels", "list of strings"),
         ({"labels": ["*"]}, "labels", "reserved"),
         ({"labels": [""]}, "labels", "name"),
-        ({"labels": [1]}, "labels", "list of texts"),
+        ({"labels": [1]}, "labels", "list of strings"),
         ({"source_version": True}, "source_version", "true or false"),
         ({"source_version": 1.5}, "source_version", "a whole number or a time stamp"),
         ({"source_version": 2**63}, "source_version", "64 bits"),
         ({"source_version": "soon"}, "source_version", "such as 2021-02-28T10:00:00Z"),
         ({"source_version": "2021-02-28"}, "source_version", "time zone"),
         ({"source_version": "2999-02-28T10:00:00Z"}, "source_version", "future"),
-        ({"deleted": "yes"}, "deleted", "true or false, not a text"),
+        ({"deleted": "yes"}, "deleted", "true or false, not a string"),
         ({"deleted": 1}, "deleted", "true or false, not a number"),
         ({"deleted": True, "id": ""}, "id", "missing"),
         ({"deleted": True, "source_version": 1.5}, "source_version", "a whole number or a time stamp"),
-        ({"year": "2021"}, "year", "must be a number, not a text"),
+        ({"year": "2021"}, "year", "must be a number, not a string"),
         ({"year": True}, "year", "true or false"),
-        ({"published": "2021-02-30"}, "published", "no day 2021-02-30"),
+        ({"published": "2021-02-30"}, "published", "2021-02-30 is not a valid date"),
         ({"published": "28.2.2021"}, "published", "such as 2021-02-28"),
         ({"published": 20210228}, "published", "not a number"),
         ({"published": "1500-01-01"}, "published", "out of range"),
         ({"published": "2300-01-01"}, "published", "out of range"),
-        ({"source": {"a": 1}}, "source", "a text or a list of texts"),
-        ({"source": [1.5]}, "source", "a text or a list of texts"),
+        ({"source": {"a": 1}}, "source", "a string or a list of strings"),
+        ({"source": [1.5]}, "source", "a string or a list of strings"),
         ({"source": "x" * 2000}, "source", "1,024"),
         ({"source": ["x"] * 2000}, "source", "1,000"),
     ],
@@ -207,7 +207,7 @@ def test_rejections_tell_what_is_wrong(tmp_path: Path) -> None:
         {
             "source": str(path),
             "position": "line 3",
-            "reason": "the id 'a' was there before; the first is kept",
+            "reason": "an earlier record has the id 'a'; the first one is kept",
             "field": "id",
         },
     ]
@@ -231,7 +231,7 @@ def test_a_truncated_gzip_gives_what_came_before(tmp_path: Path) -> None:
     assert all(isinstance(item, Document) for item in documents)
     assert isinstance(last, Rejection)
     assert last.position == f"line {len(documents) + 1}"
-    assert "the gzip ends early" in last.reason
+    assert "the gzip file is truncated" in last.reason
     assert last.source == str(path)
 
 
@@ -242,13 +242,13 @@ def test_a_damaged_gzip_is_named(tmp_path: Path) -> None:
     path.write_bytes(packed)
     last = list(read(path, "jsonl", ABSTRACTS))[-1]
     assert isinstance(last, Rejection)
-    assert "damaged" in last.reason
+    assert "corrupt" in last.reason
 
 
 def test_a_line_beyond_the_bound_is_a_rejection(tmp_path: Path) -> None:
     path = written(tmp_path, good("a"), {"id": "b", "text": "x" * 1000}, good("c"))
     found = list(files.lines(path, limit=200))
-    assert [type(item).__name__ for item in found] == ["Line", "Rejection", "Line"]
+    assert [type(item).__name__ for item in found] == ["TextLine", "Rejection", "TextLine"]
 
 
 def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_missing_paths_empty_folders_and_unknown_formats(tmp_path: Path) -> None
         read(tmp_path / "none", "jsonl", ABSTRACTS)
     with pytest.raises(InvalidInput, match=r"no file that ends in \.jsonl"):
         read(tmp_path, "jsonl", ABSTRACTS)
-    with pytest.raises(InvalidInput, match="known are jsonl, abstracts") as caught:
+    with pytest.raises(InvalidInput, match="the known formats are jsonl, abstracts") as caught:
         read(tmp_path, "csv", ABSTRACTS)
     assert caught.value.field == "format"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.analysis.cues import KINDS, cues
 from mappings.analysis.lexicon import rows
-from mappings.analysis.negation import negated, polarity
+from mappings.analysis.mentions.cues import KINDS, cues
+from mappings.analysis.mentions.negation import negated, polarity
 
 SENTENCES = [
     line

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.analysis.phrases import TAU, Phrases, likeness, split
+from mappings.analysis.mentions.phrases import TAU, Phrases, likeness, split
 
 
 def found(phrases: list[str], text: str) -> list[str]:
@@ -87,5 +87,5 @@ def test_a_phrase_alone_is_always_found(text: str) -> None:
 
 
 def test_a_phrase_needs_a_word() -> None:
-    with pytest.raises(ValueError, match="the phrase 'of the' has no word"):
+    with pytest.raises(ValueError, match="the phrase 'of the' has only function words"):
         Phrases(["of the"])

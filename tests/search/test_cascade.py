@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import FirstStage, Parts, Reranking
+from mappings.collection import FirstStage, PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import Unavailable
 from search.pipeline.explanation import explain
@@ -133,7 +133,7 @@ class Counting(Model):
         return np.asarray([float(text.split()[-1].rstrip(".")) for text in passages], dtype=np.float32)
 
 
-IN_PARTS = replace(ONE, parts=Parts(4, 2))
+IN_PARTS = replace(ONE, parts=PassageParts(4, 2))
 PARTED = Passage("d00", 1, 0, "", "", "Aspirin was given 1. Nobody asked why 9. Aspirin helped them 5.", "Title")
 
 

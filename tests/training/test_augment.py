@@ -121,7 +121,7 @@ def test_words_of_like_surroundings_are_neighbours_the_same_at_each_run(tmp_path
 
 def test_vectors_need_corpora_of_some_size(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
-    with pytest.raises(NotFound, match="holds no corpora"):
+    with pytest.raises(NotFound, match="contains no corpora"):
         write_neighbours(tmp_path)
     write_lines(tmp_path / "corpora" / "c.jsonl", [Text("t", "", "", "Only once.")])
     with pytest.raises(InvalidInput, match="nothing to train on"):

@@ -15,9 +15,9 @@ from encoders.labels.sentences import FOLDS, Concept, assign_folds, label_senten
 from encoders.labels.split import split_of
 from encoders.labels.tasks.findings import label_findings
 from encoders.labels.tasks.polarity import make_polarity_pairs, names
-from mappings.analysis.finding_lexicon import family, finding_entries
-from mappings.analysis.findings import labels
-from mappings.analysis.negation import negated
+from mappings.analysis.mentions.finding_lexicon import family, finding_entries
+from mappings.analysis.mentions.findings import labels
+from mappings.analysis.mentions.negation import negated
 from mappings.datasets.indiana_cxr import ChestReport
 from mappings.errors import NotFound
 from web.cli.main import cli

@@ -37,7 +37,7 @@ def test_a_pair_is_one_json_object_and_reads_back(tmp_path: Path) -> None:
 def test_a_bad_passage_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "d1", "title": "", "heading": "", "text": "One."}\n\n{"id": "d2"}\n')
-    with pytest.raises(InvalidInput, match=r"corpus\.jsonl, line 3: title is missing or not a text"):
+    with pytest.raises(InvalidInput, match=r"corpus\.jsonl, line 3: title is missing or not a string"):
         list(read_texts(path))
 
 
@@ -78,17 +78,17 @@ def test_a_wrong_field_is_named(change: dict[str, object], field: str) -> None:
 
 def test_a_pair_without_negatives_says_so_by_an_empty_list() -> None:
     assert parse_pair(RECORD | {"negatives": []}).negatives == ()
-    with pytest.raises(InvalidInput, match="negatives is a list of passages, empty before mining"):
+    with pytest.raises(InvalidInput, match="negatives must be a list of passages, empty before mining"):
         parse_pair({name: RECORD[name] for name in RECORD if name != "negatives"})
 
 
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "claim.jsonl"
     path.write_bytes(orjson.dumps(RECORD) + b"\n\n{broken\n")
-    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: not JSON"):
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: not valid JSON"):
         list(read_pairs(path))
     path.write_bytes(b"[]\n")
-    with pytest.raises(InvalidInput, match=r"line 1: a training pair is a JSON object"):
+    with pytest.raises(InvalidInput, match=r"line 1: a training pair must be a JSON object"):
         list(read_pairs(path))
 
 
@@ -105,7 +105,7 @@ def test_labels_that_say_the_same_and_fields_to_come_are_fine() -> None:
 def test_a_pair_that_stands_there_already_is_named(tmp_path: Path, change: dict[str, str]) -> None:
     path = tmp_path / "claim.jsonl"
     path.write_bytes(b"\n" + orjson.dumps(RECORD) + b"\n" + orjson.dumps(RECORD | change))
-    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: the pair 'claim:\d' stands in line 2 already"):
+    with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 3: the pair 'claim:\d' repeats line 2"):
         list(read_pairs(path))
 
 
@@ -120,5 +120,7 @@ def test_a_pair_of_another_task_than_the_file_is_named(tmp_path: Path) -> None:
     assert list(read_pairs(tmp_path / "claim.jsonl.gz")) == [PAIR]
     path = tmp_path / "mine.jsonl"
     path.write_bytes(orjson.dumps(RECORD | {"task": "mine"}) + b"\n" + orjson.dumps(RECORD))
-    with pytest.raises(InvalidInput, match=r"mine\.jsonl, line 2: the task is 'claim'; the file is of the task 'mine'"):
+    with pytest.raises(
+        InvalidInput, match=r"mine\.jsonl, line 2: the task is 'claim', but the file is named after the task 'mine'"
+    ):
         list(read_pairs(path))

@@ -8,8 +8,8 @@ import radiology_reports
 from encoders.labels.pairs import Pair
 from encoders.labels.sentences import LabelledSentence, assign_folds, label_sentences, match_concepts
 from encoders.labels.tasks.substituted import make_substituted_pairs, names
-from mappings.analysis.findings import findings
-from mappings.analysis.negation import negated, polarity
+from mappings.analysis.mentions.findings import findings
+from mappings.analysis.mentions.negation import negated, polarity
 
 SENTENCES = list(label_sentences(radiology_reports.reports()))
 SIDES = assign_folds(match_concepts(SENTENCES))

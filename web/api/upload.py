@@ -18,7 +18,7 @@ from werkzeug.wsgi import get_input_stream
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError
-from mappings.formats.files import Line, placed, split_lines
+from mappings.formats.files import TextLine, parse_or_reject, split_lines
 from mappings.formats.jsonl import parse_record
 from mappings.formats.records import record_of
 
@@ -123,12 +123,12 @@ def records(body: Iterator[bytes], collection: Collection) -> Iterator[PostedRec
             yield _parsed(number, line, collection)
 
 
-def _parsed(number: int, line: Line, collection: Collection) -> PostedRecord:
+def _parsed(number: int, line: TextLine, collection: Collection) -> PostedRecord:
     record = record_of(line)
     if isinstance(record, Rejection):
         return PostedRecord(number, None, 0, record)
     content = record[1]
-    item = placed("", line.position, partial(parse_record, content, collection)).item
+    item = parse_or_reject("", line.position, partial(parse_record, content, collection)).item
     return PostedRecord(number, _shown_id(content.get("id")), len(line.content), item)
 
 

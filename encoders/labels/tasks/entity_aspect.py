@@ -19,7 +19,7 @@ from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import split_of
 from mappings.analysis.entities import Lexicon, Tagger, conditions, merged
 from mappings.analysis.headings import heading_key, level, normalise_heading
-from mappings.analysis.negation import negated
+from mappings.analysis.mentions.negation import negated
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.documents import Document

@@ -21,7 +21,7 @@ from encoders.labels.tasks.polarity import TASK as POLARITY
 from encoders.labels.tasks.polarity import make_polarity_pairs
 from encoders.labels.tasks.substituted import TASK as SUBSTITUTED
 from encoders.labels.tasks.substituted import make_substituted_pairs
-from mappings.analysis.finding_lexicon import family
+from mappings.analysis.mentions.finding_lexicon import family
 
 TASK: Final = "finding"
 OPPOSITE, OTHER = 4, 2

@@ -15,7 +15,7 @@ from encoders.labels.phrasing import worded
 from encoders.labels.split import bucket
 from encoders.labels.tasks.statements import drop_nested, is_finding, statement_key, statement_pair
 from mappings.analysis.lexicon import rows
-from mappings.analysis.negation import negated
+from mappings.analysis.mentions.negation import negated
 
 TASK: Final = "polarity"
 PER_NAME: Final = 8

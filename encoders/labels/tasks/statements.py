@@ -1,4 +1,4 @@
-"""What the tasks `polarity` and `substituted` share: pairs of a condition, present or ruled out, and a sentence that says so."""
+"""What the tasks `polarity` and `substituted` share: pairs of a condition, present or ruled out, and a sentence that states this."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import split_of
-from mappings.analysis.findings import doubts, labels
+from mappings.analysis.mentions.findings import doubts, labels
 
 
 def is_finding(name: str) -> bool:
@@ -16,7 +16,7 @@ def is_finding(name: str) -> bool:
 
 
 def drop_nested(names: Sequence[str]) -> tuple[str, ...]:
-    """The names that contain no other: what a sentence says of one with another inside, it would say of that one too."""
+    """The names that contain no other: a sentence about a name with another inside would be about that one too."""
     return tuple(name for name in names if not any(other in name for other in names if other != name))
 
 

@@ -16,11 +16,11 @@ from encoders.labels.phrasing import worded
 from encoders.labels.sentences import LabelledSentence
 from encoders.labels.split import bucket
 from encoders.labels.tasks.statements import drop_nested, is_finding, statement_key, statement_pair
-from mappings.analysis.cues import cues
-from mappings.analysis.finding_lexicon import finding_entries
-from mappings.analysis.findings import findings
 from mappings.analysis.lexicon import rows
-from mappings.analysis.negation import polarity
+from mappings.analysis.mentions.cues import cues
+from mappings.analysis.mentions.finding_lexicon import finding_entries
+from mappings.analysis.mentions.findings import findings
+from mappings.analysis.mentions.negation import polarity
 
 TASK: Final = "substituted"
 PER_NAME: Final = 6
@@ -30,7 +30,7 @@ OTHER_NAMES: Final = 2
 
 
 class Frame(NamedTuple):
-    """A sentence, and the characters `start:end` of it that a name replaces; `present` is what it says of the name."""
+    """A sentence, and the characters `start:end` of it that a name replaces; `present`: what it states of the name."""
 
     text: str
     start: int
@@ -76,13 +76,13 @@ def _frames(sentence: LabelledSentence, sides: Mapping[str, int], fold: int) -> 
 
 
 def _keeps_polarity(frame: Frame, name: str) -> bool:
-    """Whether the sentence says of another name what it says of the finding."""
+    """Whether the sentence states the same of another name as of the finding."""
     stated = polarity(frame.fill(name), frame.start, frame.start + len(name))
     return stated == ("present" if frame.present else "absent")
 
 
 def _fill(name: str, frames: Sequence[Frame]) -> dict[str, Frame]:
-    """Sentence -> its frame, for up to `PER_NAME` frames drawn by hash that say of `name` what they should."""
+    """Sentence -> its frame, for up to `PER_NAME` frames drawn by hash that keep their polarity with `name`."""
     start = bucket(f"{TASK}:{name}", len(frames))
     drawn = [frames[(start + 7919 * step) % len(frames)] for step in range(min(PER_NAME, len(frames)))]
     return {frame.fill(name): frame for frame in drawn if _keeps_polarity(frame, name)}

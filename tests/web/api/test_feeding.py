@@ -27,7 +27,7 @@ def test_every_record_has_its_outcome_in_order(client, store):
         told(4, "a/1", "stale", 2),
         told(5, "pm/1", "deleted", 2),
         told(6, "no/1", "unknown", None),
-        refused(7, "x", "year must be a number, not a text", "year"),
+        refused(7, "x", "year must be a number, not a string", "year"),
     ]
     assert whole == total(accepted=2, unchanged=1, stale=1, deleted=1, unknown=1, rejected=1)
     kept = store.latest(["a/1", "pm/1", "x"])
@@ -68,25 +68,25 @@ def test_bad_lines_are_rejected_and_the_rest_goes_on(client, monkeypatch):
     records, whole = outcomes(post(client, body + b'{"id": "cut", "te'))
     assert records == [
         told(1, "a", "accepted", 1),
-        refused(2, None, "the line is no JSON object (unexpected end of data: line 1 column 2 (char 1))"),
-        refused(3, None, "the line is JSON, but no object in { }"),
+        refused(2, None, "the line is not a JSON object (unexpected end of data: line 1 column 2 (char 1))"),
+        refused(3, None, "the line is JSON, but not an object in { }"),
         refused(4, None, "the line is not valid UTF-8 (byte 9)"),
-        refused(6, None, "the line has 5,025 bytes; at most 2,000 are taken"),
-        refused(7, "c\x01", "a document id has printable characters only", "id"),
-        refused(8, "i" * 512, "the document id has 1,500 bytes; at most 512 are taken", "id"),
-        refused(9, "n\u0085m", "a document id has printable characters only", "id"),
+        refused(6, None, "the line has 5,025 bytes; at most 2,000 are accepted"),
+        refused(7, "c\x01", "a document id must have printable characters only", "id"),
+        refused(8, "i" * 512, "the document id has 1,500 bytes; at most 512 are accepted", "id"),
+        refused(9, "n\u0085m", "a document id must have printable characters only", "id"),
         told(10, "7", "accepted", 1),
-        refused(11, None, "id must be a text or a whole number; it is missing", "id"),
-        refused(12, None, "id must be a text or a whole number; not a list", "id"),
+        refused(11, None, "id must be a string or a whole number; it is missing", "id"),
+        refused(12, None, "id must be a string or a whole number; not a list", "id"),
         refused(13, "", "", None) | records[-1],
     ]
-    assert records[-1]["error"]["message"].startswith("the line is no JSON object (")
+    assert records[-1]["error"]["message"].startswith("the line is not a JSON object (")
     assert whole == total(accepted=2, rejected=10)
 
 
 def test_an_id_of_ten_thousand_bytes_is_rejected(client):
     records, _ = outcomes(post(client, [good("i" * 10_000), good("a//b/../c?d=e#f")]))
-    message = "the document id has 10,000 bytes; at most 512 are taken"
+    message = "the document id has 10,000 bytes; at most 512 are accepted"
     assert records == [refused(1, "i" * 512, message, "id"), told(2, "a//b/../c?d=e#f", "accepted", 1)]
 
 
@@ -98,7 +98,7 @@ def test_dates_in_the_future_are_taken_but_for_source_versions(client):
         good("c") | {"published": "2300-01-01"},
     ]
     records, _ = outcomes(post(client, sent))
-    message = f"source_version: {ahead[:40]} lies in the future; no later copy could replace this one"
+    message = f"source_version: {ahead[:40]} is in the future; no later copy could replace this one"
     bounds = "published: 2300-01-01 is out of range; dates run from 1677-09-22 to 2262-04-11"
     assert records == [
         told(1, "a", "accepted", 1),
@@ -118,7 +118,7 @@ def test_a_gzip_that_blows_up_is_one_rejected_line(client):
     bomb = gzip.compress(b"x" * 50_000_000 + b"\n" + lines(good("a")))
     records, whole = outcomes(post(client, bomb))
     assert records == [
-        refused(1, None, "the line has 50,000,000 bytes; at most 16,777,216 are taken"),
+        refused(1, None, "the line has 50,000,000 bytes; at most 16,777,216 are accepted"),
         told(2, "a", "accepted", 1),
     ]
     assert whole == total(accepted=1, rejected=1)

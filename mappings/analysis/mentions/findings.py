@@ -1,7 +1,7 @@
-"""Findings of a report and whether they are there (RADIOLOGY, R1 and R2): the lexicon's phrases, then negation.
+"""Findings of a report and whether they are present (RADIOLOGY, R1 and R2): the lexicon's phrases, then negation.
 
-A longer phrase hides those inside it ("pericardial effusion" is no pleural effusion). A part that is said to be normal
-rules findings out, too: "heart size is normal" says no cardiomegaly.
+A longer phrase hides those inside it ("pericardial effusion" is not a pleural effusion). A part that is described as
+normal rules findings out, too: "heart size is normal" means no cardiomegaly.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from mappings.analysis import finding_lexicon as lexicon
-from mappings.analysis.cues import cues
-from mappings.analysis.cues import words as cue_words
-from mappings.analysis.negation import polarity
-from mappings.analysis.phrases import Match, Word, split
+from mappings.analysis.mentions import finding_lexicon as lexicon
+from mappings.analysis.mentions.cues import cues
+from mappings.analysis.mentions.cues import words as cue_words
+from mappings.analysis.mentions.negation import polarity
+from mappings.analysis.mentions.phrases import Match, Word, split
 from mappings.analysis.sentences import sentences
 
 _REACH: Final = 120
@@ -22,7 +22,7 @@ _TAKES_BACK: Final = ("before", "either", "doubt-before", "pseudo", "end", "rela
 
 
 class Finding(NamedTuple):
-    """A finding at the characters `start:end`; `uncertain` where the sentence leaves it open ("cannot exclude")."""
+    """A finding at the characters `start:end`; `uncertain` if the sentence leaves it open ("cannot exclude")."""
 
     name: str
     start: int
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
 
 
 def findings(text: str) -> list[Finding]:
-    """The findings of `text` by place, sentence by sentence; names are those of `lexicons/findings.tsv`."""
+    """The findings of `text` in order, sentence by sentence; their names are those in `lexicons/findings.tsv`."""
     return [
         finding._replace(start=finding.start + item.start, end=finding.end + item.start)
         for item in sentences(text)
@@ -41,9 +41,9 @@ def findings(text: str) -> list[Finding]:
 
 
 def labels(sentence: str) -> dict[str, bool]:
-    """Finding -> whether it is there, for what `sentence` says for certain, with the wider findings that it implies.
+    """Finding -> whether it is present, where `sentence` is certain, with the wider findings that this implies.
 
-    What is there on one side and not on the other is there.
+    A finding that is present on one side and absent on the other is present.
     """
     found: dict[str, bool] = {}
     for finding in findings(sentence):
@@ -54,7 +54,7 @@ def labels(sentence: str) -> dict[str, bool]:
 
 
 def doubts(sentence: str) -> frozenset[str]:
-    """The findings that `sentence` leaves open, and the wider ones: no label says whether they are there."""
+    """The findings that `sentence` leaves open, and the wider ones of these, unless `labels` decides them."""
     names = [finding.name for finding in findings(sentence) if finding.uncertain]
     wider = [name for found in names for name in lexicon.ancestors(found)]
     return frozenset((*names, *wider)) - labels(sentence).keys()
@@ -74,13 +74,13 @@ def _of_sentence(sentence: str) -> list[Finding]:
 
 
 def _apart(matches: Sequence[Match], names: Sequence[str]) -> list[Match]:
-    """`matches`, the best first, without those that read a word again for the same family: "rib fracture" is one."""
-    taken: list[Match] = []
+    """`matches`, best first, without those that use a word twice for one family: "rib fracture" is one finding."""
+    kept: list[Match] = []
     for match in matches:
-        kin = [other for other in taken if _family(names[other.phrase]) == _family(names[match.phrase])]
+        kin = [other for other in kept if _family(names[other.phrase]) == _family(names[match.phrase])]
         if all(set(match.words).isdisjoint(other.words) for other in kin):
-            taken.append(match)
-    return taken
+            kept.append(match)
+    return kept
 
 
 def _family(name: str) -> str:
@@ -89,12 +89,12 @@ def _family(name: str) -> str:
 
 def _stated(sentence: str, words: Sequence[Word], name: str, match: Match) -> Finding:
     start, end = words[match.words[0]].start, words[match.words[-1]].end
-    says = polarity(sentence, start, end)
-    return Finding(name, start, end, says != "absent", says == "uncertain")
+    stated = polarity(sentence, start, end)
+    return Finding(name, start, end, stated != "absent", stated == "uncertain")
 
 
 def _normal(sentence: str, words: Sequence[Word], used: set[int]) -> Iterator[Finding]:
-    """What the parts that are normal rule out. `used` are the words of findings: "the enlarged heart" is not normal."""
+    """The findings that normal parts rule out. `used` are the words of findings: "the enlarged heart" is not normal."""
     names, phrases = lexicon.parts()
     for match in phrases.find(words):
         if used.isdisjoint(match.words):
@@ -106,7 +106,7 @@ def _normal(sentence: str, words: Sequence[Word], used: set[int]) -> Iterator[Fi
 
 
 def _state(sentence: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the part at `start:end` is said to be normal: before it ("clear lungs") or after it ("lungs are clear")."""
+    """Where the part at `start:end` is described as normal: before it ("clear lungs") or after it ("lungs are clear")."""
     beside = f"{sentence[max(0, start - 12) : start]} | {sentence[end : end + 12]}"
     if lexicon.words("side").search(beside):
         return None
@@ -114,13 +114,13 @@ def _state(sentence: str, start: int, end: int) -> tuple[int, int] | None:
     after = [match.span() for match in lexicon.words("normal").finditer(sentence, end, end + _REACH)][:1]
     for place in (*before[-1:], *after):
         between = sentence[place[1] : start] if place[1] <= start else sentence[end : place[0]]
-        if _joined(between, after=place[0] >= end) and _holds(sentence, place):
+        if _belong_together(between, after=place[0] >= end) and _is_asserted(sentence, place):
             return place
     return None
 
 
-def _joined(between: str, *, after: bool) -> bool:
-    """Whether nothing between a part and "normal" parts them: after it one verb for a list of parts, before it no verb."""
+def _belong_together(between: str, *, after: bool) -> bool:
+    """Whether the words between a part and "normal" leave them connected: at most one verb if the part comes first."""
     if ";" in between or "." in between or lexicon.words("barrier").search(between):
         return False
     verbs = len(cue_words("verb").findall(between))
@@ -131,8 +131,8 @@ def _joined(between: str, *, after: bool) -> bool:
     )
 
 
-def _holds(sentence: str, place: tuple[int, int]) -> bool:
-    """Whether the state is stated: not "not normal", not "borderline normal", not "clear of …", which rules out what follows."""
+def _is_asserted(sentence: str, place: tuple[int, int]) -> bool:
+    """Whether the state is asserted, unlike "not normal", "borderline normal", or "clear of …", which rules out what follows."""
     follows = sentence[place[1] :].split()[:1]
     barred = lexicon.words("barrier").search(sentence, max(0, place[0] - 14), place[0])
     return not barred and follows not in (["of"], ["from"]) and polarity(sentence, *place) == "present"

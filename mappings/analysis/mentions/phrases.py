@@ -1,8 +1,8 @@
 """Phrases of a lexicon in a sentence, by the longest common suffix of Syeda-Mahmood et al. 2020 (RADIOLOGY, R1).
 
-A word of a phrase partially matches a word of the sentence when they share a prefix c with |c| / max(|p|, |t|) > `TAU`:
-inflected forms match. A phrase is found when `ENOUGH` of its words match, in any order, near one another and in one
-part of the sentence. Short words match themselves and their plural only, as "line" shares .67 with "linear".
+A word of a phrase partially matches a word of the sentence if they share a prefix c with |c| / max(|p|, |t|) > `TAU`,
+so that inflected forms match. A phrase is found if `ENOUGH` of its words match, in any order, near one another and in
+one part of the sentence. Short words match only themselves and their plural, since "line" shares .67 with "linear".
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 TAU: Final = 0.65
 ENOUGH: Final = 0.75
-"""Of the words of a phrase of four or more; a shorter one needs all of its words."""
+"""The share of its words that a phrase of four or more needs; a shorter one needs all of them."""
 GAP: Final = 2
-"""Words that may stand between two of a phrase; words of `FUNCTION` do not count."""
+"""How many words can be between two of a phrase; words in `FUNCTION` do not count."""
 FUNCTION: Final = frozenset(
     [
         "a",
@@ -57,7 +57,7 @@ _KEPT: Final = 20_000
 
 
 class Word(NamedTuple):
-    """A word of a sentence in small letters, its characters `start:end`, the part it stands in, and its place without function words."""
+    """A lowercase word of a sentence at the characters `start:end`; its part, and its position without function words."""
 
     text: str
     start: int
@@ -67,9 +67,9 @@ class Word(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A phrase that was found: its number, the words of the sentence that carry it, and how well.
+    """A phrase that was found: its number, the words of the sentence that match it, and how well.
 
-    `gap` is how many other words stand among them, `quality` the mean share of the phrase's letters that match.
+    `gap` is the number of other words among them, `quality` the mean share of the phrase's letters that match.
     """
 
     phrase: int
@@ -79,7 +79,7 @@ class Match(NamedTuple):
 
 
 def split(text: str) -> list[Word]:
-    """The words of `text` in order. A part ends at a stop, a comma, a bracket, and at "and", "or", "with", "no"."""
+    """The words of `text` in order. A part ends at a full stop, comma or bracket, and at "and", "or", "with", "no"."""
     found: list[Word] = []
     part = place = 0
     for match in _TOKEN.finditer(text):
@@ -92,7 +92,7 @@ def split(text: str) -> list[Word]:
 
 
 def likeness(word: str, other: str) -> float:
-    """The share |common prefix| / max(|word|, |other|) of two words; 0 when it is not over `TAU`."""
+    """The share |common prefix| / max(|word|, |other|) of two words; 0 unless it is over `TAU`."""
     shared = next(
         (at for at, (left, right) in enumerate(zip(word, other, strict=False)) if left != right),
         min(len(word), len(other)),
@@ -126,7 +126,7 @@ class Phrases:
         self._alike = lru_cache(_KEPT)(self._like)
 
     def _anchored(self) -> dict[str, list[int]]:
-        """Word -> phrases that can't be found without one of their anchors: their rarest words."""
+        """Word -> the phrases of which it is an anchor. A phrase is only found by one of its anchors, its rarest words."""
         often: dict[str, int] = defaultdict(int)
         for phrase in self._phrases:
             for word in phrase.words:
@@ -144,10 +144,10 @@ class Phrases:
         return tuple((other, share) for other, share in (*found, *plural) if share)
 
     def find(self, words: Sequence[Word]) -> list[Match]:
-        """All phrases in `words`, the best first: of more words, nearer together, of higher quality, earlier.
+        """All phrases in `words`, best first: of more words, closer together, of higher quality, earlier.
 
-        Left out are those inside a better one, and those that reach for a word of a better one: "acute airspace
-        disease" is no "acute disease".
+        Without those inside a better one, and those that skip words and share one with a better one: "acute airspace
+        disease" is not "acute disease".
         """
         places: _Places = defaultdict(list)
         for at, word in enumerate(words):
@@ -166,7 +166,7 @@ class Phrases:
     def _match(
         self, number: int, first: tuple[str, int, float], words: Sequence[Word], places: _Places
     ) -> Match | None:
-        """The phrase around the place of one of its words: each of the others where it is nearest, in the same part."""
+        """The phrase around one of its words: each of the others at its nearest place in the same part."""
         phrase, (anchor, at, share) = self._phrases[number], first
         chosen = {at: share}
         for word in phrase.words:
@@ -187,7 +187,7 @@ class Phrases:
 def _phrase(text: str) -> _Phrase:
     words = tuple(word.text for word in split(text) if word.text not in FUNCTION)
     if not words:
-        raise ValueError(f"the phrase {text!r} has no word that says something")
+        raise ValueError(f"the phrase {text!r} has only function words")
     return _Phrase(words, len(words) if len(words) <= _WHOLE else ceil(ENOUGH * len(words)))
 
 
@@ -203,9 +203,9 @@ def _longest(found: Iterable[Match], phrases: Sequence[_Phrase]) -> list[Match]:
             match.phrase,
         ),
     )
-    taken: list[Match] = []
+    kept: list[Match] = []
     for match in ordered:
-        shared = [other for other in taken if not set(match.words).isdisjoint(other.words)]
+        shared = [other for other in kept if not set(match.words).isdisjoint(other.words)]
         if not any(match.gap or set(match.words) <= set(other.words) for other in shared):
-            taken.append(match)
-    return taken
+            kept.append(match)
+    return kept

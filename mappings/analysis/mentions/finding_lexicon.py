@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from mappings.analysis.lexicon import rows
-from mappings.analysis.phrases import Phrases
+from mappings.analysis.mentions.phrases import Phrases
 
 
 @dataclass(frozen=True, slots=True)

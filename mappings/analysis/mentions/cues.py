@@ -1,4 +1,4 @@
-"""The cues of `lexicons/negation.tsv`: where a sentence rules out, doubts, or only seems to."""
+"""The cues of `lexicons/negation.tsv`: words with which a sentence rules out or doubts, or only seems to."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class Cue(NamedTuple):
 
 
 def cues(sentence: str) -> list[Cue]:
-    """The cues of `sentence` in order and disjoint: where two overlap, the longer one counts."""
-    found = [cue for match in _WORD.finditer(sentence) for cue in _beginning(sentence, match)]
+    """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
+    found = [cue for match in _WORD.finditer(sentence) for cue in _starting_at(sentence, match)]
     found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
     found.sort(key=lambda cue: (cue.start - cue.end, cue.start, KINDS.index(cue.kind)))
-    taken: list[Cue] = []
+    kept: list[Cue] = []
     for cue in found:
-        if all(cue.end <= other.start or other.end <= cue.start for other in taken):
-            taken.append(cue)
-    return sorted(taken)
+        if all(cue.end <= other.start or other.end <= cue.start for other in kept):
+            kept.append(cue)
+    return sorted(kept)
 
 
-def _beginning(sentence: str, word: re.Match[str]) -> Iterator[Cue]:
-    """The longest cue of each kind that begins with `word`."""
+def _starting_at(sentence: str, word: re.Match[str]) -> Iterator[Cue]:
+    """The longest cue of each kind that starts with `word`."""
     first = "not" if word[0][0] in "nN" and word[0][1:2] in "'’" else word[0].lower()
-    for kind, pattern in _patterns(first) if first in _beginnings() else ():
+    for kind, pattern in _patterns(first) if first in _by_first_word() else ():
         match = pattern.match(sentence, word.start())
         if match:
             yield Cue(*match.span(), kind)
@@ -58,22 +58,22 @@ def _beginning(sentence: str, word: re.Match[str]) -> Iterator[Cue]:
 
 @cache
 def words(name: str) -> re.Pattern[str]:
-    """What finds one word or phrase of the class `:name`."""
+    """A pattern for the words and phrases of the class `:name`."""
     return re.compile(rf"\b(?:{_alternatives(name)})(?!\w)", re.IGNORECASE)
 
 
 @cache
 def _patterns(first: str) -> list[tuple[str, re.Pattern[str]]]:
-    """For each kind, what finds the longest of its phrases that begin with the word `first`."""
+    """For each kind a pattern for its phrases that start with the word `first`; the longest one matches."""
     return [
         (kind, re.compile(rf"(?:{'|'.join(map(_phrase, phrases))})(?!\w)", re.IGNORECASE))
-        for kind, phrases in _beginnings()[first].items()
+        for kind, phrases in _by_first_word()[first].items()
     ]
 
 
 @cache
-def _beginnings() -> dict[str, dict[str, list[str]]]:
-    """First word -> kind -> phrases, those of most words first. Every phrase begins with a plain word."""
+def _by_first_word() -> dict[str, dict[str, list[str]]]:
+    """First word -> kind -> phrases, those with most words first. Every phrase starts with a plain word."""
     found: dict[str, dict[str, list[str]]] = {}
     for kind in KINDS:
         for phrase in sorted(_lexicon()[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):

@@ -1,9 +1,10 @@
-"""Whether a sentence rules out what it mentions: cues of `lexicons/negation.tsv`, and how far each reaches.
+"""Whether a sentence rules out what it mentions: the cues of `lexicons/negation.tsv`, and the scope of each.
 
-A cue before a list rules out all of it ("no pneumothorax, effusion or consolidation"), one after it too ("pneumothorax
-and effusion are not seen"). A cue reaches to the end of its clause: to a word that closes it ("but", "with", "due to"),
-to another cue, to a semicolon, or to a part after a comma or "and" that is no item of the list: one with a verb of its
-own ("no effusion, the heart is large") or that opens as only a positive finding does ("no effusion, mild scarring").
+A cue before a list rules out all of it ("no pneumothorax, effusion or consolidation"), and so does one after it
+("pneumothorax and effusion are not seen"). The scope of a cue ends with its clause: at a word that closes it ("but",
+"with", "due to"), at another cue, at a semicolon, or before a part after a comma or "and" that is not an item of the
+list: one with a verb of its own ("no effusion, the heart is large"), or one that starts as only a positive finding does
+("no effusion, mild scarring").
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from mappings.analysis.cues import Cue, cues, words
+from mappings.analysis.mentions.cues import Cue, cues, words
 from mappings.analysis.sentences import sentences
 
 Polarity = Literal["present", "absent", "uncertain"]
@@ -38,7 +39,7 @@ def negated(text: str, start: int, end: int) -> bool:
 
 
 def polarity(text: str, start: int, end: int) -> Polarity:
-    """What its sentence says of the mention `text[start:end]`: "uncertain" in "cannot exclude pneumonia"."""
+    """What its sentence states about the mention `text[start:end]`: "uncertain" in "cannot exclude pneumonia"."""
     if not 0 <= start < end <= len(text):
         return "present"
     starts, bounds = _sentences(text)
@@ -46,12 +47,12 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     sentence, start, end = text[first : max(last, end)], start - first, end - first
     if _ANSWER.match(sentence, end):
         return "absent"
-    inside = [reach for reach in _reaches(_hidden(sentence, start, end)) if reach.covers(start, end)]
-    return min(inside, key=lambda reach: reach.rank(start)).says if inside else "present"
+    inside = [scope for scope in _scopes(_hidden(sentence, start, end)) if scope.covers(start, end)]
+    return min(inside, key=lambda scope: scope.rank(start)).polarity if inside else "present"
 
 
 def _hidden(sentence: str, start: int, end: int) -> str:
-    """`sentence` with a mention whose name holds a cue ("graft versus host disease") in letters that are none."""
+    """`sentence`; a mention whose name contains a cue ("graft versus host disease") is replaced by neutral letters."""
     mention = sentence[start:end]
     if all(cue.kind == "before" for cue in cues(mention)):
         return sentence
@@ -64,47 +65,47 @@ def _sentences(text: str) -> tuple[list[int], list[tuple[int, int]]]:
     return [start for start, _ in found], found
 
 
-class _Reach(NamedTuple):
-    """What a cue says of the characters `start:end`."""
+class _Scope(NamedTuple):
+    """The characters `start:end` that a cue covers, and what it states about them."""
 
     start: int
     end: int
     cue: Cue
-    says: Polarity
+    polarity: Polarity
 
     def covers(self, start: int, end: int) -> bool:
         # "heart is not enlarged" is one mention with its cue inside.
         return self.start <= start < self.end or (start < self.cue.start < end and self.cue.kind != "either")
 
     def rank(self, start: int) -> tuple[bool, bool, int]:
-        """What counts first: a cue after the mention, of those one of doubt; else the nearest before it."""
+        """Sort key: cues after the mention first, of those a doubt first; then the nearest cue before it."""
         after = self.cue.start >= start
-        return not after, after and self.says != "uncertain", abs(self.cue.start - start)
+        return not after, after and self.polarity != "uncertain", abs(self.cue.start - start)
 
 
 @lru_cache(_KEPT * 16)
-def _reaches(sentence: str) -> tuple[_Reach, ...]:
-    found = [_placed(sentence, cue) for cue in cues(sentence) if cue.kind != "keep"]
-    return tuple(reach for number in range(len(found)) for reach in _of_cue(sentence, found, number))
+def _scopes(sentence: str) -> tuple[_Scope, ...]:
+    found = [_resolve_direction(sentence, cue) for cue in cues(sentence) if cue.kind != "keep"]
+    return tuple(scope for number in range(len(found)) for scope in _of_cue(sentence, found, number))
 
 
-def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Reach]:
+def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Scope]:
     cue = found[number]
-    says: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
-    if cue.kind in _BEFORE and not _governed(sentence, found, number):
-        # From within the cue on: "no acute finding" is a cue that holds its mention.
+    stated: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
+    if cue.kind in _BEFORE and not _is_part_of_negation(sentence, found, number):
+        # The scope starts inside the cue: the cue "no acute finding" contains its mention.
         end = _forward(sentence, found, number)
-        yield _Reach(cue.start + 1, end, cue, says)
-        # Where nothing follows it speaks of what went before: "hemoptysis denied".
-        answers = cue.kind == "before" and not sentence[cue.end : end].strip()
+        yield _Scope(cue.start + 1, end, cue, stated)
+        # A cue that nothing follows refers to what came before: "hemoptysis denied".
+        looks_back = cue.kind == "before" and not sentence[cue.end : end].strip()
     else:
-        answers = False
-    if cue.kind in _AFTER or answers:
-        yield _Reach(_backward(sentence, found, number), cue.start, cue, says)
+        looks_back = False
+    if cue.kind in _AFTER or looks_back:
+        yield _Scope(_backward(sentence, found, number), cue.start, cue, stated)
 
 
-def _placed(sentence: str, cue: Cue) -> Cue:
-    """A doubt of either kind looks ahead where it opens its part of the sentence ("effusion, unlikely pneumonia"), else back."""
+def _resolve_direction(sentence: str, cue: Cue) -> Cue:
+    """A doubt of either direction looks ahead if it opens its part of the sentence ("effusion, unlikely pneumonia"), else back."""
     if cue.kind != "doubt-either":
         return cue
     before, after = sentence[: cue.start].rstrip(), sentence[cue.end :].strip(" .")
@@ -112,8 +113,8 @@ def _placed(sentence: str, cue: Cue) -> Cue:
     return cue._replace(kind="doubt-before" if opens else "doubt-after")
 
 
-def _governed(sentence: str, found: Sequence[Cue], number: int) -> bool:
-    """Whether a doubt only colours a negation right before it, as in "no findings suspicious for malignancy"."""
+def _is_part_of_negation(sentence: str, found: Sequence[Cue], number: int) -> bool:
+    """Whether a doubt only qualifies a negation right before it, as in "no findings suspicious for malignancy"."""
     cue, before = found[number], found[number - 1] if number else None
     if cue.kind != "doubt-before" or before is None or before.kind != "before":
         return False
@@ -122,7 +123,7 @@ def _governed(sentence: str, found: Sequence[Cue], number: int) -> bool:
 
 
 def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
-    """Where the reach of a cue ends that rules out what follows."""
+    """Where the scope of a cue that rules out what follows ends."""
     start = found[number].end
     limit = _limit(sentence, found, number)
     stop = _STOP.search(sentence, start, limit)
@@ -135,36 +136,36 @@ def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
         end = joins[place + 1].start() if place + 1 < len(joins) else limit
         listed = any(_word(later) in ("or", "nor", "and/or") for later in joins[place:])
         named = not _only_described(sentence[start : join.start()])
-        if join.start() > start and named and not _goes_on(sentence[join.end() : end], _word(join), listed):
+        if join.start() > start and named and not _continues_list(sentence[join.end() : end], _word(join), listed):
             return join.start()
     return limit
 
 
 def _limit(sentence: str, found: Sequence[Cue], number: int) -> int:
     for later, cue in enumerate(found[number + 1 :], start=number + 1):
-        if cue.kind in _CLOSING and not _governed(sentence, found, later):
+        if cue.kind in _CLOSING and not _is_part_of_negation(sentence, found, later):
             return cue.start
     return len(sentence)
 
 
 def _only_described(part: str) -> bool:
-    """Whether a part names nothing yet: "no acute, displaced fracture" has one item, not two."""
+    """Whether a part has only adjectives: "no acute, displaced fracture" has one item, not two."""
     return bool(part.strip()) and all(words("size").fullmatch(word) for word in part.split())
 
 
-def _goes_on(part: str, join: str, listed: bool) -> bool:
-    """Whether the part after a join is one more item: `listed` where an "or" is still to come, or is the join."""
+def _continues_list(part: str, join: str, listed: bool) -> bool:
+    """Whether the part after a join is one more item. `listed`: the join is an "or", or one is still to come."""
     if join in ("or", "nor", "and/or"):
         return True
     if words("stable").match(part):
         return False
     verb = words("verb").search(part)
-    if verb and not (_of_sight(part, verb.end()) and (listed or join)):
+    if verb and not (_is_verb_of_seeing(part, verb.end()) and (listed or join)):
         return False
     return listed or not words("small").match(part)
 
 
-def _of_sight(part: str, start: int) -> bool:
+def _is_verb_of_seeing(part: str, start: int) -> bool:
     """Whether the verb that ends at `start` only says that something is seen, so that its list is one subject."""
     return bool(words("seen").search(part, start, start + 40))
 
@@ -174,7 +175,7 @@ def _word(join: re.Match[str]) -> str:
 
 
 def _backward(sentence: str, found: Sequence[Cue], number: int) -> int:
-    """Where the reach of a cue begins that rules out what stands before it."""
+    """Where the scope of a cue that rules out what precedes it starts."""
     first = _floor(sentence, found, number)
     end = _subject_end(sentence, first, found[number].start)
     joins = [match for match in _JOIN.finditer(sentence, first, end) if match.end() > match.start()]
@@ -193,14 +194,14 @@ def _backward(sentence: str, found: Sequence[Cue], number: int) -> int:
 
 def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
     cue = found[number]
-    # "an effusion, which has resolved": what the clause says holds of what stands before "which".
+    # "an effusion, which has resolved": the clause is about what precedes "which".
     before = [other.end for other in found[:number] if other.kind != "relative"]
     stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
     return max([0, *before, *stops])
 
 
 def _subject_end(sentence: str, first: int, end: int) -> int:
-    """`end` without the helping verbs, adverbs and "which" right before it."""
+    """`end` without the auxiliary verbs, adverbs and "which" right before it."""
     while True:
         kept = sentence[first:end].rstrip(" ,")
         last = kept.rpartition(" ")[2]
