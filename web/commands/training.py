@@ -130,55 +130,8 @@ def export(
 
     Only what passes the gate is written. A run's gate has judged queries, and its card tells recipe, data and scores.
     """
-    ship = _training("export.service")
-    if ship.is_run(Path(checkpoint)):
-        if kind or card:
-            raise InvalidInput(
-                f"{checkpoint} is a run: it knows its kind and card itself", field="kind" if kind else "card"
-            )
-        artifact = ship.ship(
-            Path(checkpoint), pairs, out, serving=ship.Serving(serving["read"] or 0, serving["seen"] or 0)
-        )
-    elif serving["read"] or serving["seen"]:
-        raise InvalidInput(
-            f"{checkpoint} is no run: --read and --seen are for one", field="read" if serving["read"] else "seen"
-        )
-    elif kind is None:
-        raise InvalidInput(
-            f"{checkpoint} is no run of `medley train`: say with --kind what the checkpoint is", field="kind"
-        )
-    else:
-        told = _card(card) if card else {}
-        bases = _training("runs.initial")
-        described = {"name": out.name} | bases.origin(checkpoint) | told
-        artifact = _training("export.writer").export(bases.base_folder(checkpoint), kind, out, described, _texts(pairs))
+    service = _training("export.service")
+    chosen = service.Serving(serving["read"] or 0, serving["seen"] or 0)
+    artifact = service.export_model(checkpoint, pairs, out, kind, card, chosen)
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
-
-
-def _card(path: Path) -> dict[str, Any]:
-    """What a file tells of the model."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"{path} is not there: --card names a file", field="card") from None
-    except ValueError as error:
-        raise InvalidInput(f"{path}: not JSON ({error})", field="card") from None
-    if not isinstance(told, dict):
-        raise InvalidInput(f"{path}: a card is a JSON object", field="card")
-    return told
-
-
-def _texts(pairs: Path, number: int = 128) -> list[tuple[str, str]]:
-    """Held-out (query, passage) texts for the gate, in turn from every task, right and wrong passages."""
-    from itertools import chain, islice, zip_longest
-
-    from encoders.labels.pairs import read_pairs
-
-    def of(file: Path) -> Iterator[tuple[str, str]]:
-        for pair in read_pairs(file):
-            if pair.split == "held-out":
-                yield from ((pair.query, f"{text.title}. {text.text}") for text in (pair.positive, *pair.negatives[:1]))
-
-    rows = zip_longest(*(of(file) for file in sorted(pairs.rglob("*.jsonl")) if file.parent.name != "corpora"))
-    return list(islice((text for text in chain.from_iterable(rows) if text), number))
