@@ -1,4 +1,4 @@
-"""A recipe: everything that decides a training run but the pairs themselves. One small TOML file."""
+"""A recipe: everything that decides a training run except the pairs. One small TOML file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text
 from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -28,33 +29,33 @@ CHOICES = {
     "codes": ("vector", "tokens"),
     "distillation": ("none", "kl", "margin-mse"),
 }
-LEAST = {
-    "batch": 1, "epochs": 1, "max_length": 4, "max_query": 4, "save_every": 1, "threads": 1, "dev_queries": 1,
-    "negatives": 0, "steps": 0, "patience": 0, "evaluate_every": 0, "warmup": 0, "weight_decay": 0, "margin": 0,
-    "softmax": 0, "gather": 1,
-}  # fmt: skip
-MOST = {"warmup": 1, "threads": 1024}
-WHOLE = (*(name for name in LEAST if name not in ("warmup", "weight_decay", "margin", "softmax")), "seed")
-POSITIVE = ("learning_rate", "temperature", "teacher_temperature", "prior_scale")
-SHARES = ("soup", "dropout", "teacher_share")
+COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
+SHARE, POSITIVE = NumberRange(0, 1), NumberRange(above=0)
+NUMBERS = {
+    **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
+    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every"), COUNT),
+    **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
+    **dict.fromkeys(("weight_decay", "margin", "softmax"), NumberRange(0)),
+    **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale"), POSITIVE),
+    **dict.fromkeys(("warmup", "soup", "dropout", "teacher_share"), SHARE),
+    "threads": NumberRange(1, 1024, whole=True),
+    "seed": NumberRange(whole=True),
+}
+TASK_NUMBERS = {"take": COUNT, "repeat": POSITIVE_COUNT, "window": COUNT, "most": COUNT, "context": SHARE}
 TEXTS = ("name", "base", "teacher", "teacher_form", "prior")
-LARGEST_WHOLE = 2**63 - 1
-"""What a record in JSON can hold."""
-LARGEST = 3.4e38
-"""About the largest number of float32, in which weights and losses are."""
 CANDIDATES = ("listwise", "pointwise", "two-class")
-"""Objectives over a query's own candidates: they need negatives."""
+"""Objectives over a query's own candidates, which need negatives."""
 TRIPLETS = ("triplet", "triplet-both")
 """Objectives that find their negatives in the batch: a pair needs none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How one task takes part: at most `take` training pairs, each seen `repeat` times, each time with other negatives.
+    """How one task takes part: at most `take` training pairs, each used `repeat` times, with different negatives.
 
-    `context` is the share of examples whose passages are shown with title and heading. `window` is the most words
-    of a passage that are shown, those nearest to the query: as a collection's windows serve it; 0 shows all.
-    `most` pairs of one group take part in an epoch, drawn anew each time: what is common does not drown the rest; 0: all.
+    `context` is the share of examples whose passages are shown with title and heading. `window` is the maximum number of
+    words shown of a passage, those nearest to the query, as a collection's windows serve them; 0 shows all. Per epoch at
+    most `most` pairs of one group take part, drawn at random, so that frequent ones do not dominate; 0 means all.
     """
 
     take: int = 1_000_000
@@ -64,37 +65,33 @@ class Share:
     most: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("take", 0), ("repeat", 1), ("window", 0), ("most", 0)):
-            if (value := _whole(self, name)) < least:
-                raise InvalidInput(f"{name} is {value}; it is at least {least}", field=name)
-        if not 0 <= _number(self, "context") <= 1:
-            raise InvalidInput(f"context is {self.context}; it lies between 0 and 1", field="context")
+        check_numbers(self, TASK_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """One run. `batch` counts queries; `max_length` counts tokens of a passage, or of query and passage together.
 
-    The base: `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to
-    train further; `layers` are those that are kept of it, all when empty.
-    The model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and
-    `[PASSAGE]` stand before the texts: as text, or as new special tokens) are a bi-encoder's and a poly-encoder's.
-    `codes` says what of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens.
-    A cross-encoder's passage that is too long loses its `cut`: the end or the middle.
-    The run: `steps` 0 means as many as the plan has; fewer end the run (and the learning rate) early. Every
-    `evaluate_every` steps `dev_queries` held-out pairs a task are ranked; the best state is kept, and after
-    `patience` evaluations without a better one the run stops (0: never).
-    The teacher: `teacher` is a cross-encoder's model directory, whose scores (`teacher_form` of it, divided by
-    `teacher_temperature`) make up `teacher_share` of the loss, in the way that `distillation` says.
-    The prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
-    scores in the objective, so that it learns what the first stage lacks.
-    `precision` bf16 computes in bfloat16 and keeps the weights in float32, auto where that is faster. `dropout` counts for
-    hidden states.
+    Base: `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to train
+    further; `layers` are the layers of it to keep, all if empty.
+    Model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and `[PASSAGE]`
+    precede the texts: as plain text, or as new special tokens) are a bi-encoder's and a poly-encoder's. `codes` says what
+    part of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens. `cut` is the
+    part that an overlong passage loses in a cross-encoder: the end or the middle.
+    Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
+    `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
+    evaluations without a better one the run stops (0: never).
+    Teacher: `teacher` is a cross-encoder's model directory; its scores (in the numeric form `teacher_form`, divided by
+    `teacher_temperature`) make up `teacher_share` of the loss, by the method `distillation`.
+    Prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
+    scores in the objective, so that the model learns what the first stage lacks.
+    `precision` bf16 computes in bfloat16 with weights in float32, auto does so if it is faster. `dropout` applies to hidden
+    states.
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
-    of the softmax beside it in `triplet-both`. So many examples of one group stand together in a batch as `gather`
-    says, where the other passages of the batch are negatives.
-    `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging
-    after Wortsman et al. 2022).
+    of the softmax term in `triplet-both`. Up to `gather` examples of one group are put into the same batch, if the other
+    passages of the batch are negatives.
+    `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging, Wortsman et
+    al. 2022).
     """
 
     name: str
@@ -143,67 +140,43 @@ class Recipe:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.kind not in tuple(OBJECTIVES):  # a list can't be looked up in a mapping
-            raise InvalidInput(f"kind is {self.kind!r}; it is one of {', '.join(OBJECTIVES)}", field="kind")
-        if self.objective not in (known := OBJECTIVES[self.kind]):
-            message = f"objective is {self.objective!r}; for a {self.kind} it is one of {', '.join(known)}"
-            raise InvalidInput(message, field="objective")
+        check_choice("kind", self.kind, tuple(OBJECTIVES))  # a tuple, because an unhashable value has no key
+        check_choice("objective", self.objective, OBJECTIVES[self.kind], f" for a {self.kind}")
         if not self.tasks:
             raise InvalidInput("a recipe names at least one task under [tasks]", field="tasks")
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                message = f"{name} is {getattr(self, name)!r}; it is one of {', '.join(choices)}"
-                raise InvalidInput(message, field=name)
-        self._check_texts()
-        self._check_numbers()
-        self._check_together()
-
-    def _check_texts(self) -> None:
+            check_choice(name, getattr(self, name), choices)
         for name in TEXTS:
-            if not isinstance(value := getattr(self, name), str):
-                raise InvalidInput(f"{name} is {value!r}; it is a text", field=name)
+            check_text(name, getattr(self, name))
+        check_numbers(self, NUMBERS)
+        self._check_base()
+        self._check_combinations()
+
+    def _check_base(self) -> None:
         if not self.base:
-            raise InvalidInput("base is empty; it is 'minilm', a checkpoint or a model directory", field="base")
+            raise InvalidInput("base is empty; it must be 'minilm', a checkpoint or a model directory", field="base")
         for part in self.frozen:
             if not isinstance(part, str) or not part:
-                raise InvalidInput(f"frozen holds {part!r}; it lists parts of the names of weights", field="frozen")
+                raise InvalidInput(f"frozen contains {part!r}; it must list parts of weights' names", field="frozen")
         for number in self.layers:
             if isinstance(number, bool) or not isinstance(number, int):
-                raise InvalidInput(f"layers holds {number!r}; it lists whole numbers from 0", field="layers")
+                raise InvalidInput(f"layers contains {number!r}; it must list integers from 0", field="layers")
 
-    def _check_numbers(self) -> None:
-        for name in WHOLE:
-            _whole(self, name)
-        for name in (*LEAST, *POSITIVE, *SHARES):
-            _number(self, name)
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at least {least}", field=name)
-        for name, most in MOST.items():
-            if getattr(self, name) > most:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it is at most {most}", field=name)
-        for name in POSITIVE:
-            if getattr(self, name) <= 0:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it is more than 0", field=name)
-        for name in SHARES:
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"{name} is {getattr(self, name)}; it lies between 0 and 1", field=name)
-
-    def _check_together(self) -> None:
-        """Settings that only make sense together."""
+    def _check_combinations(self) -> None:
+        """Check settings that depend on one another."""
         if self.kind == "cross-encoder" and self.max_query >= self.max_length:
-            message = (
-                f"max_query is {self.max_query}; it is less than max_length, {self.max_length}, which holds both texts"
-            )
+            message = f"max_query is {self.max_query}; it must be less than max_length, {self.max_length}, the limit for both texts"
             raise InvalidInput(message, field="max_query")
-        if self.objective in CANDIDATES and not self.negatives:
-            raise InvalidInput(f"negatives is 0; {self.objective} needs at least 1", field="negatives")
-        if self.distillation != "none" and not self.negatives:
-            raise InvalidInput("negatives is 0; distillation needs at least 1", field="negatives")
+        for needed, what in (
+            (self.objective in CANDIDATES, self.objective),
+            (self.distillation != "none", "distillation"),
+        ):
+            if needed and not self.negatives:
+                raise InvalidInput(f"negatives is 0; {what} needs at least 1", field="negatives")
         if (self.distillation == "none") == bool(self.teacher):
-            raise InvalidInput("teacher and distillation are given both or neither", field="teacher")
+            raise InvalidInput("teacher and distillation must be given together or not at all", field="teacher")
         if self.prior and self.objective not in ("listwise", "pointwise"):
-            message = f"a prior is added to one score a candidate; {self.objective} has no such scores"
+            message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")
         if self.objective == "two-class" and self.head != "cls":
             raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
@@ -217,26 +190,8 @@ class Recipe:
         return {**asdict(self), "frozen": list(self.frozen), "layers": list(self.layers)}
 
 
-def _number(settings: Any, name: str) -> float:
-    value = getattr(settings, name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{name} is {value!r}; it is a number", field=name)
-    if not -LARGEST <= value <= LARGEST:  # NaN, too
-        raise InvalidInput(f"{name} is {value!r}; it is a finite number of at most {LARGEST}", field=name)
-    return value
-
-
-def _whole(settings: Any, name: str) -> int:
-    value = getattr(settings, name)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"{name} is {value!r}; it is a whole number", field=name)
-    if abs(value) > LARGEST_WHOLE:
-        raise InvalidInput(f"{name} is {value}; it is a whole number of at most {LARGEST_WHOLE}", field=name)
-    return value
-
-
 def load_recipe(source: Path | str) -> Recipe:
-    """A recipe by path, or by the name of a shipped one. Raises `NotFound`, `InvalidInput`."""
+    """Load a recipe by path, or by the name of a shipped one. Raises `NotFound` and `InvalidInput`."""
     path = Path(source)
     if not path.is_file():
         path = RECIPES / f"{source}.toml"
@@ -246,22 +201,26 @@ def load_recipe(source: Path | str) -> Recipe:
     try:
         return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), path.stem)
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path.name} is not UTF-8 from byte {error.start}: save it so", field="recipe") from None
-    except ValueError as error:  # not TOMLDecodeError alone: a number may have more digits than Python reads
-        raise InvalidInput(f"{path.name} is not TOML: {error}", field="recipe") from None
+        raise InvalidInput(
+            f"{path.name} is not valid UTF-8 at byte {error.start}: save it as UTF-8", field="recipe"
+        ) from None
+    except ValueError as error:  # not only TOMLDecodeError: a number can have more digits than Python parses
+        raise InvalidInput(f"{path.name} is not valid TOML: {error}", field="recipe") from None
 
 
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
-    """A recipe from its TOML table. Raises `InvalidInput` that names the setting."""
+    """Make a recipe from its TOML table. Raises `InvalidInput`, which names the setting."""
     tables = values.get("tasks", {})
     for task, share in tables.items() if isinstance(tables, Mapping) else [("tasks", tables)]:
         if not isinstance(share, Mapping):
-            raise InvalidInput(f"{task} is {share!r}; it is a table of settings, such as {{ repeat = 2 }}", field=task)
+            raise InvalidInput(
+                f"{task} is {share!r}; it must be a table of settings, such as {{ repeat = 2 }}", field=task
+            )
     given = {**values, "tasks": {task: _build(Share, share) for task, share in tables.items()}}
     for setting in ("frozen", "layers"):
         if setting in given:
             if not isinstance(given[setting], list | tuple):
-                raise InvalidInput(f"{setting} is {given[setting]!r}; it is a list", field=setting)
+                raise InvalidInput(f"{setting} is {given[setting]!r}; it must be a list", field=setting)
             given[setting] = tuple(given[setting])
     recipe: Recipe = _build(Recipe, {"name": name, **given})
     return recipe
@@ -269,11 +228,11 @@ def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
 
 def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
     known = {field.name for field in fields(kind)}
-    if strange := sorted(values.keys() - known):
+    if unknown := sorted(values.keys() - known):
         raise InvalidInput(
-            f"the recipe setting {strange[0]!r} is unknown; known: {', '.join(sorted(known))}", field=strange[0]
+            f"the recipe setting {unknown[0]!r} is unknown; known are {', '.join(sorted(known))}", field=unknown[0]
         )
     for field in fields(kind):
         if field.default is MISSING and field.name not in values:
-            raise InvalidInput(f"the recipe lacks the setting {field.name!r}", field=field.name)
+            raise InvalidInput(f"the recipe is missing the setting {field.name!r}", field=field.name)
     return kind(**values)

@@ -18,7 +18,7 @@ from encoders.artifact import HALF, WEIGHTS, Artifact, Reading  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import MASK_INDEX, mask_index  # noqa: E402
 from encoders.training.export import compact, gate, graphs, half  # noqa: E402
-from encoders.training.export.writer import export  # noqa: E402
+from encoders.training.export.writer import write_artifact  # noqa: E402
 
 pytestmark = [
     pytest.mark.torch,
@@ -45,19 +45,19 @@ def copied(model: Any) -> Any:
 
 @pytest.fixture(params=FAMILIES)
 def fused(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    return graphs.build(checkpoint(request.param, True, 5).model, tmp_path)
+    return graphs.build_graph(checkpoint(request.param, True, 5).model, tmp_path)
 
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_mask_of_lengths_says_the_same_with_starts_and_without(fused: Any, starts: bool) -> None:
-    changed = half.index_mask(copied(fused))
+    changed = half.use_mask_index(copied(fused))
     attentions = [node for node in changed.graph.node if node.op_type == "Attention"]
     assert [node.input[3] for node in attentions] == [MASK_INDEX] * 2
     assert np.abs(outputs(changed, starts) - outputs(fused)).max() < 1e-5
 
 
 def test_the_first_token_alone_gives_the_same_score(fused: Any) -> None:
-    changed = half.first_token(copied(fused))
+    changed = half.keep_first_token(copied(fused))
     early = [node for node in changed.graph.node if any(name.endswith(".first") for name in node.output)]
     # Of the last layer: two gathers, three products, two norms and the activation.
     assert sorted(node.op_type for node in early) == sorted(["Gather"] * 2 + ["MatMul"] * 3 + ["SkipLayerNormalization"] * 2 + ["BiasGelu"])  # fmt: skip
@@ -66,8 +66,8 @@ def test_the_first_token_alone_gives_the_same_score(fused: Any) -> None:
 
 
 def test_hidden_states_are_all_kept(tmp_path: Path) -> None:
-    fused = graphs.build(checkpoint("Bert", False).model, tmp_path)
-    assert half.first_token(copied(fused)) == fused
+    fused = graphs.build_graph(checkpoint("Bert", False).model, tmp_path)
+    assert half.keep_first_token(copied(fused)) == fused
 
 
 def test_half_precision_changes_little_and_norms_stay_fused(fused: Any) -> None:
@@ -87,7 +87,7 @@ def test_all_forms_read_the_same_weights(
     monkeypatch.setattr(gate, "RANKS", 0.97)  # with nothing left in fp32, two of 24 alike texts may change places
     head = kind == "cross-encoder"
     reading = Reading("none", False, 32, 64) if head else Reading(passage_tokens=64)
-    artifact = export(checkpoint(family, head, 5), kind, tmp_path / "tiny", CARD, PAIRS, reading)
+    artifact = write_artifact(checkpoint(family, head, 5), kind, tmp_path / "tiny", CARD, PAIRS, reading)
     assert set(artifact.manifest["gate"]["forms"]) == {"fp32", "int8", HALF}
     assert np.abs(scores(artifact, HALF) - scores(artifact, "fp32")).max() < 0.02
     assert stored(artifact, HALF) == stored(artifact, "fp32")
@@ -99,11 +99,11 @@ def test_the_stored_weights_are_the_same_without_it(
     monkeypatch.setattr(compact, "SMALL", 256)
     for name in ("with", "without"):
         (tmp_path / name).mkdir()
-    plain = graphs.plain_norms(fused)
-    compact.write(plain, fused, tmp_path / "with")
-    quantised = compact._quantised(plain)
-    two = {"fp32": compact._unpacking(plain, quantised), "int8": compact._integer(plain, quantised)}
-    compact._store(two, tmp_path / "without")
+    plain = graphs.unfuse_norms(fused)
+    compact.write_forms(plain, fused, tmp_path / "with")
+    quantised = compact._quantise_weights(plain)
+    two = {"fp32": compact._make_fp32(plain, quantised), "int8": compact._make_int8(plain, quantised)}
+    compact._store_tensors(two, tmp_path / "without")
     assert (tmp_path / "with" / WEIGHTS).read_bytes() == (tmp_path / "without" / WEIGHTS).read_bytes()
 
 

@@ -19,10 +19,10 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 
 from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
-from encoders.training.architectures.checkpoint import Checkpoint, load  # noqa: E402
-from encoders.training.export.gate import Judged, ndcg, passes, spearman  # noqa: E402
+from encoders.training.architectures.checkpoint import Checkpoint, load_checkpoint  # noqa: E402
+from encoders.training.export.gate import GateQuery, ndcg, passes, spearman  # noqa: E402
 from encoders.training.export.restore import restore  # noqa: E402
-from encoders.training.export.writer import export  # noqa: E402
+from encoders.training.export.writer import write_artifact  # noqa: E402
 
 pytestmark = [
     pytest.mark.torch,
@@ -58,7 +58,7 @@ def torch_outputs(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_bi_encoder_agrees_with_torch_and_comes_back(family: str, tmp_path: Path) -> None:
     ready = checkpoint(family, head=False)
-    artifact = export(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS, Reading(passage_tokens=64))
+    artifact = write_artifact(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS, Reading(passage_tokens=64))
     texts = [passage for _, passage in PAIRS]
     expected = torch_outputs(ready, texts)
     assert artifact.manifest["gate"]["torch"] >= 0.9999
@@ -73,7 +73,7 @@ def test_a_bi_encoder_agrees_with_torch_and_comes_back(family: str, tmp_path: Pa
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_cross_encoder_agrees_with_torch_on_both_segments(family: str, tmp_path: Path) -> None:
     ready = checkpoint(family, head=True, seed=5)
-    artifact = export(ready, "cross-encoder", tmp_path / "tiny", CARD, PAIRS, Reading("none", False, 32, 64))
+    artifact = write_artifact(ready, "cross-encoder", tmp_path / "tiny", CARD, PAIRS, Reading("none", False, 32, 64))
     queries, passages = [query for query, _ in PAIRS], [passage for _, passage in PAIRS]
     scores = np.concatenate([CrossEncoder(artifact, form="fp32").score(query, [text]) for query, text in PAIRS])
     assert np.corrcoef(scores, torch_outputs(ready, queries, passages))[0, 1] > 0.999
@@ -81,10 +81,10 @@ def test_a_cross_encoder_agrees_with_torch_on_both_segments(family: str, tmp_pat
 
 
 def test_token_types_reach_a_model_that_has_them(tmp_path: Path) -> None:
-    artifact = export(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "tiny", CARD, PAIRS)
+    artifact = write_artifact(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "tiny", CARD, PAIRS)
     encoder = CrossEncoder(artifact, form="fp32")
     assert {"input_ids", "attention_mask", "token_type_ids"} == encoder.model._inputs
-    untyped = export(checkpoint("Roberta", True, 5), "cross-encoder", tmp_path / "untyped", CARD, PAIRS)
+    untyped = write_artifact(checkpoint("Roberta", True, 5), "cross-encoder", tmp_path / "untyped", CARD, PAIRS)
     assert {"input_ids", "attention_mask"} == CrossEncoder(untyped, form="fp32").model._inputs
 
 
@@ -92,34 +92,38 @@ def test_a_folder_exports_and_judgements_are_kept(tmp_path: Path) -> None:
     ready = checkpoint("Bert", head=False)
     ready.model.save_pretrained(tmp_path / "hf")
     ready.tokenizer.save_pretrained(tmp_path / "hf")
-    judged = [Judged(query, tuple(sentences(12, seed=n)), (1.0, *[0.0] * 11)) for n, (query, _) in enumerate(PAIRS[:4])]
-    artifact = export(tmp_path / "hf", "bi-encoder", tmp_path / "tiny", CARD, PAIRS, judged=judged)
+    judged = [
+        GateQuery(query, tuple(sentences(12, seed=n)), (1.0, *[0.0] * 11)) for n, (query, _) in enumerate(PAIRS[:4])
+    ]
+    artifact = write_artifact(tmp_path / "hf", "bi-encoder", tmp_path / "tiny", CARD, PAIRS, judged=judged)
     assert artifact.manifest["gate"]["judged"] == 4
     assert "ndcg_change" in artifact.manifest["gate"]["forms"]["fp32"]
     assert artifact.manifest["card"] == {"base": "random", "licence": "Apache-2.0"}
-    assert (load(tmp_path / "hf", "bi-encoder").tokenizer("fever").input_ids) == ready.tokenizer("fever").input_ids
+    assert (load_checkpoint(tmp_path / "hf", "bi-encoder").tokenizer("fever").input_ids) == ready.tokenizer(
+        "fever"
+    ).input_ids
 
 
 def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path) -> None:
-    first = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "a", CARD, PAIRS)
-    same = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "b", CARD | {"name": "other"}, PAIRS)
-    other = export(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "c", CARD, PAIRS)
+    first = write_artifact(checkpoint("Bert", False), "bi-encoder", tmp_path / "a", CARD, PAIRS)
+    same = write_artifact(checkpoint("Bert", False), "bi-encoder", tmp_path / "b", CARD | {"name": "other"}, PAIRS)
+    other = write_artifact(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "c", CARD, PAIRS)
     assert first.fingerprint == same.fingerprint != other.fingerprint
 
 
 def test_a_failed_gate_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("encoders.training.export.gate.RANKS", 1.1)
     with pytest.raises(ModelError, match="Spearman must reach"):
-        export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+        write_artifact(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_needs_enough_pairs_and_a_readable_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="at least 16 real"):
-        export(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS[:3])
+        write_artifact(checkpoint("Bert", head=False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS[:3])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match=r"empty is no folder of a Hugging Face checkpoint: config\.json is missing"):
-        export(tmp_path / "empty", "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    with pytest.raises(ModelError, match=r"empty is not a Hugging Face checkpoint: config\.json is missing"):
+        write_artifact(tmp_path / "empty", "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert not (tmp_path / "tiny").exists()
 
 
@@ -133,17 +137,17 @@ def test_an_export_deletes_nothing_but_an_older_model(tmp_path: Path, name: str)
     (tmp_path / "link").symlink_to(tmp_path / "own", target_is_directory=True)
     before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
     with pytest.raises(InvalidInput) as caught:
-        export(tmp_path / "hf", "bi-encoder", tmp_path / name, CARD, PAIRS)
+        write_artifact(tmp_path / "hf", "bi-encoder", tmp_path / name, CARD, PAIRS)
     assert caught.value.field == "OUT"
     assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
 
 
 def test_an_older_model_and_an_empty_folder_are_replaced(tmp_path: Path) -> None:
-    first = export(checkpoint("Bert", False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
-    second = export(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    first = write_artifact(checkpoint("Bert", False), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    second = write_artifact(checkpoint("Bert", False, seed=9), "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert first.fingerprint != second.fingerprint == Artifact.open(tmp_path / "tiny").fingerprint
     (tmp_path / "empty").mkdir()
-    assert export(checkpoint("Bert", False), "bi-encoder", tmp_path / "empty", CARD, PAIRS).name == "tiny"
+    assert write_artifact(checkpoint("Bert", False), "bi-encoder", tmp_path / "empty", CARD, PAIRS).name == "tiny"
 
 
 def test_a_hand_written_artifact_says_nothing_about_torch(bi: Artifact) -> None:
@@ -166,8 +170,8 @@ def test_what_is_no_number_passes_no_gate(tmp_path: Path) -> None:
     ready = checkpoint("Bert", head=False)
     with torch.no_grad():
         next(ready.model.encoder.parameters()).fill_(float("nan"))
-    with pytest.raises(ModelError, match="outputs are no numbers"):
-        export(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
+    with pytest.raises(ModelError, match="outputs are NaN or infinite"):
+        write_artifact(ready, "bi-encoder", tmp_path / "tiny", CARD, PAIRS)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -70,10 +70,10 @@ def test_a_bench_agrees_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.M
     pytest.importorskip("sentence_transformers", reason="the bench extra is not installed")
     from tiny_torch import PAIRS, checkpoint
 
-    from encoders.training.export.writer import export
+    from encoders.training.export.writer import write_artifact
 
     card = {"base": "random", "licence": "Apache-2.0"}
-    export(
+    write_artifact(
         checkpoint("Bert", False),
         "bi-encoder",
         tmp_path / "b",
@@ -81,7 +81,7 @@ def test_a_bench_agrees_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.M
         PAIRS,
         Reading("mean", True, 16, 64),
     )
-    export(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "c", {"name": "c", **card}, PAIRS, Reading("none", False, 16, 64))  # fmt: skip
+    write_artifact(checkpoint("Bert", True, 5), "cross-encoder", tmp_path / "c", {"name": "c", **card}, PAIRS, Reading("none", False, 16, 64))  # fmt: skip
     for bench in (encode, rerank):
         small(bench, PAIRS, monkeypatch)
     settings = Settings(models=tmp_path, encoder="b", reranker="c", form="fp32", threads=1)
@@ -106,13 +106,13 @@ def test_a_head_that_the_yardstick_does_not_know_is_compared_with_torch(
 
     from encoders.training.architectures.architecture import Architecture
     from encoders.training.architectures.checkpoint import Checkpoint
-    from encoders.training.export.writer import export
+    from encoders.training.export.writer import write_artifact
 
     plain, plan = checkpoint("Bert", False), Architecture("cross-encoder", head="interaction")
     model = plan.assemble(plain.model, None, plain.tokenizer)
     card = {"name": "i", "base": "random", "licence": "Apache-2.0"}
     reading = Reading("none", False, 16, 64)
-    export(Checkpoint(model, plain.tokenizer, plan), "cross-encoder", tmp_path / "i", card, PAIRS, reading)
+    write_artifact(Checkpoint(model, plain.tokenizer, plan), "cross-encoder", tmp_path / "i", card, PAIRS, reading)
     small(rerank, PAIRS, monkeypatch)
     figures = bench_rerank(Settings(models=tmp_path, reranker="i", form="fp32", threads=1))["figures"]
     assert figures["spearman"] > 0.999

@@ -14,21 +14,20 @@ torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 pytest.importorskip("onnx", reason="the train extra is not installed")
 
-from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_home  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import ModelTokenizer  # noqa: E402
-from encoders.training.architectures import bi_encoder, checkpoint  # noqa: E402
-from encoders.training.architectures import scoring as models  # noqa: E402
+from encoders.training.architectures import bi_encoder, checkpoint, scoring  # noqa: E402
 from encoders.training.architectures.architecture import Architecture  # noqa: E402
 from encoders.training.export import compact, gate  # noqa: E402
 from encoders.training.export import towers as two_towers  # noqa: E402
-from encoders.training.export.service import ship  # noqa: E402
+from encoders.training.export.service import export_run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import initial as bases  # noqa: E402
 from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.initial import load_initial  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [
@@ -57,11 +56,7 @@ PASSAGES = [f"{word} help the old" for word in WORDS[:4]] + ["the young sleep in
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a base of each family, and pairs."""
-    folder = tmp_path_factory.mktemp("home")
-    for family in FAMILIES:
-        write_base(folder / family, family)
-    write_pairs(folder / "pairs")
-    return folder
+    return write_home(tmp_path_factory.mktemp("home"), FAMILIES)
 
 
 def by_torch(ready: checkpoint.Checkpoint, recipe: Recipe) -> np.ndarray:
@@ -69,9 +64,11 @@ def by_torch(ready: checkpoint.Checkpoint, recipe: Recipe) -> np.ndarray:
     model, tokenizer = ready.model.eval(), ready.tokenizer
     with torch.inference_mode():
         if recipe.kind == "cross-encoder":
-            rows = [models.score(model, tokenizer, [query] * len(PASSAGES), PASSAGES, recipe) for query in QUERIES]
+            rows = [
+                scoring.score_pairs(model, tokenizer, [query] * len(PASSAGES), PASSAGES, recipe) for query in QUERIES
+            ]
             return torch.stack(rows).numpy()
-        found: Any = models.similarities(model, tokenizer, QUERIES, PASSAGES, recipe)
+        found: Any = scoring.score_all(model, tokenizer, QUERIES, PASSAGES, recipe)
         return found.numpy()
 
 
@@ -96,12 +93,12 @@ def test_it_learns_and_is_the_same_wherever_it_runs(family: str, design: str, ho
     assert entries[-1]["step"] == 10
     assert falls(recipe, home, tmp_path)
 
-    ready = checkpoint.load(tmp_path / "run/checkpoint", recipe.kind)
+    ready = checkpoint.load_checkpoint(tmp_path / "run/checkpoint", recipe.kind)
     expected = by_torch(ready, recipe)
-    artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
     tolerance = 1e-3 * max(1.0, float(np.abs(expected).max()))
     assert np.abs(by_runtime(artifact) - expected).max() < tolerance
-    further = bases.load(replace(recipe, base=str(tmp_path / "model")))
+    further = load_initial(replace(recipe, base=str(tmp_path / "model")))
     assert np.abs(by_torch(further, recipe) - expected).max() < tolerance
 
 
@@ -116,7 +113,7 @@ def test_every_form_orders_alike(
     )  # with nothing left in fp32, a few of so small a model's texts change places
     recipe = replace(DESIGNS[design], base=str(home / family), tasks=TASKS, threads=1, steps=10)
     run.train(recipe, home / "pairs", tmp_path / "run")
-    artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
     found = artifact.manifest["gate"]
     figures = found.get("whole", found["forms"])
     assert set(figures) == {"fp32", "int8", "fp16"} == set(artifact.forms)
@@ -126,10 +123,10 @@ def test_every_form_orders_alike(
 def test_a_compact_form_that_ranks_otherwise_as_a_whole_is_not_shipped(home: Path, tmp_path: Path, monkeypatch) -> None:
     recipe = replace(DESIGNS["poly"], base=str(home / "bert"), tasks=TASKS, threads=1, steps=4)
     run.train(recipe, home / "pairs", tmp_path / "run")
-    true = two_towers._figures
+    true = two_towers._compare
     spoiled = {"int8": {"spearman": 0.5}}
-    monkeypatch.setattr(two_towers, "_figures", lambda *given: spoiled.get(given[2]) or true(*given))
-    artifact = ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=4)
+    monkeypatch.setattr(two_towers, "_compare", lambda *given: spoiled.get(given[2]) or true(*given))
+    artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=4)
     assert set(artifact.forms) == {"fp32", "fp16"}
     assert artifact.manifest["gate"]["whole"]["int8"] == {"spearman": 0.5}
     assert not [file for file in artifact.folder.iterdir() if "int8" in file.name]
@@ -143,13 +140,13 @@ def test_texts_of_like_length_together_give_the_same(
 ) -> None:
     recipe = replace(DESIGNS[design], base=str(home / family), dropout=0.0)
     torch.manual_seed(0)
-    ready = bases.load(recipe)
+    ready = load_initial(recipe)
     ready.model.eval()
     texts = [" ".join(WORDS[: 1 + number * 5 % 13]) for number in range(17)]
     found = []
     for together in (10_000, 40, 1):
-        monkeypatch.setattr(bi_encoder, "TOGETHER", together)
-        found.append(models.similarities(ready.model, ready.tokenizer, texts[:3], texts, recipe))
+        monkeypatch.setattr(bi_encoder, "CPU_BATCH_TOKENS", together)
+        found.append(scoring.score_all(ready.model, ready.tokenizer, texts[:3], texts, recipe))
         found[-1].sum().backward()
     assert torch.allclose(found[1], found[0], atol=1e-5)
     assert torch.allclose(found[2], found[0], atol=1e-5)
@@ -157,35 +154,35 @@ def test_texts_of_like_length_together_give_the_same(
 
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
     """Whether the loss of the first batch is smaller after training than before."""
-    from encoders.training.data.batches import load_pairs, plan
-    from encoders.training.objectives.losses import loss_of
+    from encoders.training.data.batches import load_pairs, plan_batches
+    from encoders.training.objectives.losses import compute_loss
 
-    (batch, *_) = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    (batch, *_) = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
     trained = replace(recipe, base=str(tmp_path / "run/checkpoint"))
     losses = []
     for chosen in (recipe, trained):
         torch.manual_seed(recipe.seed)
-        ready = bases.load(chosen)
+        ready = load_initial(chosen)
         with torch.inference_mode():
-            losses.append(loss_of(ready.model.eval(), ready.tokenizer, batch, chosen).item())
+            losses.append(compute_loss(ready.model.eval(), ready.tokenizer, batch, chosen).item())
     return losses[1] < losses[0]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_smaller_student_keeps_the_layers_that_are_named(family: str, home: Path, tmp_path: Path) -> None:
     write_base(tmp_path / "base", family, layers=4)
-    whole = bases.load(replace(CROSS, base=str(tmp_path / "base")))
-    small = bases.load(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 3)))
+    whole = load_initial(replace(CROSS, base=str(tmp_path / "base")))
+    small = load_initial(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 3)))
     assert small.model.config.num_hidden_layers == 2
     theirs, mine = whole.model.state_dict(), small.model.state_dict()
     layers = {name for name in theirs if ".3." in name}
     assert layers
     assert all(torch.equal(theirs[name], mine[name.replace(".3.", ".1.")]) for name in layers)
-    checkpoint.save(small.model, small.tokenizer, tmp_path / "small", small.architecture)
-    again = checkpoint.load(tmp_path / "small", "cross-encoder")
+    checkpoint.save_checkpoint(small.model, small.tokenizer, tmp_path / "small", small.architecture)
+    again = checkpoint.load_checkpoint(tmp_path / "small", "cross-encoder")
     assert np.allclose(by_torch(again, CROSS), by_torch(small, CROSS), atol=1e-5)
-    with pytest.raises(ModelError, match="layers names 7; the base has 0 to 3"):
-        bases.load(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 7)))
+    with pytest.raises(ModelError, match="layers contains 7; the base has 0 to 3"):
+        load_initial(replace(CROSS, base=str(tmp_path / "base"), layers=(0, 7)))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -197,21 +194,21 @@ def test_scores_do_not_depend_on_padding(family: str, home: Path) -> None:
         replace(BI, kind="poly-encoder"),
     ):
         recipe = replace(recipe, base=str(home / family), dropout=0.0)
-        ready = bases.load(recipe)
+        ready = load_initial(recipe)
         together = by_torch(ready, recipe)
         model, tokenizer = ready.model.eval(), ready.tokenizer
         with torch.inference_mode():
             for place, passage in enumerate(PASSAGES):
                 found = (
-                    models.score(model, tokenizer, QUERIES[:1], [passage], recipe)
+                    scoring.score_pairs(model, tokenizer, QUERIES[:1], [passage], recipe)
                     if recipe.kind == "cross-encoder"
-                    else models.similarities(model, tokenizer, QUERIES[:1], [passage], recipe)
+                    else scoring.score_all(model, tokenizer, QUERIES[:1], [passage], recipe)
                 )
                 assert found.item() == pytest.approx(float(together[0, place]), abs=1e-4)
 
 
 def test_marks_are_tokens_with_the_meaning_of_their_words(home: Path) -> None:
-    ready = bases.load(replace(BI, base=str(home / "bert"), markers="tokens"))
+    ready = load_initial(replace(BI, base=str(home / "bert"), markers="tokens"))
     assert ready.tokenizer.tokenize("[QUERY] pain") == ["[QUERY]", "pain"]
     weight = ready.model.passages.get_input_embeddings().weight
     ids = ready.tokenizer.convert_tokens_to_ids(["[PASSAGE]", "passage", "[QUERY]", "query"])
@@ -228,19 +225,19 @@ LONG = " ".join(WORDS * 3)
 @pytest.mark.parametrize("markers", ["none", "template", "tokens"])
 def test_training_reads_what_serving_reads(family: str, cut: str, markers: str, home: Path, tmp_path: Path) -> None:
     recipe = replace(CROSS, base=str(home / family), cut=cut, markers=markers, max_length=24, max_query=9)
-    ready = bases.load(recipe)
+    ready = load_initial(recipe)
     ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
-    reading = Architecture.of(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
+    reading = Architecture.from_recipe(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
     tokenizer = ModelTokenizer(tmp_path / "tokenizer.json", reading)
     for query, text in (("pain", LONG), (LONG, LONG), ("pain stop", "masks help"), (LONG, "")):
         (served,) = tokenizer.tokenize_pairs(query, [text])
-        trained = models.joined(ready.tokenizer, [query], [text], recipe)
+        trained = scoring.tokenize_pairs(ready.tokenizer, [query], [text], recipe)
         assert trained["input_ids"][0] == served.ids
         if "token_type_ids" in ready.tokenizer.model_input_names:
             assert trained["token_type_ids"][0] == served.types
     bi = replace(recipe, kind="bi-encoder", objective="contrastive")
     for is_query, tokens in ((True, tokenizer.tokenize_queries([LONG])), (False, tokenizer.tokenize_passages([LONG]))):
-        ids = models.read(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
+        ids = scoring.tokenize_texts(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
         assert ids[0].tolist() == tokens[0].ids
 
 
@@ -250,22 +247,22 @@ def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path
     small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     transformers.AutoModel.from_config(transformers.ElectraConfig(vocab_size=30, **small)).save_pretrained(tmp_path)
     with pytest.raises(ModelError, match="of the family 'electra'; supported are BERT, RoBERTa, DistilBERT, XLNet"):
-        bases.load(replace(BI, base=str(tmp_path)))
+        load_initial(replace(BI, base=str(tmp_path)))
 
 
 def test_a_head_goes_on_under_another_reading_and_one_that_is_lacking_is_named(home: Path, tmp_path: Path) -> None:
     recipe = replace(CROSS, base=str(home / "bert"), head="interaction", steps=1, threads=1)
     run.train(recipe, home / "pairs", tmp_path / "run")
-    ship(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
-    had, middle = bases.load(replace(recipe, base=str(tmp_path / "model"))), replace(recipe, cut="middle")
+    export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    had, middle = load_initial(replace(recipe, base=str(tmp_path / "model"))), replace(recipe, cut="middle")
     assert had.model.head.importance.abs().max() > 0
     for base in ("model", "run/checkpoint"):
-        kept = bases.load(replace(middle, base=str(tmp_path / base)))
+        kept = load_initial(replace(middle, base=str(tmp_path / base)))
         assert kept.architecture.cut == "middle"
         assert torch.equal(kept.model.head.importance, had.model.head.importance)
-    poly = bases.load(replace(BI, kind="poly-encoder", base=str(tmp_path / "run/checkpoint"))).model
+    poly = load_initial(replace(BI, kind="poly-encoder", base=str(tmp_path / "run/checkpoint"))).model
     assert torch.equal(poly.head.weight, torch.eye(32))
     with pytest.raises(ModelError, match=r"has the head 'interaction'.*needs 'cls'"):
-        bases.load(replace(CROSS, base=str(tmp_path / "model")))
+        load_initial(replace(CROSS, base=str(tmp_path / "model")))
     with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):
-        bases.load(replace(BI, base=str(tmp_path / "model")))
+        load_initial(replace(BI, base=str(tmp_path / "model")))

@@ -9,7 +9,7 @@ transformers = pytest.importorskip("transformers", reason="the train extra is no
 
 from tiny_models import FAMILIES, config  # noqa: E402
 
-from encoders.training.loop.attention import NAME, quick  # noqa: E402
+from encoders.training.loop.attention import NAME, use_plain_attention  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -29,7 +29,7 @@ def test_plain_attention_is_the_same_attention(family: str) -> None:
     torch.manual_seed(0)
     model = transformers.AutoModel.from_config(config(family)).eval()
     before, expected = model.config._attn_implementation, outcome(model)
-    with quick([model], True):
+    with use_plain_attention([model], True):
         assert (model.config._attn_implementation == NAME) is (family != "xlnet")
         found = outcome(model)
     assert model.config._attn_implementation == before
@@ -40,8 +40,8 @@ def test_plain_attention_is_the_same_attention(family: str) -> None:
 def test_it_is_put_back_after_an_error_and_not_used_unasked() -> None:
     model = transformers.AutoModel.from_config(config("bert"))
     before = model.config._attn_implementation
-    with pytest.raises(KeyError), quick([model], True):
+    with pytest.raises(KeyError), use_plain_attention([model], True):
         raise KeyError
     assert model.config._attn_implementation == before
-    with quick([model], False):
+    with use_plain_attention([model], False):
         assert model.config._attn_implementation == before

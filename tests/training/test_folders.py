@@ -40,10 +40,10 @@ def test_a_finished_run_without_its_state_is_not_trained_over(recipe: Recipe, tm
     run.train(recipe, tmp_path / "pairs", out)
     (out / "state.pt").unlink()
     before = held(out)
-    with pytest.raises(Conflict, match=r"holds a finished run.*train into another folder"):
+    with pytest.raises(Conflict, match=r"contains a finished run.*train into another folder"):
         run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", out)
     (out / "report.json").unlink()
-    with pytest.raises(Conflict, match="holds a finished run"):
+    with pytest.raises(Conflict, match="contains a finished run"):
         run.train(recipe, tmp_path / "pairs", out)
     assert held(out) == {name: content for name, content in before.items() if name != "report.json"}
 
@@ -64,7 +64,7 @@ def test_a_refused_run_changes_nothing(recipe: Recipe, tmp_path: Path) -> None:
 def test_a_folder_below_a_file_is_refused(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for out in (tmp_path / "file", tmp_path / "file/run"):
-        with pytest.raises(InvalidInput, match="can't be made a folder") as caught:
+        with pytest.raises(InvalidInput, match="can't be created") as caught:
             run.train(recipe, tmp_path / "pairs", out)
         assert caught.value.field == "OUT"
 
@@ -74,7 +74,7 @@ def test_no_run_that_ended_is_running(recipe: Recipe, tmp_path: Path, monkeypatc
     def broken(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(loop, "loss_of", broken)
+    monkeypatch.setattr(loop, "compute_loss", broken)
     with pytest.raises(type(error)):
         run.train(recipe, tmp_path / "pairs", tmp_path / "run")
     assert status(tmp_path / "run") == "failed"
@@ -101,7 +101,7 @@ def test_a_damaged_state_is_named(recipe: Recipe, tmp_path: Path, spoil: str) ->
     else:
         path.write_bytes({"cut": path.read_bytes()[:5000], "empty": b"", "garbage": b"no state"}[spoil])
     record = (out / "record.json").read_bytes()
-    with pytest.raises(Conflict, match=r"state\.pt is damaged.*remove it to begin anew, or restore it from a copy"):
+    with pytest.raises(Conflict, match=r"state\.pt is damaged.*remove it to start again, or restore it from a copy"):
         run.train(recipe, tmp_path / "pairs", out)
     assert ((out / "record.json").read_bytes() == record) is (spoil != "parts")
     assert status(out) == ("failed" if spoil == "parts" else "finished")
@@ -114,5 +114,5 @@ def test_damaged_best_weights_are_named(recipe: Recipe, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match=r"best\.pt is damaged"):
         run.train(watched, tmp_path / "pairs", best.parent)
     best.unlink()
-    with pytest.raises(Conflict, match=r"best\.pt is gone"):
+    with pytest.raises(Conflict, match=r"best\.pt is missing"):
         run.train(watched, tmp_path / "pairs", best.parent)

@@ -13,14 +13,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 
-from tiny_models import BI, CROSS, WORDS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, WORDS, write_home, write_pairs  # noqa: E402
 
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines  # noqa: E402
 from encoders.training.loop import optimise as loop  # noqa: E402
-from encoders.training.loop.held_out import held_out  # noqa: E402
+from encoders.training.loop.held_out import evaluate_held_out  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs import train as run  # noqa: E402
-from encoders.training.runs.plot import loss_plot  # noqa: E402
+from encoders.training.runs.initial import load_initial  # noqa: E402
+from encoders.training.runs.plot import plot_loss  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -28,14 +29,11 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("i
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    write_base(folder / "base")
-    write_pairs(folder / "pairs")
-    return folder
+    return write_home(tmp_path_factory.mktemp("home"))
 
 
 def recipe_of(home: Path, recipe: Recipe = CROSS, **changes: object) -> Recipe:
-    return replace(recipe, base=str(home / "base"), threads=1, tasks={"claim": Share(repeat=8)}, **changes)
+    return replace(recipe, base=str(home / "bert"), threads=1, tasks={"claim": Share(repeat=8)}, **changes)
 
 
 def entries(out: Path) -> list[dict[str, object]]:
@@ -79,11 +77,11 @@ def test_a_resumption_with_other_settings_or_data_is_refused_by_name(home: Path,
     write_pairs(tmp_path / "pairs")
     run.train(recipe, tmp_path / "pairs", tmp_path / "run")
     record = (tmp_path / "run/record.json").read_bytes()
-    with pytest.raises(Conflict, match=r"'learning_rate' was 0\.002 and is 0\.001") as caught:
+    with pytest.raises(Conflict, match=r"'learning_rate' was 0\.002 and is now 0\.001") as caught:
         run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", tmp_path / "run")
     assert caught.value.field == "learning_rate"
     assert (tmp_path / "run/record.json").read_bytes() == record
-    with pytest.raises(Conflict, match="'threads' was 1 and is 2"):
+    with pytest.raises(Conflict, match="'threads' was 1 and is now 2"):
         run.train(replace(recipe, threads=2), tmp_path / "pairs", tmp_path / "run")
     with (tmp_path / "pairs/claim.jsonl").open("a") as file:
         file.write("\n")
@@ -104,7 +102,7 @@ def test_the_best_weights_are_kept_and_the_run_stops_early(home: Path, tmp_path:
     assert again == report
     scores = [entry["dev"]["mean"]["RR"] for entry in entries(tmp_path / "flat") if "dev" in entry]
     assert len(scores) == 3
-    kept = run.load(replace(recipe, base=str(tmp_path / "flat/checkpoint"))).model.state_dict()
+    kept = load_initial(replace(recipe, base=str(tmp_path / "flat/checkpoint"))).model.state_dict()
     assert all(torch.equal(value, kept[name]) for name, value in best.items())
 
 
@@ -132,12 +130,12 @@ def test_a_run_that_breaks_keeps_the_last_good_state(home: Path, tmp_path: Path,
 
 def test_a_model_whose_scores_are_no_numbers_ranks_nothing(home: Path) -> None:
     recipe = recipe_of(home)
-    ready = run.load(recipe)
+    ready = load_initial(recipe)
     with torch.no_grad():
         next(ready.model.parameters()).fill_(float("nan"))
     pairs = {"claim": list(read_pairs(home / "pairs/claim.jsonl"))}
-    with pytest.raises(ModelError, match=r"scores the held-out query .* with no number"):
-        held_out(ready.model, ready.tokenizer, pairs, recipe)
+    with pytest.raises(ModelError, match=r"scores the held-out query .* with NaN or infinity"):
+        evaluate_held_out(ready.model, ready.tokenizer, pairs, recipe)
 
 
 def test_a_record_says_what_a_run_was(home: Path, tmp_path: Path) -> None:
@@ -209,13 +207,13 @@ def test_the_learning_rate_rises_and_falls() -> None:
 def test_the_plot_shows_each_step_once_and_both_curves() -> None:
     log = [{"recipe": {}}, *({"step": n, "steps": 30, "loss": 1 / n} for n in (10, 20, 20, 30))]
     log += [{"step": n, "dev": {"mean": {"RR": n / 40}}} for n in (10, 30)]
-    drawn = ElementTree.fromstring(loss_plot("claims & <more>", log))
+    drawn = ElementTree.fromstring(plot_loss("claims & <more>", log))
     lines = [line.attrib["points"].split() for line in drawn.iter("{http://www.w3.org/2000/svg}polyline")]
     assert [len(points) for points in lines] == [3, 2]
     heights = [float(point.split(",")[1]) for point in lines[0]]
     assert heights == sorted(heights)
     assert "claims & <more>" in [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert "polyline" not in loss_plot("nothing yet", [])
+    assert "polyline" not in plot_loss("nothing yet", [])
 
 
 def test_pairs_that_hold_what_evaluation_judges_are_refused(home: Path, data: Path, tmp_path: Path) -> None:

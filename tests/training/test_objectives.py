@@ -9,9 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 
-from encoders.training.architectures.cross_encoder import logit  # noqa: E402
+from encoders.training.architectures.cross_encoder import to_logit  # noqa: E402
 from encoders.training.architectures.poly_encoder import PolyScorer, TokenScorer  # noqa: E402
-from encoders.training.objectives import formulas as objectives  # noqa: E402
+from encoders.training.objectives import formulas  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 DRAW = np.random.default_rng(3)
@@ -36,7 +36,7 @@ def close(found: torch.Tensor, expected: float) -> None:
 
 
 def test_whole_batch() -> None:
-    close(objectives.whole_batch(tensor(SCORES)), np.mean([-math.log(softmax(SCORES[i])[i]) for i in range(5)]))
+    close(formulas.whole_batch(tensor(SCORES)), np.mean([-math.log(softmax(SCORES[i])[i]) for i in range(5)]))
 
 
 def test_contrastive_leaves_other_known_answers_out_of_the_sum() -> None:
@@ -44,7 +44,7 @@ def test_contrastive_leaves_other_known_answers_out_of_the_sum() -> None:
     for i in range(5):
         total = sum(math.exp(SCORES[i, j]) for j in range(8) if not KNOWN[i, j])
         terms.append(-math.log(math.exp(SCORES[i, i]) / total))
-    close(objectives.contrastive(tensor(SCORES), tensor(KNOWN)), np.mean(terms))
+    close(formulas.contrastive(tensor(SCORES), tensor(KNOWN)), np.mean(terms))
 
 
 @pytest.mark.parametrize("margin", [0.1, 0.5])
@@ -53,13 +53,13 @@ def test_triplet_takes_the_hardest_unmatched_of_the_mega_batch(margin: float) ->
     for i in range(5):
         hardest = max(COSINES[i, j] for j in range(8) if j != i and not KNOWN[i, j])
         terms.append(max((1 - COSINES[i, i]) - (1 - hardest) + margin, 0))
-    close(objectives.triplet(tensor(COSINES), tensor(KNOWN), margin), np.mean(terms))
+    close(formulas.triplet(tensor(COSINES), tensor(KNOWN), margin), np.mean(terms))
 
 
 def test_a_query_that_everything_matches_costs_nothing() -> None:
     known = ~np.eye(5, 8, dtype=bool)
     scores = tensor(COSINES).requires_grad_()
-    loss = objectives.triplet(scores, tensor(known), 0.5)
+    loss = formulas.triplet(scores, tensor(known), 0.5)
     close(loss, 0.0)
     loss.backward()
     assert torch.equal(scores.grad, torch.zeros_like(scores))
@@ -77,12 +77,12 @@ def test_triplets_from_both_sides_and_a_share_of_softmax() -> None:
         columns = [COSINES[j, i] / temperature for j in range(count) if j == i or not KNOWN[j, i]]
         own = COSINES[i, i] / temperature
         soft.append(sum(np.log(np.exp(values).sum()) - own for values in (rows, columns)))
-    found = objectives.triplet_both(tensor(COSINES), tensor(KNOWN), margin, temperature, share)
+    found = formulas.triplet_both(tensor(COSINES), tensor(KNOWN), margin, temperature, share)
     close(found, np.mean(hard) + share * np.mean(soft))
 
 
 def test_listwise() -> None:
-    close(objectives.listwise(tensor(CANDIDATES)), np.mean([-math.log(softmax(row)[0]) for row in CANDIDATES]))
+    close(formulas.listwise(tensor(CANDIDATES)), np.mean([-math.log(softmax(row)[0]) for row in CANDIDATES]))
 
 
 def test_pointwise() -> None:
@@ -91,20 +91,20 @@ def test_pointwise() -> None:
         for place, score in enumerate(row):
             probability = 1 / (1 + math.exp(-score))
             terms.append(-math.log(probability if place == 0 else 1 - probability))
-    close(objectives.pointwise(tensor(CANDIDATES)), np.mean(terms))
+    close(formulas.pointwise(tensor(CANDIDATES)), np.mean(terms))
 
 
 def test_two_class() -> None:
     terms = [-math.log(softmax(LOGITS[i, place])[1 if place == 0 else 0]) for i in range(4) for place in range(6)]
-    close(objectives.two_class(tensor(LOGITS)), np.mean(terms))
+    close(formulas.two_class(tensor(LOGITS)), np.mean(terms))
 
 
 def test_the_one_logit_of_two_classes_orders_as_their_softmax_probability_does() -> None:
     flat = LOGITS.reshape(-1, 2)
     probabilities = np.array([softmax(row)[1] for row in flat])
-    found = logit(tensor(flat)).numpy()
+    found = to_logit(tensor(flat)).numpy()
     assert found == pytest.approx(np.log(probabilities / (1 - probabilities)))
-    close(objectives.two_class(tensor(LOGITS)), objectives.pointwise(tensor(found.reshape(4, 6))).item())
+    close(formulas.two_class(tensor(LOGITS)), formulas.pointwise(tensor(found.reshape(4, 6))).item())
 
 
 def test_kl() -> None:
@@ -112,8 +112,8 @@ def test_kl() -> None:
     for student, teacher in zip(CANDIDATES, TEACHER, strict=True):
         wanted, got = softmax(teacher), softmax(student)
         terms.append(sum(p * math.log(p / q) for p, q in zip(wanted, got, strict=True)))
-    close(objectives.kl(tensor(CANDIDATES), tensor(TEACHER)), np.mean(terms))
-    close(objectives.kl(tensor(TEACHER), tensor(TEACHER + 7)), 0.0)
+    close(formulas.kl(tensor(CANDIDATES), tensor(TEACHER)), np.mean(terms))
+    close(formulas.kl(tensor(TEACHER), tensor(TEACHER + 7)), 0.0)
 
 
 def test_margin_mse() -> None:
@@ -122,7 +122,7 @@ def test_margin_mse() -> None:
         for student, teacher in zip(CANDIDATES, TEACHER, strict=True)
         for place in range(1, 6)
     ]
-    close(objectives.margin_mse(tensor(CANDIDATES), tensor(TEACHER)), np.mean(terms))
+    close(formulas.margin_mse(tensor(CANDIDATES), tensor(TEACHER)), np.mean(terms))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 20.0])

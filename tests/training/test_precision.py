@@ -29,7 +29,7 @@ def test_bfloat16_is_taken_where_it_is_clearly_faster(
 ) -> None:
     monkeypatch.setattr(precision, "_seconds", lambda dtype: slower if dtype is torch.bfloat16 else 1.0)
     before = torch.get_num_threads()
-    assert precision.fastest("cpu", 1) == chosen
+    assert precision.choose_precision("cpu", 1) == chosen
     assert torch.get_num_threads() == before
 
 
@@ -41,9 +41,9 @@ def test_a_run_keeps_to_the_precision_it_began_with(
     short: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs, out = write_pairs(tmp_path / "pairs"), tmp_path / "run"
-    monkeypatch.setattr(run, "fastest", lambda device, threads: "bf16")
+    monkeypatch.setattr(run, "choose_precision", lambda device, threads: "bf16")
     run.train(short, pairs, out)
-    monkeypatch.setattr(run, "fastest", lambda device, threads: "fp32")
+    monkeypatch.setattr(run, "choose_precision", lambda device, threads: "fp32")
     assert run.train(short, pairs, out)["recipe"]["precision"] == "bf16"
     assert orjson.loads((out / "record.json").read_bytes())["recipe"]["precision"] == "bf16"
     with pytest.raises(Conflict, match="precision"):

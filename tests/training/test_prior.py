@@ -12,18 +12,16 @@ torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 pytest.importorskip("onnx", reason="the train extra is not installed")
 
-from tiny_models import BI, CROSS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, score_candidates, train_model, write_home  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.runtime import BiEncoder  # noqa: E402
-from encoders.training.data.batches import load_pairs, plan  # noqa: E402
-from encoders.training.data.prior import WORDS, first_stage  # noqa: E402
-from encoders.training.export.service import ship  # noqa: E402
-from encoders.training.objectives import formulas as objectives  # noqa: E402
-from encoders.training.objectives import losses  # noqa: E402
+from encoders.training.data.batches import load_pairs, plan_batches  # noqa: E402
+from encoders.training.data.frozen_models import PRIOR, WINDOW_WORDS  # noqa: E402
+from encoders.training.objectives import formulas, losses  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.runs import initial as bases  # noqa: E402
 from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.initial import load_initial  # noqa: E402
 from mappings.analysis.passages import windows  # noqa: E402
 from mappings.documents import Passage  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
@@ -34,26 +32,20 @@ pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("i
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A base, pairs, and a bi-encoder trained on them."""
-    folder = tmp_path_factory.mktemp("home")
-    write_base(folder / "base")
-    write_pairs(folder / "pairs")
-    recipe = replace(BI, base=str(folder / "base"), steps=4, threads=1, max_length=72)
-    run.train(recipe, folder / "pairs", folder / "run")
-    ship(folder / "run", folder / "pairs", folder / "prior", queries=0)
-    return folder
+    return train_model(write_home(tmp_path_factory.mktemp("home")), replace(BI, max_length=72), "prior")
 
 
 def of(home: Path, recipe: Recipe = CROSS) -> Recipe:
-    return replace(recipe, base=str(home / "base"), prior=str(home / "prior"), threads=1, dropout=0.0, steps=2)
+    return replace(recipe, base=str(home / "bert"), prior=str(home / "prior"), threads=1, dropout=0.0, steps=2)
 
 
 def test_a_candidate_is_as_near_as_the_nearest_of_its_windows(home: Path, tmp_path: Path) -> None:
     recipe = of(home)
-    batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
     sentences = [f"Part {number} of this text has words enough to fill a window." for number in range(12)]
     first = batches[0][0]
     batches[0][0] = replace(first, texts=(" ".join(sentences), *first.texts[1:]))
-    prior = first_stage(recipe, batches, tmp_path, lambda entry: None)
+    prior = PRIOR.score(recipe, batches, tmp_path, lambda entry: None)
     model = BiEncoder(Artifact.open(home / "prior"))
     for item, found in zip(batches[0], prior.scores(batches[0]).numpy(), strict=True):
         (query,) = model.encode_queries([item.query])
@@ -61,7 +53,7 @@ def test_a_candidate_is_as_near_as_the_nearest_of_its_windows(home: Path, tmp_pa
         assert np.allclose(found[1:], whole[1:], atol=1e-5)
         if item is not batches[0][0]:
             assert np.allclose(found, whole, atol=1e-5)
-    cut = windows(Passage("", 0, 0, "", "", " ".join(sentences)), WORDS)
+    cut = windows(Passage("", 0, 0, "", "", " ".join(sentences)), WINDOW_WORDS)
     nearest = (model.encode_passages(cut) @ model.encode_queries([first.query])[0]).max()
     assert len(cut) > 1
     assert prior.scores(batches[0])[0, 0].item() == pytest.approx(nearest, abs=1e-5)
@@ -70,19 +62,15 @@ def test_a_candidate_is_as_near_as_the_nearest_of_its_windows(home: Path, tmp_pa
 @pytest.mark.parametrize("objective", ["listwise", "pointwise"])
 def test_the_objective_judges_the_sum(objective: str, home: Path, tmp_path: Path) -> None:
     recipe = replace(of(home), objective=objective, prior_scale=7.0)
-    (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
-    prior = first_stage(recipe, batches, tmp_path, lambda entry: None)
+    (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
+    prior = PRIOR.score(recipe, batches, tmp_path, lambda entry: None)
     torch.manual_seed(0)
-    ready = bases.load(recipe)
+    ready = load_initial(recipe)
     ready.model.eval()
     with torch.inference_mode():
-        found = losses.loss_of(ready.model, ready.tokenizer, batch, recipe, None, prior).item()
-        alone = losses.loss_of(ready.model, ready.tokenizer, batch, recipe).item()
-        rows = [
-            losses.score(ready.model, ready.tokenizer, [item.query] * len(item.texts), item.texts, recipe)
-            for item in batch
-        ]
-    own, formula = torch.stack(rows), getattr(objectives, objective)
+        found = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe, None, prior).item()
+        alone = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe).item()
+    own, formula = score_candidates(ready, batch, recipe), getattr(formulas, objective)
     assert found == pytest.approx(formula(own + 7.0 * prior.scores(batch)).item(), abs=1e-5)
     assert alone == pytest.approx(formula(own).item(), abs=1e-5)
     assert found != pytest.approx(alone, abs=1e-4)
@@ -104,7 +92,7 @@ def test_a_run_with_a_prior_trains_and_goes_on_with_that_prior_alone(home: Path,
 
 def test_a_prior_that_cannot_rank_is_named(home: Path, tmp_path: Path) -> None:
     for prior, message in (
-        (str(home / "base"), "is no model directory; export it first"),
+        (str(home / "bert"), "is not a model directory; export it first"),
         ("medley-crossencoder", "'medley-crossencoder' is a cross-encoder; it must be a bi-encoder"),
     ):
         with pytest.raises(ModelError, match=message) as caught:
@@ -115,6 +103,6 @@ def test_a_prior_that_cannot_rank_is_named(home: Path, tmp_path: Path) -> None:
 def test_a_prior_needs_one_score_a_candidate() -> None:
     for recipe in (replace(CROSS, head="cls"), BI):
         objective = "two-class" if recipe.kind == "cross-encoder" else recipe.objective
-        with pytest.raises(InvalidInput, match="a prior is added to one score a candidate") as caught:
+        with pytest.raises(InvalidInput, match="a prior is added to one score per candidate") as caught:
             replace(recipe, objective=objective, prior="medley-biencoder")
         assert caught.value.field == "prior"

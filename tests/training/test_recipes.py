@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data.batches import examples, plan, shown
+from encoders.training.data.batches import make_examples, plan_batches, render_text
 from encoders.training.recipe import RECIPES, Recipe, Share, load_recipe, parse_recipe
 from mappings.errors import InvalidInput, NotFound
 
@@ -111,29 +111,29 @@ def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None
 def test_a_lacking_setting_and_broken_toml_are_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="objective"):
         parse_recipe({"kind": "cross-encoder", "tasks": {"a": {}}}, "test")
-    with pytest.raises(InvalidInput, match=r"^the recipe lacks the setting 'kind'$"):
+    with pytest.raises(InvalidInput, match=r"^the recipe is missing the setting 'kind'$"):
         parse_recipe({"tasks": {"a": {}}}, "test")
-    with pytest.raises(InvalidInput, match="steps is True; it is a whole number"):
+    with pytest.raises(InvalidInput, match="steps is True; it must be an integer"):
         replace(RECIPE, steps=True)
     (tmp_path / "long.toml").write_text(f"seed = {'9' * 5000}")
-    with pytest.raises(InvalidInput, match=r"long\.toml is not TOML"):
+    with pytest.raises(InvalidInput, match=r"long\.toml is not valid TOML"):
         load_recipe(tmp_path / "long.toml")
     (tmp_path / "latin.toml").write_bytes('name = "é"'.encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"latin\.toml is not UTF-8"):
+    with pytest.raises(InvalidInput, match=r"latin\.toml is not valid UTF-8"):
         load_recipe(tmp_path / "latin.toml")
     (tmp_path / "bad.toml").write_text("kind = ")
-    with pytest.raises(InvalidInput, match=r"bad\.toml is not TOML"):
+    with pytest.raises(InvalidInput, match=r"bad\.toml is not valid TOML"):
         load_recipe(tmp_path / "bad.toml")
 
 
 def test_context_stands_before_the_text_or_not_at_all() -> None:
-    assert shown(text("x"), True) == "Title x causes Text of x."
-    assert shown(text("x"), False) == "Text of x."
-    assert shown(replace(text("x"), title="", heading=""), True) == "Text of x."
+    assert render_text(text("x"), True) == "Title x causes Text of x."
+    assert render_text(text("x"), False) == "Text of x."
+    assert render_text(replace(text("x"), title="", heading=""), True) == "Text of x."
 
 
 def test_examples_follow_the_shares() -> None:
-    found = examples(PAIRS, RECIPE)
+    found = make_examples(PAIRS, RECIPE)
     assert {task: len(items) for task, items in found.items()} == {"a": 18, "b": 4}
     assert all(len(item.texts) == 3 and item.texts[0].endswith(f"of {item.ids[0]}.") for item in found["a"])
     assert 0 < sum(item.texts[0].startswith("Title") for item in found["a"]) < 18
@@ -144,26 +144,26 @@ def test_examples_follow_the_shares() -> None:
 def test_a_positive_without_title_lets_no_negative_show_one() -> None:
     pair = PAIRS["a"][0]
     untitled = replace(pair, positive=replace(pair.positive, title="", heading=""))
-    (shown_now,) = examples({"a": [untitled]}, replace(RECIPE, tasks={"a": Share()}))["a"]
+    (shown_now,) = make_examples({"a": [untitled]}, replace(RECIPE, tasks={"a": Share()}))["a"]
     assert shown_now.texts[0] == untitled.positive.text
     assert set(shown_now.texts[1:]) <= {item.text for item in untitled.negatives}
 
 
 def test_pairs_with_too_few_negatives_are_left_out() -> None:
-    assert examples({"a": made("a", 3, negatives=1), "b": []}, RECIPE) == {"a": [], "b": []}
+    assert make_examples({"a": made("a", 3, negatives=1), "b": []}, RECIPE) == {"a": [], "b": []}
 
 
 def test_the_plan_is_the_same_each_time_and_holds_every_example_once() -> None:
-    batches = plan(PAIRS, RECIPE)
-    assert batches == plan(PAIRS, RECIPE)
-    assert batches != plan(PAIRS, replace(RECIPE, seed=14))
+    batches = plan_batches(PAIRS, RECIPE)
+    assert batches == plan_batches(PAIRS, RECIPE)
+    assert batches != plan_batches(PAIRS, replace(RECIPE, seed=14))
     assert sorted(item.query for batch in batches for item in batch) == sorted(
-        item.query for items in examples(PAIRS, RECIPE).values() for item in items
+        item.query for items in make_examples(PAIRS, RECIPE).values() for item in items
     )
 
 
 def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
-    batches = plan(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
+    batches = plan_batches(PAIRS, replace(RECIPE, kind="bi-encoder", objective="contrastive"))
     assert len(batches) == 18 // 4 + 1
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
 
@@ -171,7 +171,7 @@ def test_a_bi_encoder_batch_holds_one_task_and_is_full() -> None:
 def test_a_group_takes_part_with_so_many_pairs_drawn_anew_each_epoch() -> None:
     crowd = [replace(pair, group="crowd" if number < 8 else pair.group) for number, pair in enumerate(made("a", 10))]
     recipe = replace(RECIPE, tasks={"a": Share(most=3)}, epochs=2)
-    first, second = ({item.ids[0] for item in examples({"a": crowd}, recipe, epoch)["a"]} for epoch in (0, 1))
+    first, second = ({item.ids[0] for item in make_examples({"a": crowd}, recipe, epoch)["a"]} for epoch in (0, 1))
     assert len(first) == len(second) == 3 + 2
     assert first != second
     assert {crowd[8].positive.id, crowd[9].positive.id} <= first & second
@@ -180,7 +180,7 @@ def test_a_group_takes_part_with_so_many_pairs_drawn_anew_each_epoch() -> None:
 def test_examples_of_one_group_stand_together() -> None:
     pairs = [replace(pair, group=f"g{number % 3}") for number, pair in enumerate(made("a", 12))]
     recipe = replace(RECIPE, kind="bi-encoder", objective="triplet", tasks={"a": Share()}, gather=2)
-    batches = plan({"a": pairs}, recipe)
+    batches = plan_batches({"a": pairs}, recipe)
     assert [len(batch) for batch in batches] == [4, 4, 4]
     assert all([item.group for item in batch[::2]] == [item.group for item in batch[1::2]] for batch in batches)
     assert sorted(item.ids[0] for batch in batches for item in batch) == sorted(pair.positive.id for pair in pairs)
@@ -188,16 +188,16 @@ def test_examples_of_one_group_stand_together() -> None:
 
 def test_a_triplet_takes_pairs_without_negatives_too() -> None:
     recipe = replace(RECIPE, kind="bi-encoder", objective="triplet", tasks={"a": Share()})
-    assert len(examples({"a": made("a", 3, negatives=1) + made("a", 2, negatives=0)}, recipe)["a"]) == 5
+    assert len(make_examples({"a": made("a", 3, negatives=1) + made("a", 2, negatives=0)}, recipe)["a"]) == 5
 
 
 def test_a_cross_encoder_over_the_whole_batch_gets_batches_of_one_task() -> None:
-    batches = plan(PAIRS, replace(RECIPE, objective="whole-batch", negatives=0))
+    batches = plan_batches(PAIRS, replace(RECIPE, objective="whole-batch", negatives=0))
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
 
 
 def test_a_further_epoch_leaves_the_first_as_it_was_and_draws_anew() -> None:
-    once, twice = plan(PAIRS, RECIPE), plan(PAIRS, replace(RECIPE, epochs=2))
+    once, twice = plan_batches(PAIRS, RECIPE), plan_batches(PAIRS, replace(RECIPE, epochs=2))
     assert twice[: len(once)] == once
     assert {item.ids for batch in twice[len(once) :] for item in batch} != {
         item.ids for batch in once for item in batch

@@ -12,19 +12,17 @@ torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
 pytest.importorskip("onnx", reason="the train extra is not installed")
 
-from tiny_models import BI, CROSS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, score_candidates, train_model, write_home  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
-from encoders.training.data.batches import load_pairs, plan  # noqa: E402
+from encoders.training.data.batches import load_pairs, plan_batches  # noqa: E402
+from encoders.training.data.frozen_models import TEACHER  # noqa: E402
 from encoders.training.data.frozen_scores import RECORD  # noqa: E402
-from encoders.training.data.teacher import teach  # noqa: E402
-from encoders.training.export.service import ship  # noqa: E402
-from encoders.training.objectives import formulas as objectives  # noqa: E402
-from encoders.training.objectives import losses  # noqa: E402
+from encoders.training.objectives import formulas, losses  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import initial as bases  # noqa: E402
 from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.initial import load_initial  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -40,18 +38,12 @@ STUDENTS = {
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A base, pairs, and a teacher trained on them."""
-    folder = tmp_path_factory.mktemp("home")
-    write_base(folder / "base")
-    write_pairs(folder / "pairs")
-    recipe = replace(CROSS, base=str(folder / "base"), steps=4, threads=1)
-    run.train(recipe, folder / "pairs", folder / "run")
-    ship(folder / "run", folder / "pairs", folder / "teacher", queries=0)
-    return folder
+    return train_model(write_home(tmp_path_factory.mktemp("home")), CROSS, "teacher")
 
 
 def student(home: Path, recipe: Recipe) -> Recipe:
     tasks = {"claim": Share(repeat=3)}
-    return replace(recipe, base=str(home / "base"), teacher=str(home / "teacher"), threads=1, tasks=tasks, dropout=0.0)
+    return replace(recipe, base=str(home / "bert"), teacher=str(home / "teacher"), threads=1, tasks=tasks, dropout=0.0)
 
 
 @pytest.mark.parametrize("kind", STUDENTS)
@@ -59,22 +51,22 @@ def test_a_student_comes_nearer_to_its_teacher(kind: str, home: Path, tmp_path: 
     recipe = student(home, STUDENTS[kind])
     report = run.train(recipe, home / "pairs", tmp_path)
     assert report["recipe"]["teacher"] == recipe.teacher
-    (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
-    teacher = teach(recipe, batches, tmp_path, lambda entry: None)
+    (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
+    teacher = TEACHER.score(recipe, batches, tmp_path, lambda entry: None)
     found = []
     for base in (recipe.base, str(tmp_path / "checkpoint")):
         torch.manual_seed(recipe.seed)
-        ready = bases.load(replace(recipe, base=base, layers=recipe.layers if base == recipe.base else ()))
+        ready = load_initial(replace(recipe, base=base, layers=recipe.layers if base == recipe.base else ()))
         with torch.inference_mode():
-            found.append(losses.loss_of(ready.model.eval(), ready.tokenizer, batch, recipe, teacher).item())
+            found.append(losses.compute_loss(ready.model.eval(), ready.tokenizer, batch, recipe, teacher).item())
     assert found[1] < found[0]
 
 
 def test_every_example_is_asked_once_and_a_cut_file_is_mended(home: Path, tmp_path: Path) -> None:
     recipe = student(home, STUDENTS["cross-encoder"])
-    batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
+    batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
     log: list[dict[str, object]] = []
-    teacher = teach(recipe, batches, tmp_path, log.append)
+    teacher = TEACHER.score(recipe, batches, tmp_path, log.append)
     pairs = {(item.query, text) for batch in batches for item in batch for text in item.texts}
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
@@ -87,50 +79,41 @@ def test_every_example_is_asked_once_and_a_cut_file_is_mended(home: Path, tmp_pa
 
     path.write_bytes(whole[:-7])
     log.clear()
-    again = teach(recipe, batches, tmp_path, log.append)
+    again = TEACHER.score(recipe, batches, tmp_path, log.append)
     assert [entry["of"] for entry in log] == [1]
     assert path.stat().st_size == len(whole)
     assert all(torch.equal(teacher.scores(batch), again.scores(batch)) for batch in batches)
     log.clear()
-    teach(recipe, batches, tmp_path, log.append)
+    TEACHER.score(recipe, batches, tmp_path, log.append)
     assert log == []
 
 
 def test_the_teachers_share_of_the_loss(home: Path, tmp_path: Path) -> None:
     recipe = student(home, STUDENTS["cross-encoder"])
-    (batch, *_) = batches = plan(load_pairs(home / "pairs", recipe, "train"), recipe)
-    teacher = teach(recipe, batches, tmp_path, lambda entry: None)
+    (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
+    teacher = TEACHER.score(recipe, batches, tmp_path, lambda entry: None)
     torch.manual_seed(0)
-    ready = bases.load(recipe)
+    ready = load_initial(recipe)
     ready.model.eval()
 
     def loss(**changes: float) -> float:
         with torch.inference_mode():
-            return losses.loss_of(ready.model, ready.tokenizer, batch, replace(recipe, **changes), teacher).item()
+            return losses.compute_loss(ready.model, ready.tokenizer, batch, replace(recipe, **changes), teacher).item()
 
     own, taught = loss(teacher_share=0.0), loss(teacher_share=1.0)
     assert loss(teacher_share=0.25) == pytest.approx(0.25 * taught + 0.75 * own, abs=1e-5)
     with torch.inference_mode():
-        plain = losses.loss_of(ready.model, ready.tokenizer, batch, recipe)
+        plain = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe)
     assert own == pytest.approx(plain.item(), abs=1e-6)
     assert loss(teacher_share=1.0, teacher_temperature=1e9) == pytest.approx(
-        objectives.kl(scores_of(ready, batch, recipe), torch.zeros(len(batch), 4)).item(), abs=1e-5
+        formulas.kl(score_candidates(ready, batch, recipe), torch.zeros(len(batch), 4)).item(), abs=1e-5
     )
-
-
-def scores_of(ready, batch, recipe: Recipe) -> torch.Tensor:
-    with torch.inference_mode():
-        rows = [
-            losses.score(ready.model, ready.tokenizer, [item.query] * len(item.texts), item.texts, recipe)
-            for item in batch
-        ]
-    return torch.stack(rows)
 
 
 def test_a_teacher_that_cannot_teach_is_named(home: Path, tmp_path: Path) -> None:
     recipe = student(home, STUDENTS["bi-encoder"])
     for teacher, message in (
-        (str(home / "base"), "is no model directory; export it first"),
+        (str(home / "bert"), "is not a model directory; export it first"),
         ("medley-biencoder", "'medley-biencoder' is a bi-encoder; it must be a cross-encoder"),
     ):
         with pytest.raises(ModelError, match=message) as caught:

@@ -16,13 +16,12 @@ from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
 from encoders.runtime import CrossEncoder  # noqa: E402
 from encoders.text import ModelTokenizer  # noqa: E402
-from encoders.training.architectures import checkpoint, origins  # noqa: E402
-from encoders.training.architectures import scoring as models  # noqa: E402
-from encoders.training.export.restore import architecture_of  # noqa: E402
-from encoders.training.export.service import Serving, ship  # noqa: E402
+from encoders.training.architectures import bases, checkpoint, scoring, weights  # noqa: E402
+from encoders.training.export.restore import read_architecture  # noqa: E402
+from encoders.training.export.service import Serving, export_run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import initial as bases  # noqa: E402
 from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.initial import load_initial  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -57,25 +56,25 @@ def test_training_learns_what_the_pairs_show(bert: Recipe, tmp_path: Path, preci
 
 
 def test_scores_do_not_depend_on_what_is_computed_together(bert: Recipe, tmp_path: Path) -> None:
-    ready = bases.load(replace(bert, dropout=0.0))
+    ready = load_initial(replace(bert, dropout=0.0))
     model, tokenizer = ready.model.eval(), ready.tokenizer
-    texts = [" ".join(WORDS[: 1 + number % 9]) for number in range(2 * models.TOGETHER + 3)]
+    texts = [" ".join(WORDS[: 1 + number % 9]) for number in range(2 * scoring.CPU_BATCH + 3)]
     queries = [WORDS[number % 5] for number in range(len(texts))]
     with torch.inference_mode():
-        together = models.score(model, tokenizer, queries, texts, bert)
-        alone = [models.score(model, tokenizer, [q], [t], bert)[0] for q, t in zip(queries, texts, strict=True)]
+        together = scoring.score_pairs(model, tokenizer, queries, texts, bert)
+        alone = [scoring.score_pairs(model, tokenizer, [q], [t], bert)[0] for q, t in zip(queries, texts, strict=True)]
     assert torch.allclose(together, torch.stack(alone), atol=1e-5)
 
 
 def test_a_shipped_model_is_a_base_by_its_name() -> None:
-    plan = architecture_of(Artifact.open(SHIPPED / "medley-crossencoder"))
+    plan = read_architecture(Artifact.open(SHIPPED / "medley-crossencoder"))
     shipped = replace(CROSS, base="medley-crossencoder", head=plan.head, cut=plan.cut, dropout=0.0)
-    ready = bases.load(shipped)
+    ready = load_initial(shipped)
     model, tokenizer = ready.model, ready.tokenizer
     assert {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
     assert tokenizer.mask_token == "[MASK]"
     with torch.inference_mode():
-        right, wrong = models.score(
+        right, wrong = scoring.score_pairs(
             model, tokenizer, ["aspirin lowers fever"] * 2, ["Aspirin reduced fever.", "The eye has a lens."], shipped
         )
     assert right > wrong
@@ -87,7 +86,7 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     run.train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
     folders = (bert.base, tmp_path / "full/checkpoint", tmp_path / "mixed/checkpoint")
     base, full, mixed = (
-        bases.load(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders
+        load_initial(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders
     )
     key = "encoder.layer.0.attention.self.query.weight"
     assert torch.equal(base["embeddings.word_embeddings.weight"], full["embeddings.word_embeddings.weight"])
@@ -97,11 +96,11 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
 
 @pytest.mark.parametrize("name", ["/nowhere", "./nowhere", "~nobody/nowhere", "a/b/c"])
 def test_a_base_that_is_a_path_is_a_folder(name: str) -> None:
-    message = re.escape(f"{name} is no folder of a Hugging Face checkpoint: config.json is missing")
+    message = re.escape(f"{name} is not a Hugging Face checkpoint: config.json is missing")
     with pytest.raises(ModelError, match=message):
-        bases.load(replace(BI, base=name))
+        load_initial(replace(BI, base=name))
     with pytest.raises(ModelError, match=message):
-        checkpoint.load(name, "bi-encoder")
+        checkpoint.load_checkpoint(name, "bi-encoder")
 
 
 @pytest.mark.parametrize("name", ["minilmm", "no such name"])
@@ -111,7 +110,7 @@ def test_a_misspelt_base_is_named_at_once(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     began = monotonic()
     with pytest.raises(ModelError, match=rf"from '{name}'.*owner/model, minilm, or .*: medley-biencoder") as caught:
-        bases.load(replace(BI, base=name))
+        load_initial(replace(BI, base=name))
     assert monotonic() - began < 5
     assert (caught.value.field, capfd.readouterr().err) == ("base", "")
 
@@ -119,15 +118,15 @@ def test_a_misspelt_base_is_named_at_once(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ('{"model_type": "t5"}', "is of the family 't5'; supported are BERT"),
-        ("{broken", r"config\.json is not JSON"),
+        ('{"model_type": "t5"}', "belongs to the family 't5'; supported are BERT"),
+        ("{broken", r"config\.json is not valid JSON"),
         ("[]", r"config\.json is not a JSON object"),
     ],
 )
 def test_what_a_foreign_folder_is_is_told(tmp_path: Path, config: str, message: str) -> None:
     (tmp_path / "config.json").write_text(config)
     with pytest.raises(ModelError, match=message):
-        bases.load(replace(BI, base=str(tmp_path)))
+        load_initial(replace(BI, base=str(tmp_path)))
 
 
 def test_a_cached_base_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +136,11 @@ def test_a_cached_base_needs_no_network(tmp_path: Path, monkeypatch: pytest.Monk
     (cache / "refs/main").write_text("0123")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert origins.located("owner/tiny", "base") == str(cache / "snapshots/0123")
-    assert bases.load(replace(BI, base="owner/tiny")).tokenizer.tokenize("statins") == ["statins"]
+    assert bases.locate_checkpoint("owner/tiny", "base") == str(cache / "snapshots/0123")
+    assert load_initial(replace(BI, base="owner/tiny")).tokenizer.tokenize("statins") == ["statins"]
     (cache / "snapshots/0123/model.safetensors").unlink()
-    with pytest.raises(ModelError, match="none of this name could be fetched"):
-        bases.load(replace(BI, base="owner/tiny"))
+    with pytest.raises(ModelError, match="none of this name could be downloaded"):
+        load_initial(replace(BI, base="owner/tiny"))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -150,62 +149,62 @@ def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, family: str
     for file in folder.glob("*token*"):
         file.unlink()
     with pytest.raises(ModelError, match=r"base has no tokenizer.*tokenizer\.json.* is missing"):
-        bases.load(replace(BI, base=str(folder)))
+        load_initial(replace(BI, base=str(folder)))
     with pytest.raises(ModelError, match="has no tokenizer"):
-        checkpoint.load(folder, "bi-encoder")
+        checkpoint.load_checkpoint(folder, "bi-encoder")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "head.safetensors"])
 def test_cut_off_weights_are_named(bert: Recipe, tmp_path: Path, name: str) -> None:
     recipe = replace(bert, head="interaction")
-    ready = bases.load(recipe)
-    checkpoint.save(ready.model, ready.tokenizer, tmp_path / "cut", ready.architecture)
+    ready = load_initial(recipe)
+    checkpoint.save_checkpoint(ready.model, ready.tokenizer, tmp_path / "cut", ready.architecture)
     path = tmp_path / "cut" / name
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(ModelError, match=f"no checkpoint could be loaded from '{path.parent}'"):
-        bases.load(replace(recipe, base=str(path.parent)))
-    with pytest.raises(ModelError, match=f"{path.parent} is no Hugging Face checkpoint that can be read"):
-        checkpoint.load(path.parent, "cross-encoder")
+        load_initial(replace(recipe, base=str(path.parent)))
+    with pytest.raises(ModelError, match=f"{path.parent} is not a readable Hugging Face checkpoint"):
+        checkpoint.load_checkpoint(path.parent, "cross-encoder")
 
 
 @pytest.mark.parametrize(("family", "most"), [("bert", 40), ("roberta", 38)])
 def test_a_length_beyond_the_base_is_refused(tmp_path: Path, family: str, most: int) -> None:
     base = str(write_base(tmp_path, family, max_position_embeddings=40))
-    assert bases.load(replace(BI, base=base, max_length=most, max_query=most))
+    assert load_initial(replace(BI, base=base, max_length=most, max_query=most))
     for name in ("max_length", "max_query"):
         lengths = {"max_length": most, "max_query": most, name: most + 1}
         with pytest.raises(InvalidInput, match=f"{name} is {most + 1}; the base has positions for {most} tokens"):
-            bases.load(replace(BI, base=base, **lengths))
+            load_initial(replace(BI, base=base, **lengths))
 
 
 @pytest.mark.parametrize(
-    ("frozen", "said"), [(("embedings",), "no weight of the base is named so"), (("e",), "no weight to")]
+    ("frozen", "said"), [(("embedings",), "no weight of the base has such a name"), (("e",), "no weight to")]
 )
 def test_frozen_names_some_weights_and_not_all(bert: Recipe, frozen: tuple[str, ...], said: str) -> None:
     with pytest.raises(InvalidInput, match=said) as caught:
-        models.freeze(bases.load(bert).model, frozen)
+        weights.freeze(load_initial(bert).model, frozen)
     assert caught.value.field == "frozen"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_by_default_the_words_of_every_family_stay(tmp_path: Path, family: str) -> None:
-    model = bases.load(replace(BI, base=str(write_base(tmp_path, family)))).model
-    models.freeze(model, Recipe("x", "bi-encoder", "contrastive", {"a": Share()}).frozen)
+    model = load_initial(replace(BI, base=str(write_base(tmp_path, family)))).model
+    weights.freeze(model, Recipe("x", "bi-encoder", "contrastive", {"a": Share()}).frozen)
     fixed = [name for name, weight in model.named_parameters() if not weight.requires_grad]
     assert [name.partition("word_embedding")[1] for name in fixed] == ["word_embedding"]
 
 
 def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="the run has not finished"):
-        ship(tmp_path / "run", pairs, tmp_path / "model")
+        export_run(tmp_path / "run", pairs, tmp_path / "model")
     (pairs / "counts.json").write_text('{"dropped": {"twins": 3}}')
     report = run.train(bert, pairs, tmp_path / "run")
     kept = sorted((tmp_path / "run").rglob("*"))
     for place in ("run", "run/checkpoint", "run/model", "."):
-        with pytest.raises(InvalidInput, match=r"is, holds or lies in .*run, which is exported"):
-            ship(tmp_path / "run", pairs, tmp_path / place, queries=0)
+        with pytest.raises(InvalidInput, match=r"is, contains or is inside .*run, which is being exported"):
+            export_run(tmp_path / "run", pairs, tmp_path / place, queries=0)
     assert sorted((tmp_path / "run").rglob("*")) == kept
-    artifact = ship(tmp_path / "run", pairs, tmp_path / "model", queries=0)
+    artifact = export_run(tmp_path / "run", pairs, tmp_path / "model", queries=0)
     (pairs / "counts.json").unlink()
     card = artifact.manifest["card"]
     assert (artifact.name, artifact.kind, artifact.reading.passage_tokens) == ("model", "cross-encoder", 512)
@@ -216,8 +215,8 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert card["base"] == bert.base
 
     with pytest.raises(InvalidInput, match="read is 600; the base has positions for 512 tokens"):
-        ship(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=600))
-    lean = ship(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
+        export_run(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=600))
+    lean = export_run(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
     known, all_known = (
         len(ModelTokenizer(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
     )
@@ -231,4 +230,4 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     assert further["base"]["base"] == f"model {artifact.fingerprint[:12]}, itself from {bert.base}"
     assert further["held_out"]["base"]["claim"]["queries"] == 8
     with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):
-        bases.load(replace(BI, base=str(artifact.folder)))
+        load_initial(replace(BI, base=str(artifact.folder)))

@@ -79,11 +79,11 @@ def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"record.json": "{}"}, "report.json is not there: the run has not finished"),
-        ({"report.json": '{"recipe"'}, "report.json: not JSON"),
-        ({"report.json": "[]"}, "report.json: not a JSON object"),
+        ({"record.json": "{}"}, "report.json is missing: the run has not finished"),
+        ({"report.json": '{"recipe"'}, "report.json is not valid JSON"),
+        ({"report.json": "[]"}, "report.json must contain a JSON object"),
         ({"report.json": '{"recipe": {}, "pairs": {}}'}, "report.json has no held_out"),
-        ({}, "is no run of `medley train`: say with --kind"),
+        ({}, "is not a run of `medley train`: name the kind"),
     ],
 )
 def test_what_is_no_finished_run_is_told_apart(tmp_path: Path, files: dict[str, str], message: str) -> None:
@@ -99,23 +99,23 @@ def test_what_is_no_finished_run_is_told_apart(tmp_path: Path, files: dict[str, 
 @pytest.mark.torch
 def test_a_log_must_be_there_and_may_hold_a_line_that_a_kill_cut(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the train extra is not installed")
-    from encoders.training.export.service import card
+    from encoders.training.export.service import make_card
 
     recipe = load_recipe("medley-biencoder")
     report = {"recipe": recipe.as_json(), "pairs": {}, "held_out": {}}
-    with pytest.raises(NotFound, match=r"log\.jsonl is not there"):
-        card(report, recipe, tmp_path)
+    with pytest.raises(NotFound, match=r"log\.jsonl is missing"):
+        make_card(report, recipe, tmp_path)
     (tmp_path / "log.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "lo\n{"step": 3, "loss": 0.4}\n')
-    assert [entry["step"] for entry in card(report, recipe, tmp_path)["log"]] == [1, 3]
+    assert [entry["step"] for entry in make_card(report, recipe, tmp_path)["log"]] == [1, 3]
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "card.json is not there"),
-        ("{broken", "card.json: not JSON"),
-        ("[1]", "card.json: a card is a JSON object"),
+        (None, "card.json does not exist"),
+        ("{broken", "card.json is not valid JSON"),
+        ("[1]", "card.json must contain a JSON object"),
     ],
 )
 def test_a_bad_card_is_named(tmp_path: Path, text: str | None, message: str) -> None:

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data.batches import _nearest as nearest
-from encoders.training.data.batches import examples
+from encoders.training.data.batches import _cut_to_window, make_examples
 from encoders.training.recipe import Recipe, Share
 from mappings.errors import InvalidInput
 
@@ -18,37 +17,40 @@ RECIPE = Recipe("test", "cross-encoder", "listwise", {"a": Share(window=12)}, ne
 
 
 def test_the_run_of_sentences_that_shares_most_stems_is_shown() -> None:
-    assert nearest(LONG, "a statin makes a stroke rarer", 12) == "Strokes were rarer with statins than without them."
-    assert nearest(LONG, "who funded it, which charity?", 12).endswith("Funding came from a charity.")
+    assert (
+        _cut_to_window(LONG, "a statin makes a stroke rarer", 12)
+        == "Strokes were rarer with statins than without them."
+    )
+    assert _cut_to_window(LONG, "who funded it, which charity?", 12).endswith("Funding came from a charity.")
 
 
 def test_whole_sentences_within_the_limit_and_always_the_same() -> None:
     for words in (5, 12, 25, 40):
-        found = nearest(LONG, "nurses", words)
+        found = _cut_to_window(LONG, "nurses", words)
         assert found in LONG
         assert len(found.split()) <= words
         assert "Nurses" in found
-        assert nearest(LONG, "nurses", words) == found
+        assert _cut_to_window(LONG, "nurses", words) == found
 
 
 @pytest.mark.parametrize(("text", "words"), [(LONG, 0), (LONG, 500), ("", 5)])
 def test_what_fits_is_shown_whole(text: str, words: int) -> None:
-    assert nearest(text, "anything", words) == text
+    assert _cut_to_window(text, "anything", words) == text
 
 
 def test_of_equals_the_first_is_shown() -> None:
-    assert nearest(LONG, "zebra", 12).startswith("We asked")
+    assert _cut_to_window(LONG, "zebra", 12).startswith("We asked")
 
 
 def test_positives_and_negatives_are_cut_alike_and_keep_their_title() -> None:
     positive, negative = Text("p", "Statins", "", LONG), Text("n", "Other", "", LONG.replace("statins", "masks"))
     pair = Pair("a", "a:1", "1", "train", "c", "strokes rarer", ("p",), positive, (negative,))
-    (item,) = examples({"a": [pair]}, RECIPE)["a"]
+    (item,) = make_examples({"a": [pair]}, RECIPE)["a"]
     assert item.texts == (
         "Statins Strokes were rarer with statins than without them.",
         "Other Strokes were rarer with masks than without them.",
     )
-    (whole,) = examples({"a": [pair]}, replace(RECIPE, tasks={"a": Share()}))["a"]
+    (whole,) = make_examples({"a": [pair]}, replace(RECIPE, tasks={"a": Share()}))["a"]
     assert whole.texts[0] == f"Statins {LONG}"
 
 

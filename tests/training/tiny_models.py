@@ -1,7 +1,8 @@
-"""Tiny random checkpoints of every family, over a vocabulary of sixteen words, and pairs that can be learned."""
+"""Tiny random checkpoints of every family, over a vocabulary of eighteen words, pairs that can be learned, and runs on them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,12 @@ import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from encoders.labels.pairs import Pair, Text, write_lines
-from encoders.training.architectures.checkpoint import save
+from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoint
+from encoders.training.architectures.scoring import score_pairs
+from encoders.training.data.batches import Example
+from encoders.training.export.service import export_run
 from encoders.training.recipe import Recipe, Share
+from encoders.training.runs.train import train
 
 FAMILIES = ("bert", "roberta", "distilbert", "xlnet")
 WORDS = [
@@ -93,7 +98,7 @@ def write_base(folder: Path, family: str = "bert", layers: int = 2, **changes: i
     wanted = config(family)
     for name, value in {"num_hidden_layers": layers, **changes}.items():
         setattr(wanted, name, value)
-    save(transformers.AutoModel.from_config(wanted), tokenizer(family), folder)
+    save_checkpoint(transformers.AutoModel.from_config(wanted), tokenizer(family), folder)
     return folder
 
 
@@ -108,3 +113,28 @@ def write_pairs(folder: Path) -> Path:
     ]  # fmt: skip
     write_lines(folder / "claim.jsonl", found)
     return folder
+
+
+def write_home(folder: Path, families: Sequence[str] = ("bert",)) -> Path:
+    """A folder with pairs and a base of each family, in folders named after them."""
+    for family in families:
+        write_base(folder / family, family)
+    write_pairs(folder / "pairs")
+    return folder
+
+
+def train_model(home: Path, recipe: Recipe, name: str) -> Path:
+    """Train `recipe` for four steps on the pairs in `home` and export the model there as `name`."""
+    train(replace(recipe, base=str(home / "bert"), steps=4, threads=1), home / "pairs", home / f"{name}-run")
+    export_run(home / f"{name}-run", home / "pairs", home / name, queries=0)
+    return home
+
+
+def score_candidates(ready: Checkpoint, batch: Sequence[Example], recipe: Recipe) -> torch.Tensor:
+    """A cross-encoder's scores of each query's candidates, (b, 1 + k)."""
+    with torch.inference_mode():
+        rows = [
+            score_pairs(ready.model, ready.tokenizer, [item.query] * len(item.texts), item.texts, recipe)
+            for item in batch
+        ]
+    return torch.stack(rows)

@@ -1,4 +1,4 @@
-"""What a model is made of, beside its base: enough to build it again from a checkpoint or an artifact."""
+"""The components of a model besides its base: enough to rebuild it from a checkpoint or an artifact."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from encoders.artifact import QUERIES, Kind, Reading
-from encoders.training.architectures.bi_encoder import BiEncoder
+from encoders.training.architectures.bi_encoder import BiEncoderModule
 from encoders.training.architectures.cross_encoder import InteractionCrossEncoder
-from encoders.training.architectures.families import backbone, cls_last
+from encoders.training.architectures.families import backbone, is_cls_last
 from encoders.training.architectures.markers import templates
-from encoders.training.architectures.poly_encoder import PolyEncoder
+from encoders.training.architectures.poly_encoder import PolyEncoderModule
 from encoders.training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """`classes` are a cross-encoder's logits, `codes` and `sharpness` are a poly-encoder's; the rest is named as in a recipe."""
+    """`classes` counts a cross-encoder's logits, `sharpness` is a poly-encoder's; the other fields are those of a recipe."""
 
     kind: Kind
     head: str = "cls"
@@ -31,8 +31,8 @@ class Architecture:
     codes: str = "vector"
 
     @classmethod
-    def of(cls, recipe: Recipe) -> Architecture:
-        """The one that a recipe asks for. Products of unit vectors are sharpened as the loss sharpens them."""
+    def from_recipe(cls, recipe: Recipe) -> Architecture:
+        """The architecture that a recipe describes. Products of unit vectors are divided by the temperature of the loss."""
         names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut", "codes")
         return cls(
             **{name: getattr(recipe, name) for name in names},
@@ -43,19 +43,19 @@ class Architecture:
         )
 
     @classmethod
-    def told(cls, kind: Kind, reading: Reading) -> Architecture:
-        """The one of a model of which no more is known than how it reads."""
+    def from_reading(cls, kind: Kind, reading: Reading) -> Architecture:
+        """The architecture of a model of which only the reading is known."""
         pooling = "mean" if reading.pooling == "mean" else "cls"
         return cls(kind, pooling=pooling, similarity="cosine" if reading.normalise else "dot")
 
     @property
-    def classifies(self) -> bool:
-        """Whether Hugging Face's own classes say it all: a sequence classifier."""
+    def is_classifier(self) -> bool:
+        """Whether the model is one of Hugging Face's sequence classifiers, without a head of ours."""
         return self.kind == "cross-encoder" and self.head == "cls"
 
     @property
     def normalises(self) -> bool:
-        """Whether vectors have length one."""
+        """Whether vectors are normalised to unit length."""
         return self.kind != "cross-encoder" and self.similarity == "cosine"
 
     def as_json(self) -> dict[str, Any]:
@@ -63,39 +63,39 @@ class Architecture:
         return asdict(self)
 
     def reading(self, config: Any, query_tokens: int = 64, passage_tokens: int = 256) -> Reading:
-        """How a model with this configuration reads texts when it serves, up to these lengths."""
-        pooling = "last" if self.pooling == "cls" and cls_last(config) else self.pooling
+        """How a model with this configuration reads texts when it serves, with these limits."""
+        pooling = "last" if self.pooling == "cls" and is_cls_last(config) else self.pooling
         if self.kind == "cross-encoder":
             pooling = "none"
         return Reading(pooling, self.normalises, query_tokens, passage_tokens, *templates(self.markers), self.cut)
 
     def assemble(self, passages: Any, queries: Any | None, tokenizer: Any) -> Any:
-        """The model over its towers: of the passages or of the joint input, and of the queries where that is apart."""
-        if self.classifies:
+        """Build the model over its towers: one for passages or joint inputs, and one for queries if it is separate."""
+        if self.is_classifier:
             return passages
         return _BUILDERS[self.kind](self, backbone(passages), queries, tokenizer)
 
 
-def towers(model: Any) -> Mapping[str, Any]:
-    """The Hugging Face models inside a model, by the folder in which each lies within a checkpoint."""
+def get_towers(model: Any) -> Mapping[str, Any]:
+    """The Hugging Face models inside a model, by their folder within a checkpoint."""
     if isinstance(model, InteractionCrossEncoder):
         return {"": model.backbone}
-    if isinstance(model, BiEncoder | PolyEncoder):
+    if isinstance(model, BiEncoderModule | PolyEncoderModule):
         return {"": model.passages} | ({QUERIES: model.queries} if model.queries is not None else {})
     return {"": model}
 
 
-def head(model: Any) -> Any | None:
-    """What a model has of its own beside its towers; None for nothing."""
-    return model.head if isinstance(model, InteractionCrossEncoder | PolyEncoder) else None
+def get_head(model: Any) -> Any | None:
+    """The part of a model that is not a Hugging Face model; None if there is none."""
+    return model.head if isinstance(model, InteractionCrossEncoder | PolyEncoderModule) else None
 
 
-def _bi(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> BiEncoder:
-    return BiEncoder(passages, queries, plan.pooling, plan.normalises)
+def _bi(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> BiEncoderModule:
+    return BiEncoderModule(passages, queries, plan.pooling, plan.normalises)
 
 
-def _poly(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> PolyEncoder:
-    return PolyEncoder((passages, queries), plan.pooling, plan.normalises, plan.codes, plan.sharpness)
+def _poly(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> PolyEncoderModule:
+    return PolyEncoderModule((passages, queries), plan.pooling, plan.normalises, plan.codes, plan.sharpness)
 
 
 def _interaction(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> InteractionCrossEncoder:

@@ -1,4 +1,4 @@
-"""The bi-encoder: query and passage each to one vector, by one tower or by two (CAPR P3; RADIOLOGY R4)."""
+"""The bi-encoder: one vector per query and per passage, with a shared tower or two (CAPR P3; RADIOLOGY R4)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from encoders.text import group_by_length
-from encoders.training.architectures.families import cls_last
-from encoders.training.architectures.places import cls_token, mean_token
+from encoders.training.architectures.families import is_cls_last
+from encoders.training.architectures.token_roles import cls_token, mean_token
 from mappings.errors import ModelError
 
-TOGETHER = 2048
-"""Tokens, padding included, that a processor reads at once."""
+CPU_BATCH_TOKENS = 2048
+"""Tokens per forward pass on a CPU, including padding."""
 
 
 class Towers(nn.Module):
-    """A tower for passages and, when they are separate, one for queries. `pooling` is mean or cls."""
+    """A tower for passages and optionally a separate one for queries. `pooling` is mean or cls."""
 
     def __init__(self, passages: Any, queries: Any | None, pooling: str, normalise: bool) -> None:
         super().__init__()
@@ -33,21 +33,21 @@ class Towers(nn.Module):
 
     @property
     def device(self) -> Any:
-        """Where the model is."""
+        """The device of the model."""
         return self.passages.device
 
     def get_input_embeddings(self) -> Any:
-        """The table of word embeddings, as Hugging Face's models give it."""
+        """The word embeddings, as Hugging Face's models return them."""
         return self.passages.get_input_embeddings()
 
     def set_input_embeddings(self, table: Any) -> None:
-        """Replace the table of word embeddings. Raises `ModelError` for two towers, which have two."""
+        """Replace the word embeddings. Raises `ModelError` for two towers, which have two tables."""
         if self.queries is not None:
             raise ModelError("a model of two towers has two tables of word embeddings", field="towers")
         self.passages.set_input_embeddings(table)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
-        """What the passages' tower makes of ids, mask and types (n, t)."""
+        """The output of the passages' tower for ids, mask and types of shape (n, t)."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         return self.passages(input_ids=input_ids, attention_mask=attention_mask, **types)
 
@@ -56,24 +56,26 @@ class Towers(nn.Module):
         return self.queries if query and self.queries is not None else self.passages
 
     def vectors(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
-        """Inputs (n, t) -> vectors (n, d), of length one where the model normalises."""
+        """Inputs (n, t) -> vectors (n, d), of unit length if the model normalises."""
         hidden, mask = self.hidden(inputs, query), inputs["attention_mask"]
-        pooled = mean_token(hidden, mask) if self.pooling == "mean" else cls_token(hidden, mask, cls_last(self.config))
+        pooled = (
+            mean_token(hidden, mask) if self.pooling == "mean" else cls_token(hidden, mask, is_cls_last(self.config))
+        )
         return functional.normalize(pooled, dim=-1) if self.normalise else pooled
 
     def hidden(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
-        """Inputs (n, t) -> the last hidden states (n, t, d), in float32; those of padding mean nothing.
+        """Inputs (n, t) -> the last hidden states (n, t, d), in float32; those of padding are meaningless.
 
-        A processor reads texts of like length together: a batch that is padded to its longest, and larger than the
-        caches, takes about twice as long.
+        On a CPU, texts of similar length are computed together: one batch padded to its longest text and larger than the
+        caches takes about twice as long.
         """
         tower, mask = self.tower(query), inputs["attention_mask"]
         lengths = mask.sum(dim=1).tolist()
-        if mask.device.type != "cpu" or mask.numel() <= TOGETHER:
+        if mask.device.type != "cpu" or mask.numel() <= CPU_BATCH_TOKENS:
             states: Tensor = tower(**inputs).last_hidden_state
             return states.float()
         found, order = [], []
-        for rows in group_by_length(lengths, TOGETHER):
+        for rows in group_by_length(lengths, CPU_BATCH_TOKENS):
             columns = mask[rows].any(dim=0).nonzero()
             first, last = int(columns.min()), int(columns.max()) + 1  # some families pad on the left
             part = {name: value[rows, first:last] for name, value in inputs.items()}
@@ -83,11 +85,11 @@ class Towers(nn.Module):
         return torch.cat(found)[torch.tensor(order).argsort()]
 
 
-class BiEncoder(Towers):
-    """Similarity is the dot product: the cosine where vectors are normalised."""
+class BiEncoderModule(Towers):
+    """Similarity is the dot product, which is the cosine if vectors are normalised."""
 
     def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> scores of each with each, (b, m), in float32 whatever the towers' precision."""
+        """Inputs of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
         left, right = self.vectors(queries, query=True), self.vectors(passages, query=False)
         with torch.autocast(left.device.type, enabled=False):
             return left @ right.T

@@ -1,7 +1,7 @@
-"""A torch model with its tokenizer, in memory or in a Hugging Face folder.
+"""A torch model with its tokenizer, in memory or as a Hugging Face checkpoint folder.
 
-Where Hugging Face's classes do not say it all, the folder also holds `architecture.json`, the queries' tower in
-`queries/` and what is ours in `head.safetensors`; the rest is a plain checkpoint.
+If Hugging Face's classes do not cover the model, the folder also has `architecture.json`, the query tower in `queries/`
+and our head's weights in `head.safetensors`; everything else is a plain checkpoint.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from encoders.artifact import QUERIES, Kind
-from encoders.training.architectures.architecture import Architecture, head, towers
-from encoders.training.architectures.cross_encoder import classifier
-from encoders.training.architectures.families import backbone, prepare
-from encoders.training.architectures.origins import located
+from encoders.training.architectures.architecture import Architecture, get_head, get_towers
+from encoders.training.architectures.bases import locate_checkpoint
+from encoders.training.architectures.cross_encoder import classifier_class
+from encoders.training.architectures.families import backbone, prepare_config
 from mappings.errors import ModelError
 
 ARCHITECTURE = "architecture.json"
@@ -30,35 +30,33 @@ HEAD = "head.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a training run ends with, or `load` reads from a folder. No `architecture`: what the model's class says."""
+    """The result of a training run, or of `load_checkpoint`. Without `architecture` the model's class decides."""
 
     model: Any
     tokenizer: Any
     architecture: Architecture | None = None
 
 
-def load(path: str | Path, kind: Kind) -> Checkpoint:
-    """Read a checkpoint by folder or name, as export needs it. Raises `ModelError` for one that can't be read."""
-    path = located(path, "checkpoint")
+def load_checkpoint(path: str | Path, kind: Kind) -> Checkpoint:
+    """Load a checkpoint by folder or name for export. Raises `ModelError` if it can't be read."""
+    path = locate_checkpoint(path, "checkpoint")
     try:
-        plan = described(Path(path)) or plain(path, kind)
+        plan = _read_architecture(Path(path)) or _plain_architecture(path, kind)
         if plan.kind != kind:
             raise ModelError(f"{path} is a {plan.kind}, not a {kind}", field="checkpoint")
-        return build(path, plan, {"attn_implementation": "eager", "dtype": torch.float32})
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:  # cut-off weights, too
-        raise ModelError(
-            f"{path} is no Hugging Face checkpoint that can be read: {error}", field="checkpoint"
-        ) from error
+        return build_model(path, plan, {"attn_implementation": "eager", "dtype": torch.float32})
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:  # truncated weights, too
+        raise ModelError(f"{path} is not a readable Hugging Face checkpoint: {error}", field="checkpoint") from error
 
 
-def described(folder: Path) -> Architecture | None:
-    """The architecture that a folder tells, if it tells one."""
+def _read_architecture(folder: Path) -> Architecture | None:
+    """The architecture described in a folder, if there is one."""
     path = folder / ARCHITECTURE
     return Architecture(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
 
-def plain(path: str | Path, kind: Kind) -> Architecture:
-    """The architecture of a checkpoint that tells nothing. Raises `ModelError` for a classifier of several classes."""
+def _plain_architecture(path: str | Path, kind: Kind) -> Architecture:
+    """The architecture of a plain checkpoint. Raises `ModelError` for a classifier with more than two classes."""
     classes = AutoConfig.from_pretrained(path).num_labels if kind == "cross-encoder" else 1
     if classes > 2:
         raise ModelError(
@@ -67,50 +65,53 @@ def plain(path: str | Path, kind: Kind) -> Architecture:
     return Architecture(kind, classes=classes)
 
 
-def build(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Checkpoint:
-    """A model of `plan` from the checkpoint in `folder`, with what it holds of it; the rest of its parts is new.
+def build_model(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Checkpoint:
+    """Build a model of architecture `plan` with the weights of the checkpoint in `folder`; parts it lacks are new.
 
-    `options` are for Hugging Face's loader. Raises `OSError`, `ValueError` or `KeyError` where there is no checkpoint, `ModelError` for a family unsupported or a checkpoint without a tokenizer.
+    `options` go to Hugging Face's loader. Raises `OSError`, `ValueError` or `KeyError` if there is no checkpoint, and
+    `ModelError` for an unsupported family or a checkpoint without a tokenizer.
     """
-    tokenizer = worded(AutoTokenizer.from_pretrained(folder, use_fast=True), folder)
-    passages, queries = tower(folder, plan, options), None
+    tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+    _check_vocabulary(tokenizer, folder)
+    passages, queries = _load_tower(folder, plan, options), None
     if plan.towers == "separate" and plan.kind != "cross-encoder":
-        apart = Path(folder) / QUERIES
-        queries = backbone(tower(apart if apart.is_dir() else folder, plan, options))
+        separate = Path(folder) / QUERIES
+        queries = backbone(_load_tower(separate if separate.is_dir() else folder, plan, options))
     model = plan.assemble(passages, queries, tokenizer)
-    had = described(Path(folder))
-    if (part := head(model)) is not None and had is not None and (had.kind, had.head) == (plan.kind, plan.head):
-        part.load_state_dict(load_file(Path(folder) / HEAD))
+    stored = _read_architecture(Path(folder))
+    head = get_head(model)
+    if head is not None and stored is not None and (stored.kind, stored.head) == (plan.kind, plan.head):
+        head.load_state_dict(load_file(Path(folder) / HEAD))
     return Checkpoint(model, tokenizer, plan)
 
 
-def worded(tokenizer: Any, folder: str | Path) -> Any:
-    """The tokenizer. Raises `ModelError` for one that knows no word: Hugging Face makes such a one where files are missing."""
+def _check_vocabulary(tokenizer: Any, folder: str | Path) -> None:
+    """Raise `ModelError` for a tokenizer without words, which Hugging Face makes if files are missing."""
     if set(tokenizer.get_vocab()) <= {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}:
         files = " or ".join(sorted(set(type(tokenizer).vocab_files_names.values())))
         raise ModelError(
-            f"{folder} has no tokenizer, so that every word would be unknown: {files} is missing", field="checkpoint"
+            f"{folder} has no tokenizer, so every word would be unknown: {files} is missing", field="checkpoint"
         )
-    return tokenizer
 
 
-def tower(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Any:
-    """One Hugging Face model of a checkpoint; a classifier without a fitting head gets a new one."""
-    config = prepare(AutoConfig.from_pretrained(folder), str(folder))
-    if not plan.classifies:
+def _load_tower(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Any:
+    """One Hugging Face model of a checkpoint; a classifier without a head that fits gets a new one."""
+    config = prepare_config(AutoConfig.from_pretrained(folder), str(folder))
+    if not plan.is_classifier:
         return AutoModel.from_pretrained(folder, config=config, **options)
     config.num_labels = plan.classes
-    made = classifier(config.model_type)
-    return made.from_pretrained(folder, config=config, ignore_mismatched_sizes=True, **options)
+    return classifier_class(config.model_type).from_pretrained(
+        folder, config=config, ignore_mismatched_sizes=True, **options
+    )
 
 
-def save(model: Any, tokenizer: Any, folder: Path, plan: Architecture | None = None) -> None:
-    """Write a checkpoint: a plain Hugging Face one, with what is ours beside it."""
-    for name, part in towers(model).items():
+def save_checkpoint(model: Any, tokenizer: Any, folder: Path, plan: Architecture | None = None) -> None:
+    """Write a Hugging Face checkpoint, and beside it our head and, if given, the architecture."""
+    for name, part in get_towers(model).items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         part.save_pretrained(folder / name)
         tokenizer.save_pretrained(folder / name)
-    if (part := head(model)) is not None:
-        save_file({name: value.contiguous() for name, value in part.state_dict().items()}, folder / HEAD)
+    if (head := get_head(model)) is not None:
+        save_file({name: value.contiguous() for name, value in head.state_dict().items()}, folder / HEAD)
     if plan is not None:
         (folder / ARCHITECTURE).write_text(json.dumps(plan.as_json(), indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The families of Hugging Face checkpoints that train and export here, and what differs between them."""
+"""The supported families of Hugging Face checkpoints, and the differences between them."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ SUPPORTED = {"bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "
 """The `model_type` of a configuration -> the family's name."""
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 LAYERS = ("encoder.layer", "transformer.layer", "layer")
-"""Where the families keep their layers, inside the backbone."""
+"""The attributes of a backbone under which the families store their layers."""
 ATTENTION_DROPOUT = ("attention_probs_dropout_prob", "attention_dropout", "dropatt")
 
 
-def prepare(config: Any, base: str) -> Any:
-    """A base's configuration, made ready for training. Raises `ModelError` for a family that is not supported.
+def prepare_config(config: Any, base: str) -> Any:
+    """Adapt a base's configuration to training, in place. Raises `ModelError` for an unsupported family.
 
-    Attention dropout is switched off: it draws a number for each pair of tokens, which on a CPU takes longer than the
+    Attention dropout is switched off: it draws a random number per pair of tokens, which on a CPU takes longer than the
     rest of a step.
     """
-    supported(config.model_type, base)
+    check_family(config.model_type, base)
     for name in set(ATTENTION_DROPOUT) & set(config.to_dict()):
         setattr(config, name, 0.0)
     if config.model_type == "xlnet":
-        config.use_mems_eval = config.use_mems_train = False  # a text is read whole: no memory of the one before
+        config.use_mems_eval = config.use_mems_train = False  # each text is independent: no memory of the previous one
     return config
 
 
-def supported(family: str, base: str) -> None:
-    """Raise `ModelError` where `family`, the `model_type` of a base's configuration, is not supported."""
+def check_family(family: str, base: str) -> None:
+    """Raise `ModelError` if `family`, the `model_type` of a base's configuration, is not supported."""
     if family not in SUPPORTED:
         known = ", ".join(SUPPORTED.values())
-        raise ModelError(f"the base {base!r} is of the family {family!r}; supported are {known}", field="base")
+        raise ModelError(f"the base {base!r} belongs to the family {family!r}; supported are {known}", field="base")
 
 
-def positions(config: Any) -> int:
-    """The most tokens that a base has positions for; 0 where it takes any number. RoBERTa's first two are padding's."""
+def max_positions(config: Any) -> int:
+    """The maximum number of tokens of a base; 0 if there is no limit. RoBERTa reserves its first two positions."""
     known = getattr(config, "max_position_embeddings", 0) or 0
     return max(0, known - 2 if config.model_type == "roberta" else known)
 
 
-def typed(config: Any) -> bool:
-    """Whether the model tells the first text of a pair from the second by token types."""
+def has_token_types(config: Any) -> bool:
+    """Whether the model distinguishes the two texts of a pair by token types."""
     return config.model_type == "xlnet" or getattr(config, "type_vocab_size", 0) > 1
 
 
 def inputs_of(model: Any) -> list[str]:
-    """The inputs that matter to the model: token types only where it has more than one."""
-    return [name for name in INPUTS if name != "token_type_ids" or typed(model.config)]
+    """The names of the model's inputs; token types only if it has more than one."""
+    return [name for name in INPUTS if name != "token_type_ids" or has_token_types(model.config)]
 
 
-def cls_last(config: Any) -> bool:
-    """Whether the CLS token ends the text, as XLNet's does, rather than begin it."""
+def is_cls_last(config: Any) -> bool:
+    """Whether the CLS token is the last of a text, as in XLNet, rather than the first."""
     return bool(config.model_type == "xlnet")
 
 
@@ -65,23 +65,23 @@ def backbone(model: Any) -> Any:
 
 
 def keep_layers(model: Any, layers: Sequence[int]) -> Any:
-    """Keep the layers of these numbers, from 0, in this order; all when there are none named. Changes `model`.
+    """Keep only the layers with these indices, from 0, in this order, in place; all if `layers` is empty.
 
-    Raises `ModelError` for a number that the model does not have.
+    Raises `ModelError` for an index that the model does not have.
     """
     if not layers:
         return model
     owner, name = _layers(backbone(model))
     found = getattr(owner, name)
-    if strange := [number for number in layers if not 0 <= number < len(found)]:
-        raise ModelError(f"layers names {strange[0]}; the base has 0 to {len(found) - 1}", field="layers")
+    if unknown := [number for number in layers if not 0 <= number < len(found)]:
+        raise ModelError(f"layers contains {unknown[0]}; the base has 0 to {len(found) - 1}", field="layers")
     setattr(owner, name, nn.ModuleList(found[number] for number in layers))
     model.config.num_hidden_layers = len(layers)
     return model
 
 
 def _layers(model: Any) -> tuple[Any, str]:
-    """(module, attribute) of the list of layers."""
+    """The module that owns the list of layers, and the attribute's name."""
     for path in LAYERS:
         *parents, name = path.split(".")
         owner = model
@@ -89,4 +89,4 @@ def _layers(model: Any) -> tuple[Any, str]:
             owner = getattr(owner, parent, None)
         if isinstance(getattr(owner, name, None), nn.ModuleList):
             return owner, name
-    raise ModelError("the base keeps its layers where no supported family does", field="layers")
+    raise ModelError("the base stores its layers under a name that no supported family uses", field="layers")

@@ -1,7 +1,7 @@
-"""A score from the tokens of a joint input: each token of the query looks for its nearest in the passage.
+"""A cross-encoder head that compares tokens: each query token is matched with the most similar passage token.
 
 MaxSim of ColBERT (Khattab & Zaharia 2020, eq. 3) over jointly encoded tokens, with a weight for each query token and
-a linear part on the CLS token. Untrained it is the mean MaxSim, which ranks already; training starts there.
+a linear term on the CLS token. Untrained it is the mean MaxSim, which already ranks; training starts there.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SCALE = 20.0
-"""What a cosine is worth as a logit at the start: with 1, a softmax over candidates would be nearly flat."""
+"""The initial factor from cosine to logit: with 1, a softmax over candidates would be nearly flat."""
 LEAST = -1.0
-"""The least cosine: what stands for a passage token that is none never wins over a real one."""
+"""The minimum cosine, used for tokens outside the passage, so that they never win over a passage token."""
 OUT = -1e4
-"""A logit that no softmax sees, small enough in size for fp16."""
+"""A logit with no weight in a softmax, within the range of fp16."""
 
 
 class InteractionHead(nn.Module):
     """s = scale * sum_i a_i max_j cos(h_i, h_j) / sum_i a_i + w . h_CLS + b, where a_i = exp(importance . h_i).
 
-    i runs over the query's tokens, j over the passage's. Parameters: `scale` (), `importance` (d,), `linear` (d -> 1).
+    Query tokens are numbered by i, passage tokens by j. Parameters: `scale` (), `importance` (d,), `linear` (d -> 1).
     """
 
     def __init__(self, hidden_size: int) -> None:
@@ -33,16 +33,16 @@ class InteractionHead(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, hidden: Tensor, query: Tensor, passage: Tensor, cls: Tensor | None = None) -> Tensor:
-        """Hidden states (n, t, d), masks (n, t) of the query's and the passage's tokens -> one logit each, (n,).
+        """Hidden states (n, t, d) and the masks (n, t) of query and passage tokens -> one logit each, (n,).
 
-        Masks may be boolean or 0/1; special tokens and padding belong to neither. `cls` (n, d) where the CLS token is
-        not the first. An empty query scores by its CLS token alone; to an empty passage every token is opposite.
+        Masks can be boolean or 0/1; special tokens and padding belong to neither. `cls` (n, d) is given if the CLS token
+        is not the first. An empty query scores by its CLS token alone; with an empty passage every cosine is -1.
         """
         query, passage = query.bool(), passage.bool()
         unit = functional.normalize(hidden, dim=-1)
         nearest = (unit @ unit.transpose(1, 2)).masked_fill(~passage.unsqueeze(1), LEAST).amax(dim=-1)  # (n, t)
         weights = (hidden @ self.importance).masked_fill(~query, OUT).softmax(dim=-1)
-        # The weights of an empty query are spread over what is not of it.
+        # For an empty query the softmax spreads over tokens outside it, so the mask is applied again.
         interaction = (weights * nearest * query.to(nearest.dtype)).sum(dim=-1)
         first = hidden[:, 0] if cls is None else cls
         return self.scale * interaction + self.linear(first).squeeze(-1)

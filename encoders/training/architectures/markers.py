@@ -1,4 +1,4 @@
-"""The marks `[QUERY]` and `[PASSAGE]` before a text (CAPR P3): as words of it, or as new special tokens."""
+"""The markers `[QUERY]` and `[PASSAGE]` before a text (CAPR P3), as plain text or as new special tokens."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 import torch
 
-MARKS = {"[QUERY]": "query", "[PASSAGE]": "passage"}
-"""A mark -> the word whose embedding a new token starts from."""
+MARKERS = {"[QUERY]": "query", "[PASSAGE]": "passage"}
+"""Marker -> the word from whose embedding the new token is initialised."""
 
 
 def templates(markers: str) -> tuple[str, str]:
-    """(query, passage) templates as serving fills them."""
+    """The (query, passage) templates that serving fills."""
     if markers == "none":
         return "{text}", "{text}"
-    query, passage = MARKS
+    query, passage = MARKERS
     return f"{query} {{text}}", f"{passage} {{text}}"
 
 
-def mark(tokenizer: Any, models: Sequence[Any]) -> None:
-    """Make the marks special tokens, in place, each embedded at first as the mean of its word's pieces.
+def add_marker_tokens(tokenizer: Any, models: Sequence[Any]) -> None:
+    """Add the markers as special tokens, in place; each embedding starts as the mean of its word's pieces.
 
-    Frozen word embeddings then give a mark a meaning, too.
+    So a marker has a meaning even if word embeddings are frozen.
     """
-    words = {name: tokenizer(word, add_special_tokens=False)["input_ids"] for name, word in MARKS.items()}
-    if not tokenizer.add_special_tokens({"additional_special_tokens": list(MARKS)}):
+    words = {name: tokenizer(word, add_special_tokens=False)["input_ids"] for name, word in MARKERS.items()}
+    if not tokenizer.add_special_tokens({"additional_special_tokens": list(MARKERS)}):
         return
     for model in models:
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)

@@ -1,8 +1,8 @@
 """The poly-encoder of CAPR (P4): a query's vector attends to a passage's token vectors, which are computed once.
 
-Equation 2: y = softmax(P q^T), s = relu(W y) . q. The softmax gives weights over tokens, so y, which W takes and q
-meets, is the sum of the token vectors by these weights. Beyond the paper each token of the query may attend by itself,
-as outputs of the transformer serve for codes in Humeau et al. 2020 ("first m outputs").
+Equation 2: y = softmax(P q^T), s = relu(W y) . q. The softmax gives weights over tokens, so y in s is the sum of the
+token vectors with these weights. Unlike in the paper, each token of the query can also attend separately, as the outputs
+of the transformer are codes in Humeau et al. 2020 ("first m outputs").
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from encoders.training.architectures.bi_encoder import Towers
 
 
 class PolyScorer(nn.Module):
-    """The scoring function. `weight` is W (d, d), at start the identity; `sharpness` multiplies P q^T before the softmax.
+    """The scoring function. `weight` is W (d, d), initially the identity; `sharpness` multiplies P q^T before the softmax.
 
-    The paper's is 1, on vectors of any length. Unit vectors need more: their products lie in [-1, 1], where the
-    softmax is all but flat.
+    The paper uses 1, with vectors of any length. Unit vectors need more: their products are in [-1, 1], where the
+    softmax is almost flat.
     """
 
     def __init__(self, width: int, sharpness: float = 1.0) -> None:
@@ -38,10 +38,10 @@ class PolyScorer(nn.Module):
 
 
 class TokenScorer(nn.Module):
-    """s = sum_i a_i q_i . W y_i, where y_i = softmax(P q_i) P is what the query's token i attends to.
+    """s = sum_i a_i q_i . W y_i, where y_i = softmax(P q_i) P is what query token i attends to.
 
     a = softmax(importance . q) over the query's tokens. W starts as the identity and `importance` (d,) as 0, so that an
-    untrained one is a soft MaxSim (Khattab & Zaharia 2020, eq. 3). A relu, as in equation 2, would throw half of it away.
+    untrained scorer is a soft MaxSim (Khattab & Zaharia 2020, eq. 3). A relu, as in equation 2, would discard half of it.
     """
 
     def __init__(self, width: int, sharpness: float = 1.0) -> None:
@@ -50,19 +50,19 @@ class TokenScorer(nn.Module):
         self.importance = nn.Parameter(torch.zeros(width))
         self.sharpness = sharpness
 
-    def forward(self, queries: Tensor, asked: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, queries: Tensor, query_mask: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """Queries' tokens (b, k, d) with their mask (b, k), passages' (m, t, d) with theirs (m, t) -> scores (b, m)."""
         attention = torch.einsum("bkd,mtd->bmkt", queries, tokens) * self.sharpness
         weights = attention.masked_fill(~mask.bool()[None, :, None], float("-inf")).softmax(dim=-1)
         values = torch.einsum("bkd,mtd->bmkt", queries @ self.weight, tokens)
-        shares = (queries @ self.importance).masked_fill(~asked.bool(), float("-inf")).softmax(dim=-1)
+        shares = (queries @ self.importance).masked_fill(~query_mask.bool(), float("-inf")).softmax(dim=-1)
         return ((weights * values).sum(dim=-1) * shares.unsqueeze(1)).sum(dim=-1)
 
 
-class PolyEncoder(Towers):
-    """Towers under a scorer; where they normalise, token vectors have length one, too.
+class PolyEncoderModule(Towers):
+    """Towers with a scorer; if they normalise, token vectors have unit length, too.
 
-    `codes` says what of the query attends: its one `vector`, by a `PolyScorer`, or its `tokens`, by a `TokenScorer`.
+    `codes` is the part of the query that attends: its `vector`, with a `PolyScorer`, or its `tokens`, with a `TokenScorer`.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class PolyEncoder(Towers):
         return functional.normalize(hidden, dim=-1) if self.normalise else hidden
 
     def scorer(self) -> Tensor:
-        """The scorer's parameters as an artifact keeps them: W (d, d), and beneath it `importance` where there is one."""
+        """The scorer's parameters as an artifact stores them: W (d, d), then `importance` as a last row if there is one."""
         rows = [self.head.weight] + ([self.head.importance[None]] if self.codes == "tokens" else [])
         return torch.cat(rows).detach().float().cpu()
 
     def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> scores of each with each, (b, m), in float32 whatever the towers' precision."""
+        """Inputs of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
         one, right = self.codes == "vector", self.tokens(passages)
         left = (
             (self.vectors(queries, query=True),)

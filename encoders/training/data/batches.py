@@ -1,7 +1,7 @@
-"""From pairs to batches.
+"""Turn pairs into batches.
 
-The whole plan of a run is fixed by recipe and seed before the first step, so that step i is the same batch in a
-fresh run and in a resumed one.
+Recipe and seed determine all batches of a run before the first step, so that step i has the same batch in a new run and
+in a resumed one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from mappings.documents import Passage
 
 T = TypeVar("T")
 SPAN = 24
-"""Batches are filled by length within this many batches' worth of shuffled examples: little padding, still random."""
+"""Examples are shuffled, then sorted by length within spans of this many batches: little padding, still random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query with its texts as the model reads them, the positive first, and what else answers the query."""
+    """A query with its texts as the model reads them, positive first, and the ids of all passages that answer it."""
 
     task: str
     query: str
@@ -37,56 +37,58 @@ class Example:
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
-    """The pairs of each task of the recipe on one side of the split: `folder/<task>.jsonl`. Raises `InvalidInput`."""
+    """The pairs of each task in the recipe, from `folder/<task>.jsonl`, on one side of the split. Raises `InvalidInput`."""
     return {task: [p for p in read_pairs(folder / f"{task}.jsonl") if p.split == split] for task in recipe.tasks}
 
 
-def shown(text: Text, context: bool) -> str:
-    """A passage as a model reads it: title and heading before the text, or the text alone."""
+def render_text(text: Text, context: bool) -> str:
+    """A passage as a model reads it: the text, with `context` after its title and heading."""
     return " ".join(part for part in ((text.title, text.heading) if context else ()) if part) + (
         f" {text.text}" if context and (text.title or text.heading) else text.text
     )
 
 
-def example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Example:
-    """The pair with `negatives` of its negatives, drawn, all shown in the same way.
+def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Example:
+    """The pair with `negatives` of its negatives, drawn at random, all rendered in the same way.
 
-    A positive without a title (the title is its query) lets no negative show one: it would give the answer away.
-    All are cut to the share's window, so that no length gives it away either.
+    If the positive has no title (because the title is the query), no negative shows one, since that would reveal the
+    answer. All texts are cut to the share's window, so that their length does not reveal it either.
     """
     context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
-    texts = [replace(text, text=_nearest(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)]
+    texts = [
+        replace(text, text=_cut_to_window(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)
+    ]
     return Example(
         pair.task,
         pair.query,
-        tuple(shown(text, context) for text in texts),
+        tuple(render_text(text, context) for text in texts),
         tuple(text.id for text in texts),
         frozenset((*pair.relevant, pair.positive.id)),
         pair.group,
     )
 
 
-def _nearest(text: str, query: str, words: int) -> str:
-    """What is shown of a text: all of it for 0 words, else the part that the query asks for, as collections serve parts."""
+def _cut_to_window(text: str, query: str, words: int) -> str:
+    """The part of a text nearest to the query, as a collection serves windows; the whole text if `words` is 0."""
     return nearest(Passage("", 0, 0, "", "", text), query, words)[0] if words else text
 
 
-def needed(recipe: Recipe) -> int:
-    """How many negatives a pair must have of its own: none where a triplet finds its negative in the batch."""
+def required_negatives(recipe: Recipe) -> int:
+    """How many negatives a pair must have: none if the objective finds them in the batch."""
     return 0 if recipe.objective in TRIPLETS else recipe.negatives
 
 
-def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
-    """The examples of one epoch by task, drawn anew each time; pairs without enough negatives are left out."""
+def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
+    """The examples of one epoch by task, with its own random draw; pairs without enough negatives are left out."""
     made = {}
     for task, share in recipe.tasks.items():
-        usable = [pair for pair in pairs[task] if len(pair.negatives) >= needed(recipe)]
+        usable = [pair for pair in pairs[task] if len(pair.negatives) >= required_negatives(recipe)]
         if share.most:
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
         made[task] = [
-            example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
+            make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
             for round_ in range(share.repeat)
             for pair in taken
         ]
@@ -94,7 +96,7 @@ def examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0
 
 
 def _at_most(pairs: Sequence[Pair], most: int, draw: random.Random) -> list[Pair]:
-    """The pairs with at most so many of each group, drawn, in their order."""
+    """At most `most` pairs of each group, drawn at random, in their original order."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         groups[pair.group].append(place)
@@ -102,15 +104,15 @@ def _at_most(pairs: Sequence[Pair], most: int, draw: random.Random) -> list[Pair
     return [pair for place, pair in enumerate(pairs) if place in kept]
 
 
-def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
-    """The batches of the run, in order, epoch after epoch: more epochs leave the earlier ones as they were.
+def plan_batches(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
+    """The batches of the run, epoch after epoch; more epochs do not change the earlier ones.
 
-    Where the other passages of the batch are negatives, a batch holds one task, so that they are hard enough to
-    teach; else it mixes tasks, filled by length.
+    If the other passages of the batch are negatives, a batch has a single task, so that they are hard enough; otherwise
+    tasks are mixed and batches are formed by length.
     """
     whole = []
     for epoch in range(recipe.epochs):
-        made, draw = examples(pairs, recipe, epoch), _draw(recipe, "plan", epoch)
+        made, draw = make_examples(pairs, recipe, epoch), _draw(recipe, "plan", epoch)
         if recipe.objective in CANDIDATES:
             whole += _by_length(made, recipe.batch, draw)
         else:
@@ -118,8 +120,8 @@ def plan(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Examp
     return whole
 
 
-def used(batches: Iterable[Sequence[Example]]) -> dict[str, int]:
-    """How many different pairs of each task the batches show."""
+def count_pairs(batches: Iterable[Sequence[Example]]) -> dict[str, int]:
+    """The number of distinct pairs of each task in the batches."""
     seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for item in chain.from_iterable(batches):
         seen[item.task].add((item.query, item.ids[0]))
@@ -138,7 +140,7 @@ def _by_task(made: Mapping[str, list[Example]], size: int, draw: random.Random, 
 
 
 def _gathered(found: Sequence[Example], gather: int, draw: random.Random) -> list[Example]:
-    """Shuffled, with runs of at most `gather` examples of one group."""
+    """Shuffled, with up to `gather` examples of one group next to each other."""
     mixed = _shuffled(found, draw)
     if gather == 1:
         return mixed

@@ -1,8 +1,8 @@
-"""Compact storage: every weight once, as int8 per output channel, read by three graphs.
+"""Compact storage: each weight is stored once, as int8 per output channel, and shared by three graphs.
 
-The fp32 graph unpacks the weights at load and computes in fp32; the int8 graph multiplies the int8 weights themselves
-with activations that it quantises as they come (scales per output channel, Jacob et al. 2018, section 2); the fp16
-graph, for a GPU, unpacks them at load to fp16, without the smoothing that only int8 needs.
+The fp32 graph dequantises the weights at load and computes in fp32; the int8 graph multiplies the int8 weights with
+activations that it quantises dynamically (scales per output channel, Jacob et al. 2018, section 2); the fp16 graph, for
+GPUs, dequantises them at load to fp16, without the smoothing that only int8 needs.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from encoders.artifact import HALF, WEIGHTS
 from encoders.training.export.graphs import set_nodes
-from encoders.training.export.half import axes, half_name, halve, unpack
-from encoders.training.export.smoothing import inverses
+from encoders.training.export.half import half_name, halve, make_axes, make_weight_nodes
+from encoders.training.export.smoothing import find_inverses
 
 SMALL = 4096
-"""Weights with fewer values stay fp32: there is nothing to save in them."""
+"""Weights with fewer values stay fp32, because there is nothing to save."""
 
 
-def write(model: onnx.ModelProto, fused: onnx.ModelProto, folder: Path) -> dict[str, str]:
-    """Write `weights.bin` and one graph a form into `folder`; returns form -> file.
+def write_forms(model: onnx.ModelProto, fused: onnx.ModelProto, folder: Path) -> dict[str, str]:
+    """Write `weights.bin` and one graph per numeric form to `folder`; returns form -> file name.
 
-    `model` is the smoothed graph, `fused` the same model as it was before, with the norms fused.
+    `model` is the smoothed graph, `fused` the same model without smoothing and with fused norms.
     """
-    quantised = _quantised(model)
-    graphs = {"fp32": _unpacking(model, quantised), "int8": _integer(model, quantised)}
-    graphs[HALF] = _half(model, fused, quantised)
-    _store(graphs, folder)
+    quantised = _quantise_weights(model)
+    graphs = {"fp32": _make_fp32(model, quantised), "int8": _make_int8(model, quantised)}
+    graphs[HALF] = _make_fp16(model, fused, quantised)
+    _store_tensors(graphs, folder)
     for form, graph in graphs.items():
         (folder / f"{form}.onnx").write_bytes(graph.SerializeToString())
     return {form: f"{form}.onnx" for form in graphs}
 
 
 def quantise(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """int8 values and one fp32 scale for each index of `axis`, symmetric: weight ~ values * scale."""
+    """Symmetric int8 values and one fp32 scale per index of `axis`: weight ~ values * scale."""
     other = 1 - axis
     scale = np.maximum(np.abs(weight).max(axis=other), 1e-12) / 127.0
     values = np.round(weight / np.expand_dims(scale, other)).clip(-127, 127)
     return values.astype(np.int8), scale.astype(np.float32)
 
 
-def _quantised(model: onnx.ModelProto) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
-    """Weight name -> (values, scales, axis), for every large matrix."""
+def _quantise_weights(model: onnx.ModelProto) -> dict[str, tuple[np.ndarray, np.ndarray, int]]:
+    """Weight name -> (values, scales, axis) for every large matrix."""
     users = defaultdict(list)
     for node in model.graph.node:
         for name in node.input:
@@ -55,13 +55,13 @@ def _quantised(model: onnx.ModelProto) -> dict[str, tuple[np.ndarray, np.ndarray
     result = {}
     for item in model.graph.initializer:
         if item.data_type == TensorProto.FLOAT and len(item.dims) == 2 and np.prod(item.dims) >= SMALL:
-            axis = _axis(users[item.name][0])
+            axis = _channel_axis(users[item.name][0])
             result[item.name] = (*quantise(numpy_helper.to_array(item), axis), axis)
     return result
 
 
-def _axis(user: NodeProto) -> int:
-    """The axis of a weight's output channels: rows of an embedding, columns of a product."""
+def _channel_axis(user: NodeProto) -> int:
+    """The axis of a weight's output channels: the rows of an embedding, the columns of a product."""
     if user.op_type in ("MatMul", "Attention"):
         return 1
     if user.op_type == "Gemm":
@@ -69,8 +69,8 @@ def _axis(user: NodeProto) -> int:
     return 0
 
 
-def _base(model: onnx.ModelProto, quantised: dict, named: Callable[[str], str] = str) -> onnx.ModelProto:
-    """A copy whose quantised weights, which it calls `named`, are replaced by their values and scales."""
+def _replace_weights(model: onnx.ModelProto, quantised: dict, named: Callable[[str], str] = str) -> onnx.ModelProto:
+    """A copy with values and scales instead of the quantised weights, whose names in the graph are given by `named`."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     replaced = {named(name) for name in quantised}
@@ -83,31 +83,31 @@ def _base(model: onnx.ModelProto, quantised: dict, named: Callable[[str], str] =
     return copy
 
 
-def _unpack(name: str, axis: int) -> NodeProto:
+def _dequantise(name: str, axis: int) -> NodeProto:
     return helper.make_node("DequantizeLinear", [f"{name}.int8", f"{name}.scale"], [name], f"unpack.{name}", axis=axis)
 
 
-def _unpacking(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
-    copy = _base(model, quantised)
-    nodes = [_unpack(name, axis) for name, (_, _, axis) in quantised.items()]
+def _make_fp32(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    copy = _replace_weights(model, quantised)
+    nodes = [_dequantise(name, axis) for name, (_, _, axis) in quantised.items()]
     set_nodes(copy, [*nodes, *copy.graph.node])
     return copy
 
 
-def _half(model: onnx.ModelProto, fused: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
-    """The fp16 graph, its weights unpacked from the same int8 values."""
-    undo = inverses(model)
+def _make_fp16(model: onnx.ModelProto, fused: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    """The fp16 graph, whose weights are dequantised from the same int8 values."""
+    undo = find_inverses(model)
     used = {name: entry for name, entry in quantised.items() if any(name in node.input for node in fused.graph.node)}
-    copy = _base(halve(fused), used, half_name)
+    copy = _replace_weights(halve(fused), used, half_name)
     stored = {item.name: item for item in model.graph.initializer}
-    copy.graph.initializer.extend([axes(), *(stored[undo[name]] for name in used if name in undo)])
-    nodes = [node for name, (_, _, axis) in used.items() for node in unpack(name, axis, undo.get(name))]
+    copy.graph.initializer.extend([make_axes(), *(stored[undo[name]] for name in used if name in undo)])
+    nodes = [node for name, (_, _, axis) in used.items() for node in make_weight_nodes(name, axis, undo.get(name))]
     set_nodes(copy, [*nodes, *copy.graph.node])
     return copy
 
 
-def _integer(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
-    copy = _base(model, quantised)
+def _make_int8(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
+    copy = _replace_weights(model, quantised)
     nodes: list[NodeProto] = []
     for node in copy.graph.node:
         takes = len(node.input) > 1 and node.input[1] in quantised
@@ -118,7 +118,7 @@ def _integer(model: onnx.ModelProto, quantised: dict) -> onnx.ModelProto:
         else:
             nodes.append(node)
     used = {name for node in nodes for name in node.input}
-    unpacked = [_unpack(name, axis) for name, (_, _, axis) in quantised.items() if name in used]
+    unpacked = [_dequantise(name, axis) for name, (_, _, axis) in quantised.items() if name in used]
     set_nodes(copy, [*unpacked, *nodes])
     return copy
 
@@ -130,7 +130,7 @@ def _matmul(node: NodeProto) -> NodeProto:
 
 
 def _attention(node: NodeProto) -> list[NodeProto]:
-    """Attention over int8 weights; its input is quantised just before it."""
+    """Attention with int8 weights, and before it the quantisation of its input."""
     left, weight, bias, *rest = node.input
     mask = rest[0] if rest else ""
     value, scale, zero = (f"{node.name}.input.{part}" for part in ("int8", "scale", "zero"))
@@ -143,10 +143,10 @@ def _attention(node: NodeProto) -> list[NodeProto]:
     return [helper.make_node("DynamicQuantizeLinear", [left], [value, scale, zero], f"{node.name}.quantise"), attention]
 
 
-def _store(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:
-    """Move every large tensor into one file that all graphs point into; equal names hold equal bytes.
+def _store_tensors(graphs: dict[str, onnx.ModelProto], folder: Path) -> None:
+    """Move every large tensor to one file that all graphs refer to; equal names have equal bytes.
 
-    What only the fp16 graph has stays in it: the weights, and with them the model's fingerprint, are the same without it.
+    Tensors that only the fp16 graph has stay in it, so that the weights, and the model's fingerprint, do not depend on it.
     """
     places: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as file:

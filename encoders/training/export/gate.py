@@ -1,4 +1,4 @@
-"""The gate at export: the graph against torch, every shipped form against the unrounded graph."""
+"""The export gate: compare the ONNX graph with torch, and every numeric form with the unrounded graph."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from encoders.artifact import Artifact
+from encoders.artifact import TOKENIZER, Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
 from encoders.text import ModelTokenizer, Tokens, pad
-from encoders.training.export.graphs import result
+from encoders.training.export.graphs import get_result
 from mappings.errors import ModelError
 
 PARITY = 0.9999
-"""Least cosine (vectors) or correlation (logits) between the fp32 graph and torch."""
+"""Minimum cosine (vectors) or correlation (logits) between the fp32 graph and torch."""
 RANKS = 0.99
-"""Least Spearman correlation between a shipped form and the unrounded fp32 graph."""
+"""Minimum Spearman correlation between a numeric form and the unrounded fp32 graph."""
 LOSS = 0.005
-"""Largest loss of nDCG@10 on held-out judgements; how like the ranks are is Spearman's to say."""
-FEWEST = 16
+"""Maximum loss of nDCG@10 on held-out judgements; Spearman measures how similar the rankings are."""
+MIN_PAIRS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GateQuery:
     """A held-out query with candidate passages and their gains."""
 
     query: str
@@ -36,50 +36,52 @@ class Judged:
 
 
 def check(
-    model: Any, artifact: Artifact, plain: Path, pairs: Sequence[tuple[str, str]], judged: Sequence[Judged]
+    model: Any, artifact: Artifact, plain: Path, pairs: Sequence[tuple[str, str]], judged: Sequence[GateQuery]
 ) -> dict[str, Any]:
-    """The figures of the gate, by form; forms that fail are left out. Raises `ModelError` when none is left."""
-    if len(pairs) < FEWEST:
+    """The figures of each numeric form, split into passed and failed ones. Raises `ModelError` if fp32 fails."""
+    if len(pairs) < MIN_PAIRS:
         raise ModelError(
-            f"the gate needs at least {FEWEST} real (query, passage) pairs, not {len(pairs)}", field="pairs"
+            f"the gate needs at least {MIN_PAIRS} real (query, passage) pairs, not {len(pairs)}", field="pairs"
         )
     reference = _Graph(artifact, plain)
     parity = reference.parity(model, pairs)
     if not parity >= PARITY:  # NaN, too
         raise ModelError(
-            f"the ONNX graph agrees with torch to {parity:.6f}; at least {PARITY} is needed", field="checkpoint"
+            f"the agreement of the ONNX graph with torch is {parity:.6f}; it must be at least {PARITY}",
+            field="checkpoint",
         )
     forms: dict[str, Any] = {}
     failed: dict[str, Any] = {}
-    before = _quality(reference, artifact.kind == "bi-encoder", judged)
+    before = _mean_ndcg(reference, artifact.kind == "bi-encoder", judged)
     for form in artifact.forms:
-        shipped = _runtime(artifact, form)
-        figures = _figures(reference, shipped, pairs)
+        shipped = _open_runtime(artifact, form)
+        figures = _compare(reference, shipped, pairs)
         if judged:
-            after = _quality(shipped, artifact.kind == "bi-encoder", judged)
+            after = _mean_ndcg(shipped, artifact.kind == "bi-encoder", judged)
             figures |= {"ndcg_reference": round(before, 5), "ndcg_change": round(after - before, 5)}
         (forms if passes(figures) else failed)[form] = figures
     if "fp32" not in forms:
         raise ModelError(
-            f"the stored weights rank unlike the checkpoint: {failed}; Spearman must reach {RANKS}", field="checkpoint"
+            f"the stored weights rank differently from the checkpoint: {failed}; Spearman must reach {RANKS}",
+            field="checkpoint",
         )
     return {"pairs": len(pairs), "judged": len(judged), "torch": parity, "forms": forms, "failed": failed}
 
 
 def passes(figures: Mapping[str, float]) -> bool:
-    """Whether a form ranks as the reference does: by Spearman and, where queries were judged, no worse by nDCG@10."""
+    """Whether a form ranks like the reference: by Spearman and, if there were judged queries, by nDCG@10."""
     return figures["spearman"] >= RANKS and figures.get("ndcg_change", 0.0) >= -LOSS
 
 
 def spearman(left: np.ndarray, right: np.ndarray) -> float:
-    """Rank correlation; tied values share their mean rank. 0 where a value is no number: nothing is ranked."""
+    """Rank correlation; tied values share their mean rank. 0 if a value is NaN or infinite."""
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         return 0.0
     return float(np.corrcoef(_ranks(left), _ranks(right))[0, 1])
 
 
 def ndcg(scores: np.ndarray, gains: Sequence[float], depth: int = 10) -> float:
-    """The nDCG with linear gains; ties in score keep input order. 0 where a score is no number: nothing is ranked."""
+    """The nDCG with linear gains; ties keep input order. 0 if a score is NaN or infinite."""
     if not np.isfinite(scores).all():
         return 0.0
     values = np.asarray(gains, dtype=float)
@@ -96,30 +98,31 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 class _Graph:
-    """The unrounded graph, run as the runtime would run it: the reference of every comparison."""
+    """The unrounded graph, run like the runtime: the reference of every comparison."""
 
     def __init__(self, artifact: Artifact, plain: Path) -> None:
         self._artifact = artifact
         self._session = open_session(plain, cores())
         self._inputs = [item.name for item in self._session.get_inputs()]
-        self._tokenizer = ModelTokenizer(artifact.folder / "tokenizer.json", artifact.reading)
+        self._tokenizer = ModelTokenizer(artifact.folder / TOKENIZER, artifact.reading)
 
     def parity(self, model: Any, pairs: Sequence[tuple[str, str]]) -> float:
-        """Least cosine over vectors, or the correlation of logits, between this graph and torch."""
+        """The minimum cosine of vectors, or the correlation of logits, between this graph and torch."""
         tokens = self._tokenizer.tokenize_inputs(self._artifact.kind, pairs)
-        mine, theirs = self._outputs(tokens, self._onnx), self._outputs(tokens, lambda arrays: _torch(model, arrays))
+        ours = self._outputs(tokens, self._run)
+        theirs = self._outputs(tokens, lambda arrays: _run_torch(model, arrays))
         if self._artifact.kind == "bi-encoder":
-            return float((unit(mine) * unit(theirs)).sum(axis=1).min())
-        return float(np.corrcoef(mine, theirs)[0, 1])
+            return float((unit(ours) * unit(theirs)).sum(axis=1).min())
+        return float(np.corrcoef(ours, theirs)[0, 1])
 
     def scores(self, queries: Sequence[str], passages: Sequence[str]) -> np.ndarray:
-        """Similarities of all queries with all passages (bi-encoder)."""
-        left = self._outputs(self._tokenizer.tokenize_queries(queries), self._onnx)
-        return left @ self._outputs(self._tokenizer.tokenize_passages(passages), self._onnx).T
+        """The similarities of all queries with all passages (bi-encoder): shape (queries, passages)."""
+        left = self._outputs(self._tokenizer.tokenize_queries(queries), self._run)
+        return left @ self._outputs(self._tokenizer.tokenize_passages(passages), self._run).T
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
-        """Logits of a query's passages (cross-encoder)."""
-        return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._onnx)
+        """One logit per passage (cross-encoder)."""
+        return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._run)
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
         parts = []
@@ -128,36 +131,36 @@ class _Graph:
             batch = pad(tokens, list(rows))
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             raw = run({name: arrays[name] for name in self._inputs})
-            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else _sound(raw))
+            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else _check_finite(raw))
         return np.concatenate(parts)
 
     def _pooled(self, hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
         reading = self._artifact.reading
-        vectors = _sound(pool(hidden, mask, reading.pooling))  # before `unit`, which makes a direction of NaN
+        vectors = _check_finite(pool(hidden, mask, reading.pooling))  # before `unit`, which turns NaN into a direction
         return unit(vectors) if reading.normalise else vectors
 
-    def _onnx(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _run(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         return np.asarray(self._session.run(None, dict(arrays))[0])
 
 
-def _sound(values: np.ndarray) -> np.ndarray:
-    """The values as they are. Raises `ModelError` for what is no number."""
+def _check_finite(values: np.ndarray) -> np.ndarray:
+    """Return the values unchanged. Raises `ModelError` for NaN or infinite ones."""
     if not np.isfinite(values).all():
-        raise ModelError("the checkpoint's outputs are no numbers; train it anew", field="checkpoint")
+        raise ModelError("the checkpoint's outputs are NaN or infinite; train it again", field="checkpoint")
     return values
 
 
-def _torch(model: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+def _run_torch(model: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     with torch.inference_mode():
-        return result(model(**{name: torch.from_numpy(array) for name, array in arrays.items()})).numpy()
+        return get_result(model(**{name: torch.from_numpy(array) for name, array in arrays.items()})).numpy()
 
 
-def _runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder:
+def _open_runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder:
     return BiEncoder(artifact, form=form) if artifact.kind == "bi-encoder" else CrossEncoder(artifact, form=form)
 
 
-def _figures(reference: _Graph, shipped: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Spearman over the pairs."""
+def _compare(reference: _Graph, shipped: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """The Spearman correlation over the pairs."""
     if isinstance(shipped, BiEncoder):
         queries, passages = [query for query, _ in pairs], [passage for _, passage in pairs]
         right = shipped.encode_queries(queries) @ shipped.encode_passages(passages).T
@@ -168,12 +171,12 @@ def _figures(reference: _Graph, shipped: Any, pairs: Sequence[tuple[str, str]]) 
     return {"spearman": round(spearman(left.ravel(), right.ravel()), 6)}
 
 
-def _quality(model: Any, vectors: bool, judged: Sequence[Judged]) -> float:
-    """Mean nDCG@10 over the judged queries; 0 without any."""
+def _mean_ndcg(model: Any, vectors: bool, judged: Sequence[GateQuery]) -> float:
+    """The mean nDCG@10 over the judged queries; 0 if there are none."""
     return float(np.mean([ndcg(_score(model, vectors, item), item.gains) for item in judged])) if judged else 0.0
 
 
-def _score(model: Any, vectors: bool, item: Judged) -> np.ndarray:
+def _score(model: Any, vectors: bool, item: GateQuery) -> np.ndarray:
     if not vectors:
         return np.asarray(model.score(item.query, item.passages))
     if isinstance(model, _Graph):

@@ -1,9 +1,9 @@
-"""The fp16 form, made for a GPU: the operators that are fast there, over the weights that the other forms read.
+"""Make the fp16 form for GPUs: operators that are fast there, with the same stored weights as the other numeric forms.
 
-- Attention takes its mask as an index of lengths that the runtime makes (`encoders.text.mask_index`): its form decides
-  which kernel of ONNX Runtime's CUDA provider runs, and with a mask of ones and zeros none of the fast ones does.
-- SkipLayerNormalization stays fused: the operator that is slow on processors saves two passes over memory on a GPU.
-- After the last attention only what is read goes on: a score is made from the first token alone.
+- Attention takes its mask as an index of lengths from the runtime (`encoders.text.mask_index`): its layout decides which
+  kernel of ONNX Runtime's CUDA provider runs, and with a mask of ones and zeros none of the fast ones does.
+- SkipLayerNormalization stays fused: the operator is slow on CPUs but saves two passes over memory on a GPU.
+- After the last attention only the first token is computed if the output is a score.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from encoders.text import MASK_INDEX
 from encoders.training.export.graphs import set_nodes
 
 PER_TOKEN = ("Add", "BiasGelu", "FastGelu", "Gelu", "LayerNormalization", "MatMul", "SkipLayerNormalization")
-"""Operators that make a token's output of that token's inputs alone."""
+"""Operators whose output for a token depends only on the inputs of that token."""
 AXES = "half.axes"
 
 
 def halve(fused: onnx.ModelProto) -> onnx.ModelProto:
-    """The graph of `graphs.fused` in half precision, inputs as they are; its tensors are renamed, as their bytes differ."""
+    """The graph of `graphs.build_graph` in half precision, with unchanged inputs; tensors whose bytes differ are renamed."""
     from onnxruntime.transformers import float16
 
     copy = onnx.ModelProto()
     copy.CopyFrom(fused)
-    first_token(index_mask(copy))
-    # The exporter's own notes on types and shapes no longer hold, and the converter would trust them.
+    keep_first_token(use_mask_index(copy))
+    # The exporter's types and shapes are no longer valid, and the converter would trust them.
     del copy.graph.value_info[:]
-    return _renamed(float16.convert_float_to_float16(copy, disable_shape_infer=True))
+    return _rename_weights(float16.convert_float_to_float16(copy, disable_shape_infer=True))
 
 
-def unpack(name: str, axis: int, inverse: str | None) -> list[NodeProto]:
-    """Nodes that make a weight of `halve`'s graph from its int8 values; `inverse` names what undoes its smoothing.
+def make_weight_nodes(name: str, axis: int, inverse: str | None) -> list[NodeProto]:
+    """Nodes that compute a weight of `halve`'s graph from its int8 values; the tensor `inverse` undoes its smoothing.
 
-    Their inputs are constants, so ONNX Runtime computes them once, at load, and keeps the fp16 weight only.
+    Their inputs are constants, so ONNX Runtime computes them once, at load, and keeps only the fp16 weight.
     """
     values, plain, wide = f"{name}.unpacked", f"{name}.plain", f"{name}.inverse"
     nodes = [helper.make_node("DequantizeLinear", [f"{name}.int8", f"{name}.scale"], [values], axis=axis)]
@@ -49,44 +49,44 @@ def unpack(name: str, axis: int, inverse: str | None) -> list[NodeProto]:
     return [*nodes, helper.make_node("Cast", [source], [half_name(name)], to=TensorProto.FLOAT16)]
 
 
-def axes() -> TensorProto:
-    """The constant that `unpack`'s nodes share."""
+def make_axes() -> TensorProto:
+    """The constant shared by the nodes of `make_weight_nodes`."""
     return numpy_helper.from_array(np.array([1]), AXES)
 
 
 def half_name(name: str) -> str:
-    """What a tensor is called in the fp16 graph: the graphs share one file, where a name stands for its bytes."""
+    """The name of a tensor in the fp16 graph; the graphs share one file, in which equal names have equal bytes."""
     return f"{name}.half"
 
 
-def index_mask(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Give every Attention its mask by the graph's new input, in place."""
+def use_mask_index(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Make every Attention take its mask from a new graph input, in place."""
     attentions = [node for node in model.graph.node if node.op_type == "Attention" and len(node.input) > 3]
     for node in attentions:
         node.input[3] = MASK_INDEX
     if attentions:
         model.graph.input.append(helper.make_tensor_value_info(MASK_INDEX, TensorProto.INT32, ["index"]))
-    return _alive(model)
+    return _prune(model)
 
 
-def first_token(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Take the first token before the last layer's products, in place, where nothing else of that layer is read.
+def keep_first_token(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Select the first token before the last layer's products, in place, if no other token of that layer is read.
 
-    The outputs are the same; of twelve layers a twelfth of the products but those for key and value is saved.
+    The outputs are the same. With twelve layers it saves a twelfth of the products other than those for key and value.
     """
     for place, node in enumerate(model.graph.node):
         if node.op_type == "Gather" and _axis(node) == 1 and _constant(model, node.input[1]) == 0:
-            early = _Early(model, node)
+            early = _GatherMover(model, node)
             result = early.take(node.input[0])
             early.nodes.append(helper.make_node("Identity", [result], node.output))
             nodes = list(model.graph.node)
             set_nodes(model, [*nodes[:place], *early.nodes, *nodes[place + 1 :]])
-            return _alive(model)
+            return _prune(model)
     return model
 
 
-class _Early:
-    """Moves one Gather over the tokens up through operators that work token by token; `nodes` is what replaces it."""
+class _GatherMover:
+    """Moves a Gather over the tokens up through the operators in `PER_TOKEN`; `nodes` replaces it."""
 
     def __init__(self, model: onnx.ModelProto, gather: NodeProto) -> None:
         self.nodes: list[NodeProto] = []
@@ -100,7 +100,7 @@ class _Early:
                 self._users[name].append(node)
 
     def take(self, name: str) -> str:
-        """The name of the tensor's first token: computed from first tokens, or gathered where all are needed anyway."""
+        """The name of the tensor's first token: computed from first tokens, or gathered if all tokens are needed anyway."""
         if not name or name in self._fixed:
             return name
         if name not in self._done:
@@ -110,8 +110,8 @@ class _Early:
 
     def _make(self, name: str) -> None:
         maker = self._makers.get(name)
-        passes = all(user.op_type in PER_TOKEN or user is self._gather for user in self._users[name])
-        if maker is None or maker.op_type not in PER_TOKEN or not passes:
+        is_movable = all(user.op_type in PER_TOKEN or user is self._gather for user in self._users[name])
+        if maker is None or maker.op_type not in PER_TOKEN or not is_movable:
             inputs = [name, self._gather.input[1]]
             self.nodes.append(helper.make_node("Gather", inputs, [f"{name}.first"], axis=1))
             return
@@ -121,8 +121,8 @@ class _Early:
         self.nodes.append(copy)
 
 
-def _alive(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Drop nodes and weights that no output needs, in place."""
+def _prune(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Remove nodes and weights that no output depends on, in place."""
     needed = {item.name for item in model.graph.output}
     kept: list[NodeProto] = []
     for node in reversed(model.graph.node):
@@ -136,7 +136,7 @@ def _alive(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _renamed(model: onnx.ModelProto) -> onnx.ModelProto:
+def _rename_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     halves = {item.name for item in model.graph.initializer if item.data_type == TensorProto.FLOAT16}
     for item in model.graph.initializer:
         if item.name in halves:
@@ -157,7 +157,7 @@ def _axis(node: NodeProto) -> int:
 
 
 def _constant(model: onnx.ModelProto, name: str) -> int | None:
-    """The value of a constant scalar, or None for any other tensor."""
+    """The value of a constant scalar; None for any other tensor."""
     tensors = {item.name: item for item in model.graph.initializer}
     tensors |= {node.output[0]: node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"}
     values = numpy_helper.to_array(tensors[name]) if name in tensors else None

@@ -1,7 +1,7 @@
-"""From an artifact back to a torch model: to train a shipped model further, and to compare with other runtimes.
+"""Restore a torch model from an artifact, to train a shipped model further and to compare with other runtimes.
 
-`torch.json` in the artifact says where each parameter of the checkpoint lies in the graph. The restored weights are
-those that are shipped, rounding included.
+`torch.json` in the artifact records where each parameter of the checkpoint is in the graph. The restored weights are the
+shipped ones, including their rounding.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ from encoders.artifact import SCORER, TOKENIZER, Artifact
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
-from encoders.training.architectures.families import backbone, inputs_of, prepare
-from encoders.training.export.smoothing import inverses
+from encoders.training.architectures.families import backbone, inputs_of, prepare_config
+from encoders.training.export.smoothing import find_inverses
 from mappings.errors import ModelError
 
 PLAN = "torch.json"
 PACKED = 3
-"""Fused attention keeps the weights of query, key and value side by side."""
+"""Fused attention stores the weights of query, key and value side by side."""
 
 
-def places(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelProto) -> dict[str, Any]:
-    """What `restore` needs beside the graph: the configuration, and each parameter's place, found by its values.
+def describe_model(checkpoint: Checkpoint, architecture: Architecture, graph: onnx.ModelProto) -> dict[str, Any]:
+    """The content of `torch.json`: the configuration, and each parameter's location, found by its values.
 
-    A place is (tensor, transposed, part of a packed tensor or -1). Parameters that the graph does not use, as a
-    pooler nobody asks, have none.
+    A location is (tensor, is transposed, part of a packed tensor or -1). Parameters that the graph does not use, such as
+    an unused pooler, have none.
     """
     tensors = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
     state = checkpoint.model.state_dict()
-    found = {name: _place(value.float().numpy(), tensors) for name, value in state.items()}
+    found = {name: _find_location(value.float().numpy(), tensors) for name, value in state.items()}
     config = json.loads(checkpoint.model.config.to_json_string(use_diff=False))
     return {
-        # The folder it was read from is nobody's business but the exporter's.
+        # The exporter's local path does not belong in a shipped model.
         "config": {name: value for name, value in config.items() if name != "_name_or_path"},
         "architecture": architecture.as_json(),
         "special_tokens": {name: str(token) for name, token in checkpoint.tokenizer.special_tokens_map.items()},
-        "parameters": {name: place for name, place in found.items() if place},
+        "parameters": {name: location for name, location in found.items() if location},
     }
 
 
-def architecture_of(artifact: Artifact) -> Architecture:
-    """What an artifact's model is made of. Raises `ModelError` where it says nothing about torch."""
-    return _architecture(artifact, _content(artifact))
+def read_architecture(artifact: Artifact) -> Architecture:
+    """The architecture of an artifact's model. Raises `ModelError` if it has no `torch.json`."""
+    return _parse_architecture(artifact, _read_description(artifact))
 
 
 def restore(artifact: Artifact) -> Checkpoint:
-    """The torch model and tokenizer of an artifact. Raises `ModelError` where it says nothing about them."""
-    content = _content(artifact)
-    architecture = _architecture(artifact, content)
-    config = prepare(AutoConfig.for_model(**content["config"]), artifact.name)
-    tower = new_classifier(config) if architecture.classifies else AutoModel.from_config(config)
+    """The torch model and tokenizer of an artifact. Raises `ModelError` if it has no `torch.json`."""
+    content = _read_description(artifact)
+    architecture = _parse_architecture(artifact, content)
+    config = prepare_config(AutoConfig.for_model(**content["config"]), artifact.name)
+    tower = new_classifier(config) if architecture.is_classifier else AutoModel.from_config(config)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(artifact.folder / TOKENIZER),
-        model_input_names=inputs_of(tower),  # without it a pair's second half would lose its segment
+        model_input_names=inputs_of(tower),  # otherwise the second text of a pair would lose its segment
         model_max_length=artifact.reading.passage_tokens,
         **content["special_tokens"],
     )
-    asked = artifact.queries()
-    queries = None if asked is artifact else backbone(restore(asked).model.passages)
+    separate = artifact.queries()
+    queries = None if separate is artifact else backbone(restore(separate).model.passages)
     model = architecture.assemble(tower, queries, tokenizer)
-    tensors = _tensors(onnx.load(artifact.form_path("fp32")))
-    state = {name: torch.from_numpy(_take(tensors, *place)) for name, place in content["parameters"].items()}
-    # A tower's own parameters are named as in a checkpoint of it alone.
+    tensors = _read_weights(onnx.load(artifact.form_path("fp32")))
+    state = {name: torch.from_numpy(_take(tensors, *location)) for name, location in content["parameters"].items()}
+    # A tower's parameters are named as in a checkpoint of that tower alone.
     (model.passages if hasattr(model, "passages") else model).load_state_dict(state, strict=False)
     if artifact.kind == "poly-encoder":
         scorer = torch.from_numpy(np.load(artifact.folder / SCORER))
@@ -80,20 +80,20 @@ def restore(artifact: Artifact) -> Checkpoint:
     return Checkpoint(model.float().eval(), tokenizer, architecture)
 
 
-def _content(artifact: Artifact) -> dict[str, Any]:
+def _read_description(artifact: Artifact) -> dict[str, Any]:
     path = artifact.folder / PLAN
     if not path.is_file():
-        raise ModelError(f"{path} is missing; only a model exported with it can be restored", field=str(path))
+        raise ModelError(f"{path} is missing; a model without it can't be restored", field=str(path))
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
 
-def _architecture(artifact: Artifact, content: Mapping[str, Any]) -> Architecture:
-    told = content.get("architecture")
-    return Architecture(**told) if told else Architecture.told(artifact.kind, artifact.reading)
+def _parse_architecture(artifact: Artifact, content: Mapping[str, Any]) -> Architecture:
+    stored = content.get("architecture")
+    return Architecture(**stored) if stored else Architecture.from_reading(artifact.kind, artifact.reading)
 
 
-def _place(value: np.ndarray, tensors: Mapping[str, np.ndarray]) -> tuple[str, bool, int] | None:
+def _find_location(value: np.ndarray, tensors: Mapping[str, np.ndarray]) -> tuple[str, bool, int] | None:
     for name, tensor in tensors.items():
         for transposed in (False, True) if value.ndim == 2 else (False,):
             wanted = value.T if transposed else value
@@ -104,7 +104,7 @@ def _place(value: np.ndarray, tensors: Mapping[str, np.ndarray]) -> tuple[str, b
 
 
 def _pieces(tensor: np.ndarray, shape: tuple[int, ...]) -> Iterable[tuple[int, np.ndarray]]:
-    """The tensor itself, or its parts along the last axis, where they have the wanted shape."""
+    """The tensor itself, or its parts along the last axis, if they have the given shape."""
     if tensor.shape == shape:
         yield -1, tensor
     elif tensor.ndim == len(shape) and tensor.shape == (*shape[:-1], PACKED * shape[-1]):
@@ -116,8 +116,8 @@ def _take(tensors: Mapping[str, np.ndarray], name: str, transposed: bool, part: 
     return np.array(tensor.T if transposed else tensor, order="C")
 
 
-def _tensors(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
-    """Every weight of an fp32 graph by name: unpacked, and with the smoothing taken out again."""
+def _read_weights(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Every weight of an fp32 graph by name, dequantised and without smoothing."""
     stored = {item.name: numpy_helper.to_array(item) for item in graph.graph.initializer}
     tensors = dict(stored)
     for node in graph.graph.node:
@@ -125,6 +125,6 @@ def _tensors(graph: onnx.ModelProto) -> dict[str, np.ndarray]:
             axis = next(item.i for item in node.attribute if item.name == "axis")
             scale = np.expand_dims(stored[node.input[1]], 1 - axis)
             tensors[node.output[0]] = stored[node.input[0]].astype(np.float32) * scale
-    for weight, inverse in inverses(graph).items():
+    for weight, inverse in find_inverses(graph).items():
         tensors[weight] = tensors[weight] * stored[inverse][:, None]
     return tensors

@@ -1,8 +1,12 @@
-"""From a finished run to a model directory: the gate on held-out pairs, and a card that says where it comes from."""
+"""Export a model: from a finished run or a checkpoint to a model directory, through the gate.
+
+The gate's texts are held-out pairs. A run knows its kind and recipe, so its export also has judged queries for the gate
+and a card with recipe, data and scores; a plain checkpoint needs both told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -13,24 +17,27 @@ import orjson
 from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
-from encoders.training.architectures.checkpoint import Checkpoint, load
-from encoders.training.architectures.families import positions
-from encoders.training.data.batches import load_pairs, shown
-from encoders.training.export.gate import Judged
-from encoders.training.export.vocabulary import trim, used
-from encoders.training.export.writer import export, may_write
-from encoders.training.loop.optimise import entries
+from encoders.training.architectures.bases import describe_base, resolve_base
+from encoders.training.architectures.checkpoint import Checkpoint, load_checkpoint
+from encoders.training.architectures.families import max_positions
+from encoders.training.data.batches import load_pairs, render_text
+from encoders.training.export.gate import GateQuery
+from encoders.training.export.vocabulary import find_used_tokens, trim_vocabulary
+from encoders.training.export.writer import check_target, write_artifact
 from encoders.training.recipe import Recipe, parse_recipe
-from encoders.training.runs.record import RECORD
+from encoders.training.run_folder import CHECKPOINT, LOG, REPORT, is_run, read_log
 from mappings.errors import InvalidInput, NotFound
 
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
-"""What a model reads when it serves. Training sees less, for its cost; positions beyond are those of the base."""
+"""What a model reads when it serves. Training uses less, because of its cost; positions beyond are those of the base."""
+PAIRS_PER_TASK = 200
+CHECKPOINT_TEXTS = 128
+"""How many (query, passage) texts the gate compares for a plain checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What is decided at export: tokens read of a passage (0: by kind), and how often a token must occur to be kept.
+    """Decisions made at export: tokens read of a passage (0: by kind), and the minimum occurrences of a token to keep it.
 
     `seen` counts in the texts of the pairs; 0 keeps the whole vocabulary.
     """
@@ -39,113 +46,160 @@ class Serving:
     seen: int = 0
 
 
-def ship(
+def export_model(
+    source: str,
+    pairs: Path,
+    out: Path,
+    kind: Kind | None = None,
+    card: Path | None = None,
+    serving: Serving = Serving(),
+) -> Artifact:
+    """Export `source` to the model directory `out`: the folder of a run, or a checkpoint (folder, name or `minilm`).
+
+    A checkpoint needs its `kind` and takes a `card`, a JSON file that describes the model; `serving` is for runs only.
+    Raises `InvalidInput` for arguments that do not fit the source or an `out` that is not a model directory, `NotFound`
+    for an unfinished run, and `ModelError` if the gate fails.
+    """
+    if is_run(Path(source)):
+        if kind or card:
+            raise InvalidInput(f"{source} is a run, which has its own kind and card", field="kind" if kind else "card")
+        return export_run(Path(source), pairs, out, serving=serving)
+    if serving != Serving():
+        raise InvalidInput(
+            f"{source} is not a run: --read and --seen apply to runs only", field="read" if serving.read else "seen"
+        )
+    if kind is None:
+        raise InvalidInput(
+            f"{source} is not a run of `medley train`: name the kind of the checkpoint with --kind", field="kind"
+        )
+    described = {"name": out.name} | describe_base(source) | (_read_card(card) if card else {})
+    return write_artifact(resolve_base(source), kind, out, described, _checkpoint_texts(pairs))
+
+
+def export_run(
     run: Path, data: Path, out: Path, texts: int = 192, queries: int = 192, serving: Serving = Serving()
 ) -> Artifact:
-    """Export `run/checkpoint` to `out` with the held-out pairs of `data` as the gate's `texts` and judged `queries`.
+    """Export `run/checkpoint` to `out`; of the held-out pairs in `data` the gate gets `texts` and judged `queries`.
 
-    Raises `NotFound` for an unfinished run, `InvalidInput` where `out` holds what is no model, `ModelError` when the
-    gate refuses.
+    Raises `NotFound` for an unfinished run, `InvalidInput` if `out` is not a model directory, and `ModelError` if the gate
+    fails.
     """
-    may_write(out, run)
-    report = _report(run)
+    check_target(out, run)
+    report = _read_report(run)
     recipe = parse_recipe(report["recipe"], out.name)
-    pairs = _in_turn(load_pairs(data, recipe, "held-out").values())
-    ready = load(run / "checkpoint", cast(Kind, recipe.kind))
+    pairs = _interleave(load_pairs(data, recipe, "held-out").values())
+    ready = load_checkpoint(run / CHECKPOINT, cast(Kind, recipe.kind))
     if serving.seen:
-        ready = trimmed(ready, _texts(data, recipe), serving.seen)
-    return export(
+        ready = _trim(ready, _all_texts(data, recipe), serving.seen)
+    return write_artifact(
         ready,
         cast(Kind, recipe.kind),
         out,
-        {"name": out.name, **card(report, recipe, run), "export": asdict(serving)},
-        [
-            (pair.query, shown(text, True))
-            for pair in pairs[: texts // 2]
-            for text in (pair.positive, pair.negatives[0])
-        ],
-        reading(recipe, ready.model.config, serving.read),
-        [judged(pair) for pair in pairs[:queries]],
+        {"name": out.name, **make_card(report, recipe, run), "export": asdict(serving)},
+        _run_texts(pairs[: texts // 2]),
+        make_reading(recipe, ready.model.config, serving.read),
+        [make_gate_query(pair) for pair in pairs[:queries]],
     )
 
 
-def trimmed(ready: Checkpoint, texts: Iterable[str], seen: int) -> Checkpoint:
-    """The model without the tokens that occur less than `seen` times in `texts`."""
-    model, tokenizer = trim(ready.model, ready.tokenizer, used(ready.tokenizer, texts, seen))
-    return replace(ready, model=model, tokenizer=tokenizer)
+def make_reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
+    """How a model of the recipe reads texts when it serves. Raises `InvalidInput` if `read` exceeds the base's positions."""
+    limit = max_positions(config) or max(READING_TOKENS.values())
+    if read > limit:
+        raise InvalidInput(f"read is {read}; the base has positions for {limit} tokens", field="read")
+    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], limit))
+    return Architecture.from_recipe(recipe).reading(config, recipe.max_query, longest)
 
 
-def _texts(data: Path, recipe: Recipe) -> Iterator[str]:
-    """Every pair's query, and every passage once."""
-    known: set[str] = set()
-    for pair in chain.from_iterable(read_pairs(data / f"{task}.jsonl") for task in recipe.tasks):
-        fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
-        known.update(text.id for text in fresh)
-        yield from (pair.query, *(shown(text, True) for text in fresh))
-
-
-def reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
-    """How a model of the recipe reads texts when it serves. Raises `InvalidInput` for more than the base can."""
-    most = positions(config) or max(READING_TOKENS.values())
-    if read > most:
-        raise InvalidInput(f"read is {read}; the base has positions for {most} tokens", field="read")
-    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], most))
-    return Architecture.of(recipe).reading(config, recipe.max_query, longest)
-
-
-def card(report: dict[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
-    """What describes the model: base, licence, recipe, data with counts, held-out scores, and the run's log."""
+def make_card(report: Mapping[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:
+    """The card of a run's model: base, licence, recipe, data with counts, held-out scores, and the run's log."""
     return {
         **report.get("base", {"base": recipe.base, "licence": "that of the base"}),
         "recipe": report["recipe"],
         "data": {"training_pairs": report["pairs"], **report.get("data", {})},
         "held_out": report["held_out"],
-        "log": [{name: entry[name] for name in entry if name != "time"} for entry in _log(run) if "step" in entry],
+        "log": [{name: entry[name] for name in entry if name != "time"} for entry in _read_log(run) if "step" in entry],
         **report.get("notes", {}),
     }
 
 
-def judged(pair: Pair) -> Judged:
+def make_gate_query(pair: Pair) -> GateQuery:
     """A held-out pair as a judged query: its positive against its mined candidates."""
     passages = (pair.positive, *pair.negatives)
-    return Judged(pair.query, tuple(shown(text, True) for text in passages), (1.0,) + (0.0,) * len(pair.negatives))
+    gains = (1.0,) + (0.0,) * len(pair.negatives)
+    return GateQuery(pair.query, tuple(render_text(text, True) for text in passages), gains)
 
 
-def _in_turn(tasks: Iterable[list[Pair]]) -> list[Pair]:
-    """The pairs with negatives, one of each task in turn."""
-    rows = zip_longest(*(islice((pair for pair in found if pair.negatives), 200) for found in tasks))
+def _run_texts(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
+    """Two texts of each pair: its positive and its first negative."""
+    return [(pair.query, render_text(text, True)) for pair in pairs for text in (pair.positive, pair.negatives[0])]
+
+
+def _checkpoint_texts(folder: Path) -> list[tuple[str, str]]:
+    """Held-out (query, passage) texts from every task in turn, positives and negatives."""
+
+    def read_texts(file: Path) -> Iterator[tuple[str, str]]:
+        for pair in read_pairs(file):
+            if pair.split == "held-out":
+                yield from ((pair.query, f"{text.title}. {text.text}") for text in (pair.positive, *pair.negatives[:1]))
+
+    files = (file for file in sorted(folder.rglob("*.jsonl")) if file.parent.name != "corpora")
+    rows = zip_longest(*map(read_texts, files))
+    return list(islice((text for text in chain.from_iterable(rows) if text), CHECKPOINT_TEXTS))
+
+
+def _interleave(tasks: Iterable[Sequence[Pair]]) -> list[Pair]:
+    """The pairs that have negatives, one from each task in turn."""
+    rows = zip_longest(*(islice((pair for pair in found if pair.negatives), PAIRS_PER_TASK) for found in tasks))
     return [pair for pair in chain.from_iterable(rows) if pair]
 
 
-def is_run(folder: Path) -> bool:
-    """Whether `medley train` began a run in the folder, finished or not."""
-    return (folder / RECORD).is_file() or (folder / "report.json").is_file()
+def _trim(ready: Checkpoint, texts: Iterable[str], seen: int) -> Checkpoint:
+    """The model without the tokens that occur less than `seen` times in `texts`."""
+    kept = find_used_tokens(ready.tokenizer, texts, seen)
+    model, tokenizer = trim_vocabulary(ready.model, ready.tokenizer, kept)
+    return replace(ready, model=model, tokenizer=tokenizer)
 
 
-def _report(run: Path) -> dict[str, Any]:
-    """What the run ended with."""
-    path = run / "report.json"
+def _all_texts(data: Path, recipe: Recipe) -> Iterator[str]:
+    """Every pair's query, and every passage once."""
+    known: set[str] = set()
+    for pair in chain.from_iterable(read_pairs(data / f"{task}.jsonl") for task in recipe.tasks):
+        fresh = [text for text in (pair.positive, *pair.negatives) if text.id not in known]
+        known.update(text.id for text in fresh)
+        yield from (pair.query, *(render_text(text, True) for text in fresh))
+
+
+def _read_report(run: Path) -> dict[str, Any]:
+    """The report of a finished run."""
+    path = run / REPORT
     if not path.is_file():
-        raise NotFound(f"{path} is not there: the run has not finished; `medley train` goes on with it", field="run")
-    found = _object(path.read_bytes(), str(path))
+        raise NotFound(f"{path} is missing: the run has not finished; `medley train` resumes it", field="run")
+    found = _read_object(path, "run")
     if missing := [name for name in ("recipe", "pairs", "held_out") if not isinstance(found.get(name), dict)]:
-        raise InvalidInput(f"{path} has no {missing[0]}: it is not what `medley train` wrote", field="run")
+        raise InvalidInput(f"{path} has no {missing[0]}: `medley train` did not write it", field="run")
     return found
 
 
-def _log(run: Path) -> list[dict[str, Any]]:
+def _read_log(run: Path) -> list[dict[str, Any]]:
     """The entries of the run's log."""
-    path = run / "log.jsonl"
+    path = run / LOG
     if not path.is_file():
-        raise NotFound(f"{path} is not there: the card tells how the loss went, from the run's log", field="run")
-    return entries(path)
+        raise NotFound(f"{path} is missing: the card shows the loss from the run's log", field="run")
+    return read_log(path)
 
 
-def _object(content: bytes, place: str) -> dict[str, Any]:
+def _read_card(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InvalidInput(f"{path} does not exist: --card names a JSON file", field="card")
+    return _read_object(path, "card")
+
+
+def _read_object(path: Path, field: str) -> dict[str, Any]:
     try:
-        found = orjson.loads(content)
+        found = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"{place}: not JSON ({error})", field="run") from None
+        raise InvalidInput(f"{path} is not valid JSON ({error})", field=field) from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"{place}: not a JSON object", field="run")
+        raise InvalidInput(f"{path} must contain a JSON object", field=field)
     return found

@@ -1,7 +1,8 @@
-"""SmoothQuant (Xiao et al. 2023, equations 3 and 4): move the outliers of activations into the weights before rounding.
+"""SmoothQuant (Xiao et al. 2023, equations 3 and 4): move outliers of activations into the weights before rounding.
 
 A product X W equals (X / s) (s W) for any s > 0 per input channel. With s_j = max|X_j|^a / max|W_j|^(1-a) no channel
-of X stands out, and one scale for all of X loses little. On MiniLM the int8 form's Spearman went from .9953 to .9986.
+of X has outliers, so that one scale for all of X loses little. On MiniLM the int8 form's Spearman rose from .9953 to
+.9986.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from encoders.text import Tokens, pad
 from encoders.training.export.graphs import set_nodes
 
 STRENGTH = 0.8
-"""The paper's alpha: .5 leaves MiniLM's outliers in place (.991), .7 to .9 are alike (.998 to .9986)."""
+"""The paper's alpha: .5 keeps MiniLM's outliers (.991), .7 to .9 are similar (.998 to .9986)."""
 SMOOTHING = ".smoothing"
 PRODUCTS = ("MatMul", "Attention")
 ATTENTIONS = ("Attention", "MultiHeadAttention")
 
 
 def smooth(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> onnx.ModelProto:
-    """A graph with the same outputs whose products have even inputs, as seen on the calibration `inputs`."""
-    largest = channel_maxima(model, inputs)
+    """A graph with the same outputs whose products have inputs without outliers, measured on the calibration `inputs`."""
+    largest = find_channel_maxima(model, inputs)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     weights = {item.name: item for item in copy.graph.initializer}
@@ -33,7 +34,7 @@ def smooth(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> onnx.ModelProto:
     for node in copy.graph.node:
         if node.op_type in PRODUCTS and node.input[0] in largest and node.input[1] in weights:
             weight = numpy_helper.to_array(weights[node.input[1]])
-            scale = scales(largest[node.input[0]], weight)
+            scale = compute_scales(largest[node.input[0]], weight)
             weights[node.input[1]].CopyFrom(numpy_helper.from_array(weight * scale[:, None], node.input[1]))
             inverse, even = f"{node.output[0]}{SMOOTHING}", f"{node.output[0]}.even"
             copy.graph.initializer.append(numpy_helper.from_array(1 / scale, inverse))
@@ -44,8 +45,8 @@ def smooth(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> onnx.ModelProto:
     return copy
 
 
-def inverses(model: onnx.ModelProto) -> dict[str, str]:
-    """Weight -> the tensor by which a smoothed graph multiplies the inputs of its product."""
+def find_inverses(model: onnx.ModelProto) -> dict[str, str]:
+    """Weight -> the tensor by which a smoothed graph multiplies the inputs of the weight's product."""
     made = {name: node for node in model.graph.node for name in node.output}
     found = {}
     for node in model.graph.node:
@@ -55,17 +56,17 @@ def inverses(model: onnx.ModelProto) -> dict[str, str]:
     return found
 
 
-def scales(largest: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The scale s of each input channel, with geometric mean 1: (k,) activations' maxima, (k, n) weights -> (k,)."""
+def compute_scales(largest: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The scale s of each input channel, with geometric mean 1: activation maxima (k,), weights (k, n) -> (k,)."""
     rows = np.maximum(np.abs(weight).max(axis=1), 1e-5)
     raw = np.maximum(largest, 1e-5) ** STRENGTH / rows ** (1 - STRENGTH)
     return (raw / np.exp(np.log(raw).mean())).astype(np.float32)
 
 
-def channel_maxima(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> Mapping[str, np.ndarray]:
+def find_channel_maxima(model: onnx.ModelProto, inputs: Sequence[Tokens]) -> Mapping[str, np.ndarray]:
     """The largest magnitude in each channel of every product's input.
 
-    Left out are weights that several products share, and outputs of attention, whose channels are even already.
+    Excludes weights that several products share, and outputs of attention, whose channels have no outliers.
     """
     names = _smoothable(model)
     probe = onnx.ModelProto()

@@ -1,8 +1,8 @@
-"""A smaller vocabulary: tokens that the training texts never use are left out of an exported model.
+"""Trim the vocabulary of an exported model: remove tokens that the training texts never use.
 
-Half of a small model is its table of word embeddings, and much of a general vocabulary never occurs in medical text.
-A word whose token is gone is read in the shorter pieces that remain; any other text is read exactly as before
-(Abdaoui et al. 2020, "Load What You Need", do the same for languages).
+Half of a small model is its word embeddings, and much of a general vocabulary never occurs in medical text. A word whose
+token is removed is split into the shorter pieces that remain; any other text is read exactly as before (Abdaoui et al.
+2020, "Load What You Need", do the same for languages).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mappings.errors import ModelError
 BATCH = 500
 
 
-def used(tokenizer: Any, texts: Iterable[str], least: int = 1) -> frozenset[str]:
+def find_used_tokens(tokenizer: Any, texts: Iterable[str], least: int = 1) -> frozenset[str]:
     """The tokens that occur at least `least` times in `texts`."""
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_truncation()
@@ -38,23 +38,23 @@ def used(tokenizer: Any, texts: Iterable[str], least: int = 1) -> frozenset[str]
     return frozenset(str(backend.id_to_token(number)) for number, count in counts.items() if count >= least)
 
 
-def trim(model: Any, tokenizer: Any, kept: Collection[str]) -> tuple[Any, Any]:
-    """Copies of a model and its tokenizer that know `kept`, single characters and the special tokens only.
+def trim_vocabulary(model: Any, tokenizer: Any, kept: Collection[str]) -> tuple[Any, Any]:
+    """Copies of a model and its tokenizer with only the tokens in `kept`, single characters and special tokens.
 
-    Raises `ModelError` for a tokenizer that is not WordPiece: pieces of other kinds are made of one another.
+    Raises `ModelError` for a tokenizer other than WordPiece, because the pieces of others are built from one another.
     """
     content = json.loads(tokenizer.backend_tokenizer.to_str())
     if content["model"]["type"] != "WordPiece":
         raise ModelError(
-            f"a vocabulary can be trimmed for WordPiece, not for {content['model']['type']}", field="vocabulary"
+            f"only WordPiece vocabularies can be trimmed, not {content['model']['type']}", field="vocabulary"
         )
     known = content["model"]["vocab"]
     inside = [item["id"] for item in content["added_tokens"] if item["id"] < len(known)]
-    head = 1 + max(inside, default=-1)  # the special tokens keep their numbers, which models may know
+    head = 1 + max(inside, default=-1)  # the special tokens keep their ids, because configurations name them
     tokens = [
         token
         for token, place in sorted(known.items(), key=lambda item: item[1])
-        if place < head or token in kept or _character(token)
+        if place < head or token in kept or _is_character(token)
     ]
     places = [known[token] for token in tokens]
     content["model"]["vocab"] = {token: number for number, token in enumerate(tokens)}
@@ -70,14 +70,14 @@ def _count(backend: Tokenizer, group: list[str], counts: Counter[int]) -> None:
         counts.update(encoding.ids)
 
 
-def _character(token: str) -> bool:
-    """A single ASCII or Greek character, within a word or at its start: with these every word can still be spelt."""
+def _is_character(token: str) -> bool:
+    """Whether a token is one ASCII or Greek character; with these every word can still be spelt."""
     bare = token.removeprefix("##")
     return len(bare) == 1 and (bare.isascii() or unicodedata.name(bare, "").startswith("GREEK "))
 
 
 def _with_rows(model: Any, places: list[int]) -> Any:
-    """A copy of the model whose word embeddings are the rows `places`, in that order."""
+    """A copy of the model whose word embeddings are the rows `places` of the original, in that order."""
     trimmed = copy.deepcopy(model)
     table = trimmed.get_input_embeddings()
     rows = torch.nn.Embedding(len(places), table.embedding_dim, padding_idx=table.padding_idx)

@@ -1,4 +1,4 @@
-"""What `medley bench gpu` measures with: a cross-encoder of any size with random weights, torch on the same, a plain product."""
+"""References for `medley bench gpu`: a random cross-encoder of any size, the same model in torch, and a matrix product."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
 from encoders.training.export.restore import restore
-from encoders.training.export.writer import export
+from encoders.training.export.writer import write_artifact
 
 HEAD = 64
-"""Width of an attention head, as in every BERT."""
+"""The width of an attention head, as in every BERT."""
 SPREAD = 0.55
-"""Weights have this spread over the root of the width, as BERT's: with more, twelve random layers turn every rounding into noise."""
+"""Weights have this standard deviation over the root of the width, like BERT's: with more, twelve random layers amplify
+every rounding into noise."""
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 CARD = {"name": "random", "base": "random weights", "licence": "Apache-2.0"}
 WORDS = 1000
@@ -33,7 +34,7 @@ PRODUCTS = 10
 
 
 def cross_encoder(layers: int, width: int, tokens: int, vocabulary: int, out: Path) -> Artifact:
-    """A BERT of these sizes with random weights, through the project's own export and its gate."""
+    """Export a BERT of these sizes with random weights, through the gate."""
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=max(1, width // HEAD),
@@ -41,11 +42,11 @@ def cross_encoder(layers: int, width: int, tokens: int, vocabulary: int, out: Pa
         initializer_range=SPREAD / width**0.5,
     )  # fmt: skip
     ready = Checkpoint(BertForSequenceClassification(config).eval(), _tokenizer(vocabulary))
-    return export(ready, "cross-encoder", out, CARD, _pairs(), Reading("none", False, min(64, tokens), tokens))
+    return write_artifact(ready, "cross-encoder", out, CARD, _pairs(), Reading("none", False, min(64, tokens), tokens))
 
 
 def random_tokens(lengths: Sequence[int], vocabulary: int) -> list[Tokens]:
-    """Inputs of these lengths, the same in every run; the first fifth of each is its query."""
+    """Random inputs of these lengths, the same in every run; the first fifth of each is the query."""
     draw = np.random.default_rng(0)
     return [
         Tokens(draw.integers(len(SPECIALS), vocabulary, length).tolist(), [0] * (length // 5) + [1] * (length - length // 5))
@@ -54,7 +55,7 @@ def random_tokens(lengths: Sequence[int], vocabulary: int) -> list[Tokens]:
 
 
 class Torch:
-    """An artifact's model in torch with SDPA: half precision on a GPU, single on a processor."""
+    """An artifact's model in torch with SDPA: half precision on a GPU, single precision on a CPU."""
 
     def __init__(self, artifact: Artifact, device: str) -> None:
         model = restore(artifact).model
@@ -63,13 +64,13 @@ class Torch:
         self._device = device
 
     def logits(self, tokens: Sequence[Tokens], budget: int) -> np.ndarray:
-        """Shape (n,), in input order; in batches of alike length of at most `budget` tokens."""
+        """One logit per input, shape (n,), in input order; batches have similar lengths and at most `budget` tokens."""
         rows, parts = [], []
         with torch.inference_mode():
             for places, arrays in self._batches(tokens, budget):
                 rows.extend(places)
                 parts.append(self.model(**arrays).logits[:, 0])
-            found = torch.cat(parts).float().cpu().numpy()  # waits for all of them
+            found = torch.cat(parts).float().cpu().numpy()  # waits for the device
         result = np.empty_like(found)
         result[rows] = found
         return result
@@ -84,15 +85,15 @@ class Torch:
 
 
 def scores(artifact: Artifact, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """A cross-encoder's logits of (query, passage) pairs in torch, on the processor: shape (n,)."""
+    """A cross-encoder's logits of (query, passage) pairs in torch, on the CPU: shape (n,)."""
     tokenizer = ModelTokenizer(artifact.folder / TOKENIZER, artifact.reading)
     return Torch(artifact, "cpu").logits(tokenizer.tokenize_inputs(artifact.kind, pairs), LONGEST * 8)
 
 
 def classifier(ready: Checkpoint) -> Checkpoint:
-    """The same backbone under a plain classifier's head, for runtimes that know no other.
+    """The same backbone with a plain classifier's head, for runtimes that support no other.
 
-    It takes as long, but for MaxSim, and scores otherwise.
+    Except for MaxSim it takes as long, but its scores differ.
     """
     backbone = ready.model.backbone
     backbone.config.num_labels = 1
@@ -102,11 +103,11 @@ def classifier(ready: Checkpoint) -> Checkpoint:
 
 
 def matmul_seconds(device: str, side: int, rounds: int) -> float:
-    """Seconds of one product of two square matrices, in half precision on a GPU: the median over the rounds."""
+    """The median time of one product of two square matrices in seconds, in half precision on a GPU."""
     kind = torch.float16 if device == "cuda" else torch.float32
     left, right = (torch.randn(side, side, dtype=kind, device=device) for _ in range(2))
     times = []
-    for _ in range(rounds + 1):  # the first warms up
+    for _ in range(rounds + 1):  # the first one is a warm-up
         _wait(device)
         started = time.perf_counter()
         for _ in range(PRODUCTS):
@@ -133,14 +134,14 @@ def _wait(device: str) -> None:
 
 
 def _pairs() -> list[tuple[str, str]]:
-    """Random words in unlike numbers, so that random weights score them unlike."""
+    """Random words in different numbers, so that random weights give them different scores."""
     draw = np.random.default_rng(1)
     texts = [" ".join(f"w{number}" for number in draw.integers(0, WORDS, 4 + place)) for place in range(2 * PAIRS)]
     return list(zip(texts[::2], texts[1::2], strict=True))
 
 
 def _tokenizer(vocabulary: int) -> PreTrainedTokenizerFast:
-    """A token a word of `_pairs`, as far as the vocabulary reaches."""
+    """A tokenizer with one token per word of `_pairs`, as many as fit in the vocabulary."""
     words = [f"w{number}" for number in range(min(WORDS, vocabulary - len(SPECIALS)))]
     known = {word: number for number, word in enumerate([*SPECIALS, *words])}
     tokenizer = Tokenizer(models.WordLevel(known, SPECIALS[-1]))

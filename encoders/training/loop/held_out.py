@@ -1,4 +1,4 @@
-"""How well a model ranks held-out training pairs: the positive among its mined candidates, by task."""
+"""Measure how well a model ranks held-out pairs: the positive among its mined candidates, by task."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import torch
 from torch import Tensor
 
 from encoders.labels.pairs import Pair
-from encoders.training.architectures.scoring import precision, score, similarities
-from encoders.training.data.batches import Example, example
+from encoders.training.architectures.scoring import autocast, score_all, score_pairs
+from encoders.training.data.batches import Example, make_example
 from encoders.training.recipe import Recipe
 from mappings.errors import ModelError
 
 Table = dict[str, dict[str, float]]
 
 
-def held_out(
+def evaluate_held_out(
     model: Any, tokenizer: Any, pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, queries: int = 60
 ) -> Table:
-    """`RR` and `Success@1` by task on at most `queries` held-out pairs a task, and their mean over tasks.
+    """`RR` and `Success@1` by task on at most `queries` held-out pairs per task, and their mean over tasks.
 
-    Raises `ModelError` for a model whose scores are no numbers.
+    Raises `ModelError` for a model with NaN or infinite scores.
     """
     table: Table = {}
     model.eval()
     for task, found in pairs.items():
-        ranks = [_rank(model, tokenizer, item, recipe) for item in sample(found, recipe, task, queries)]
+        ranks = [_rank(model, tokenizer, item, recipe) for item in draw_sample(found, recipe, task, queries)]
         if ranks:
             table[task] = {
                 "queries": len(ranks),
@@ -42,25 +42,25 @@ def held_out(
     return table
 
 
-def sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) -> list[Example]:
-    """A fixed sample of the pairs with all their candidates; context is shown as the recipe's share says."""
+def draw_sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) -> list[Example]:
+    """A fixed sample of the pairs with all their candidates; context is shown as often as in training."""
     draw = random.Random(f"{recipe.seed}:held-out:{task}")  # noqa: S311 - reproducible, not secret
     chosen = draw.sample(pairs, min(queries, len(pairs)))
     share = replace(recipe.tasks[task], repeat=1)
-    return [example(pair, share, len(pair.negatives), random.Random(pair.id)) for pair in chosen]  # noqa: S311
+    return [make_example(pair, share, len(pair.negatives), random.Random(pair.id)) for pair in chosen]  # noqa: S311
 
 
 @torch.inference_mode()
 def _rank(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> int:
     """The positive's rank among the candidates, from 1; a tie counts against it."""
     scores = _scores(model, tokenizer, item, recipe)
-    if not scores.isfinite().all():  # NaN compares as false, so a broken model would rank its answer first
-        raise ModelError(f"the model scores the held-out query {item.query!r} with no number", field="scores")
+    if not scores.isfinite().all():  # comparisons with NaN are false, so a broken model would rank its answer first
+        raise ModelError(f"the model scores the held-out query {item.query!r} with NaN or infinity", field="scores")
     return int((scores[1:] >= scores[0]).sum()) + 1
 
 
 def _scores(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> Tensor:
-    with precision(model, recipe):
+    with autocast(model, recipe):
         if recipe.kind == "cross-encoder":
-            return score(model, tokenizer, [item.query] * len(item.texts), item.texts, recipe).float()
-        return similarities(model, tokenizer, [item.query], item.texts, recipe)[0].float()
+            return score_pairs(model, tokenizer, [item.query] * len(item.texts), item.texts, recipe).float()
+        return score_all(model, tokenizer, [item.query], item.texts, recipe)[0].float()

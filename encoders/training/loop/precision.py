@@ -1,7 +1,7 @@
-"""Which precision a run computes in: `auto` takes bfloat16 where the device multiplies faster in it.
+"""Choose the precision of a run: `auto` selects bfloat16 if the device multiplies faster in it.
 
-Processors differ by a lot: a step of MiniLM takes half as long in bfloat16 on one that has matrix units for it, and 4.5
-times as long on one that has to emulate it.
+CPUs differ a lot: a step of MiniLM in bfloat16 takes half as long on one with matrix units for it, and 4.5 times as long
+on one that emulates it.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import Final
 import torch
 
 ROWS, WIDTH, WIDER = 2048, 384, 1536
-"""A feed-forward layer of MiniLM on a group of texts: where most of a step's time goes."""
+"""The sizes of a feed-forward layer of MiniLM on a group of texts, where most of a step's time goes."""
 ROUNDS: Final = 5
-WORTH: Final = 0.9
-"""bfloat16 is taken below this share of float32's time: what rounds more should be clearly faster."""
+WORTH_IT: Final = 0.9
+"""bfloat16 is chosen below this fraction of float32's time: rounding should be worth a clear gain."""
 
 
-def fastest(device: str, threads: int) -> str:
-    """`bf16` or `fp32`, as `threads` of this device multiply faster."""
+def choose_precision(device: str, threads: int) -> str:
+    """`bf16` or `fp32`, whichever multiplies faster on `threads` threads of this device."""
     if device != "cpu":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        return "bf16" if _seconds(torch.bfloat16) < WORTH * _seconds(torch.float32) else "fp32"
+        return "bf16" if _seconds(torch.bfloat16) < WORTH_IT * _seconds(torch.float32) else "fp32"
     finally:
         torch.set_num_threads(before)
 
 
 @torch.no_grad()
 def _seconds(dtype: torch.dtype) -> float:
-    """The shortest of some rounds of one product; the round before them warms up."""
+    """The shortest time of one product over several rounds, after a warm-up round."""
     left, right = torch.ones(ROWS, WIDTH, dtype=dtype), torch.ones(WIDTH, WIDER, dtype=dtype)
-    taken = []
+    times = []
     for _ in range(1 + ROUNDS):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         left @ right
-        taken.append(time.perf_counter() - begun)
-    return min(taken[1:])
+        times.append(time.perf_counter() - started)
+    return min(times[1:])

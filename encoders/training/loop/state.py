@@ -1,4 +1,7 @@
-"""What a run needs to go on exactly: weights, optimiser, random numbers and the early stop, and whose they are."""
+"""Save and restore what an exact resumption needs: weights, optimiser, random numbers and early stop.
+
+A state records the identity of its run, the settings and inputs that the weights depend on, and is refused to any other.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +13,41 @@ from typing import Any
 import torch
 
 from encoders.training.recipe import Recipe
+from encoders.training.run_folder import CHECKPOINT, REPORT
 from mappings.errors import Conflict
 
 STATE, BEST = "state.pt", "best.pt"
-RESULTS = ("report.json", "checkpoint")
-"""What a finished run leaves, and a begun one does not have."""
-_DAMAGES = (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, pickle.UnpicklingError)
-"""What torch raises for a file that is cut off, or that is none of its own."""
+RESULTS = (REPORT, CHECKPOINT)
+"""What only a finished run has."""
+_READ_ERRORS = (
+    RuntimeError,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    pickle.UnpicklingError,
+)
+"""What torch raises for a truncated file or one of another format."""
 FREE = ("name", "save_every")
-"""Settings that may change between a run and its resumption: no weight depends on them, as it does on `threads`, by
-which sums are split."""
+"""Settings that can change before a resumption, because no weight depends on them (as on `threads`, which split sums)."""
 
 
-def identity(recipe: Recipe, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """What a state belongs to: the settings, and the inputs by hash: each file of pairs, the base, the teacher."""
+def make_identity(recipe: Recipe, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """The identity of a run: its settings and `inputs`, which name the pair files by hash, the base, teacher and prior."""
     settings = {name: value for name, value in recipe.as_json().items() if name not in FREE}
     return {"recipe": settings, "inputs": dict(inputs)}
 
 
-def keep(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], whose: Mapping[str, Any]) -> None:
-    """Write the state aside, then put it in the place of the last one: a kill leaves one or the other, whole.
+def save_state(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Replace the saved state atomically: a kill leaves the old or the new one complete.
 
-    `progress` is what the loop counts: the step, and how its early stop stands.
+    `progress` has the loop's counters: the step and the state of the early stop.
     """
     state = {
         **progress,
-        "whose": whose,
+        "whose": identity,
         "model": model.state_dict(),
         "optimiser": optimiser.state_dict(),
         "rng": torch.get_rng_state(),
@@ -44,94 +56,97 @@ def keep(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any], who
     _write(run / STATE, state)
 
 
-def restore(run: Path, model: Any, optimiser: Any, whose: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Put the last state back; what the loop had counted, or None for a run that begins.
+def restore_state(run: Path, model: Any, optimiser: Any, identity: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Restore the saved state and return the loop's counters; None for a new run.
 
-    Raises `Conflict` that names what is not as it was: a setting, an input, or the file itself, which is damaged.
+    Raises `Conflict`, which names the setting or input that has changed, or the damaged file.
     """
     path = run / STATE
     if not path.is_file():
         return None
     state = _read(path)
-    _compare(path, state.get("whose"), whose)
+    _compare(path, state.get("whose"), identity)
     try:
         model.load_state_dict(state["model"])
         optimiser.load_state_dict(state["optimiser"])
         torch.set_rng_state(state["rng"])
         if torch.cuda.is_available() and state["device_rng"]:
             torch.cuda.set_rng_state_all(state["device_rng"])
-    except _DAMAGES as error:
+    except _READ_ERRORS as error:
         raise _damaged(path, error) from None
     return {name: value for name, value in state.items() if isinstance(value, int | float)}
 
 
-def check(run: Path, whose: Mapping[str, Any]) -> None:
-    """Raise `Conflict` as `restore` does, before anything of the run is touched; so for a finished run without a state."""
+def check_state(run: Path, identity: Mapping[str, Any]) -> None:
+    """Raise `Conflict` as `restore_state` does, but change nothing; also for a finished run without a state."""
     path = run / STATE
     if path.is_file():
-        _compare(path, _read(path, mapped=True).get("whose"), whose)
+        _compare(path, _read(path, mapped=True).get("whose"), identity)
     elif any((run / name).exists() for name in RESULTS):
-        raise Conflict(f"{run} holds a finished run, without its {STATE}: train into another folder", field="OUT")
+        raise Conflict(f"{run} contains a finished run without its {STATE}: train into another folder", field="OUT")
 
 
-def begun_in(run: Path) -> str:
-    """The precision that the run's state was computed in, so that one of `auto` goes on as it began; "" where none is."""
+def saved_precision(run: Path) -> str:
+    """The precision of the saved state, so that a run with `auto` continues in it; "" if there is no state."""
     path = run / STATE
-    whose = (_read(path, mapped=True).get("whose") if path.is_file() else None) or {}
-    return str(whose.get("recipe", {}).get("precision", ""))
+    identity = (_read(path, mapped=True).get("whose") if path.is_file() else None) or {}
+    return str(identity.get("recipe", {}).get("precision", ""))
 
 
-def keep_best(run: Path, model: Any) -> None:
-    """Keep the weights as the best so far."""
+def save_best(run: Path, model: Any) -> None:
+    """Save the weights as the best so far."""
     _write(run / BEST, model.state_dict())
 
 
 def restore_best(run: Path, model: Any) -> None:
-    """Put the best weights back. Raises `Conflict` where they are damaged or gone."""
+    """Restore the best weights. Raises `Conflict` if they are damaged or missing."""
     path = run / BEST
     try:
         model.load_state_dict(_read(path))
     except FileNotFoundError:
-        raise Conflict(f"{path} is gone: restore it from a copy, or train into another folder", field="OUT") from None
-    except _DAMAGES as error:
+        raise Conflict(
+            f"{path} is missing: restore it from a copy, or train into another folder", field="OUT"
+        ) from None
+    except _READ_ERRORS as error:
         raise _damaged(path, error) from None
 
 
 def _read(path: Path, mapped: bool = False) -> dict[str, Any]:
-    """What was kept, on the processor; `mapped` reads the weights when they are asked for. Raises `Conflict`."""
+    """The content of a saved file, on the CPU; `mapped` reads weights lazily. Raises `Conflict`."""
     try:
         found = torch.load(path, weights_only=True, mmap=mapped, map_location="cpu")
     except FileNotFoundError:
         raise
-    except _DAMAGES as error:
+    except _READ_ERRORS as error:
         raise _damaged(path, error) from None
-    whose = found.get("whose") if isinstance(found, dict) else ""
-    if whose is not None and not (isinstance(whose, dict) and {"recipe", "inputs"} <= whose.keys()):
-        raise _damaged(path, "it holds something else")
+    identity = found.get("whose") if isinstance(found, dict) else ""
+    if identity is not None and not (isinstance(identity, dict) and {"recipe", "inputs"} <= identity.keys()):
+        raise _damaged(path, "it is not a training state")
     return dict(found)
 
 
 def _damaged(path: Path, cause: object) -> Conflict:
-    said = (str(cause).splitlines() or [""])[0]
-    anew = "remove it to begin anew" if path.name == STATE else "train into another folder"
-    return Conflict(f"{path} is damaged{f' ({said})' * bool(said)}: {anew}, or restore it from a copy", field=path.name)
+    reason = (str(cause).splitlines() or [""])[0]
+    remedy = "remove it to start again" if path.name == STATE else "train into another folder"
+    message = f"{path} is damaged{f' ({reason})' * bool(reason)}: {remedy}, or restore it from a copy"
+    return Conflict(message, field=path.name)
 
 
 def _write(path: Path, content: Any) -> None:
-    aside = path.with_suffix(".partial")
-    torch.save(content, aside)
-    aside.replace(path)
+    partial = path.with_suffix(".partial")
+    torch.save(content, partial)
+    partial.replace(path)
 
 
-def _compare(path: Path, had: Any, whose: Mapping[str, Any]) -> None:
-    if had is None:
-        raise Conflict(f"{path} is of an older version: train into another folder", field="run")
+def _compare(path: Path, saved: Any, identity: Mapping[str, Any]) -> None:
+    if saved is None:
+        raise Conflict(f"{path} was written by an older version: train into another folder", field="run")
     for part, what in (("recipe", "the recipe's setting"), ("inputs", "the input")):
-        for name in sorted({*had[part], *whose[part]}):
-            before, now = had[part].get(name), whose[part].get(name)
+        for name in sorted({*saved[part], *identity[part]}):
+            before, now = saved[part].get(name), identity[part].get(name)
             if before != now:
                 raise Conflict(
-                    f"{path} was trained with other input: {what} {name!r} was {before!r} and is {now!r};"
-                    " give it back as it was, or train into another folder",
+                    f"{path} was trained with other input: {what} {name!r} was {before!r} and is now {now!r};"
+                    " restore it, or train into another folder",
                     field=name,
                 )

@@ -1,7 +1,7 @@
-"""What training minimises. Scores in, a scalar out; nothing here knows a model.
+"""The training objectives: functions from scores to a scalar, independent of any model.
 
-`scores` are (b, m) for b queries and all m passages of a batch, of which passage i answers query i; or (b, 1 + k)
-for each query's own candidates, the answer first. A temperature has already been divided by.
+`scores` are (b, m) for b queries and all m passages of a batch, where passage i answers query i; or (b, 1 + k) for each
+query's own candidates, the answer first. They are already divided by the temperature.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from torch.nn import functional
 def contrastive(scores: Tensor, known: Tensor) -> Tensor:
     """Softmax cross-entropy of each query over all passages of the batch (van den Oord et al. 2018, eq. 4).
 
-    `scores` (b, m). `known` (b, m) is true where a passage is another known answer: such a one is neither rewarded
-    nor punished.
+    `scores` (b, m). `known` (b, m) is true where a passage is another known answer: it is ignored.
     """
     return whole_batch(scores.masked_fill(known, float("-inf")))
 
 
 def whole_batch(scores: Tensor) -> Tensor:
-    """Softmax cross-entropy where every other passage of the batch is a negative, known answers too (CAPR eq. 1).
+    """Softmax cross-entropy in which every other passage of the batch is a negative, even a known answer (CAPR eq. 1).
 
     `scores` (b, m).
     """
@@ -31,10 +30,10 @@ def whole_batch(scores: Tensor) -> Tensor:
 
 
 def triplet(similarities: Tensor, known: Tensor, margin: float) -> Tensor:
-    """Mean of max(d(q, m) - d(q, u) + margin, 0), d the cosine distance, u the hardest unmatched one (RADIOLOGY eq. 1).
+    """Mean of max(d(q, m) - d(q, u) + margin, 0), d the cosine distance, u the hardest non-match (RADIOLOGY eq. 1).
 
-    `similarities` (b, m) are cosines over a mega-batch; `known` (b, m) is true where another passage matches, too.
-    A query to which everything matches costs nothing.
+    `similarities` (b, m) are cosines over a mega-batch; `known` (b, m) is true where another passage also matches.
+    A query that every passage matches has no loss.
     """
     matched = similarities.diagonal()
     own = torch.eye(*similarities.shape, dtype=torch.bool, device=similarities.device)
@@ -43,11 +42,11 @@ def triplet(similarities: Tensor, known: Tensor, margin: float) -> Tensor:
 
 
 def triplet_both(similarities: Tensor, known: Tensor, margin: float, temperature: float, softmax: float) -> Tensor:
-    """Triplets from the query and from its answer (VSE++, Faghri et al. 2018, eq. 6), and a share of softmax.
+    """Triplets from the query and from its answer (VSE++, Faghri et al. 2018, eq. 6), plus a weighted softmax term.
 
-    The first is `triplet`; the second looks for the hardest query that passage i, the answer of query i, does not
-    match: of "no effusion" and "effusion" in one batch each sentence learns which one it answers. `softmax` weighs
-    `contrastive` in both directions beside them: it moves also what is not the hardest.
+    The first is `triplet`; the second uses the hardest query that passage i, the answer to query i, does not match: with
+    "no effusion" and "effusion" in one batch, each sentence learns which one it answers. `softmax` is the weight of
+    `contrastive` in both directions, which also moves passages other than the hardest.
     """
     count = len(similarities)
     answers, matches = similarities[:, :count].T, known[:, :count].T
@@ -57,19 +56,19 @@ def triplet_both(similarities: Tensor, known: Tensor, margin: float, temperature
 
 
 def listwise(scores: Tensor) -> Tensor:
-    """Softmax cross-entropy of the first of each row's candidates. `scores` (b, 1 + k)."""
+    """Softmax cross-entropy with the first candidate of each row as the target. `scores` (b, 1 + k)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def pointwise(scores: Tensor) -> Tensor:
-    """Two classes by one logit, each candidate for itself. `scores` (b, 1 + k)."""
+    """Binary cross-entropy of each candidate independently. `scores` (b, 1 + k)."""
     targets = torch.zeros_like(scores)
     targets[:, 0] = 1
     return functional.binary_cross_entropy_with_logits(scores, targets)
 
 
 def two_class(logits: Tensor) -> Tensor:
-    """Softmax cross-entropy of two classes, each candidate for itself (CLAIMS L4). `logits` (b, 1 + k, 2)."""
+    """Softmax cross-entropy over two classes of each candidate independently (CLAIMS L4). `logits` (b, 1 + k, 2)."""
     targets = torch.zeros(logits.shape[:2], dtype=torch.long, device=logits.device)
     targets[:, 0] = 1
     return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())

@@ -1,4 +1,4 @@
-"""A recipe's objective on a batch: what the model has to score, and which formula takes it."""
+"""Compute a recipe's objective on a batch: score what the objective needs and apply its formula."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from encoders.training.architectures.cross_encoder import logit
-from encoders.training.architectures.scoring import logits, precision, score, similarities
+from encoders.training.architectures.cross_encoder import to_logit
+from encoders.training.architectures.scoring import autocast, compute_logits, score_all, score_pairs
 from encoders.training.data.batches import Example
-from encoders.training.data.frozen_scores import Scores
+from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.objectives.formulas import (
     DISTILLATION,
     contrastive,
@@ -25,15 +25,15 @@ from encoders.training.objectives.formulas import (
 from encoders.training.recipe import Recipe
 
 
-def loss_of(
+def compute_loss(
     model: Any,
     tokenizer: Any,
     batch: Sequence[Example],
     recipe: Recipe,
-    teacher: Scores | None = None,
-    prior: Scores | None = None,
+    teacher: FrozenScores | None = None,
+    prior: FrozenScores | None = None,
 ) -> Tensor:
-    """The recipe's objective on one batch, with the teacher's share and over the prior's scores where there are any."""
+    """The recipe's objective on one batch, with the teacher's share and the prior's scores if they are given."""
     if recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
         own, candidates = _over_batch(model, tokenizer, batch, recipe)
     else:
@@ -46,18 +46,18 @@ def loss_of(
 
 
 def _over_candidates(
-    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, prior: Scores | None
+    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, prior: FrozenScores | None
 ) -> tuple[Tensor, Tensor]:
-    """(loss, candidates' scores (b, 1 + k)) of a cross-encoder that scores each query with its own candidates.
+    """The loss and the candidates' scores (b, 1 + k) of a cross-encoder that scores each query with its own candidates.
 
-    A prior is in the loss alone: the scores are the model's own.
+    The prior is added in the loss only; the returned scores are the model's own.
     """
     queries = [item.query for item in batch for _ in item.texts]
     texts = [text for item in batch for text in item.texts]
-    with precision(model, recipe):
-        found = logits(model, tokenizer, queries, texts, recipe)
+    with autocast(model, recipe):
+        found = compute_logits(model, tokenizer, queries, texts, recipe)
     found = found.float().view(len(batch), -1, found.shape[1])
-    scores = logit(found.flatten(0, 1)).view(len(batch), -1)
+    scores = to_logit(found.flatten(0, 1)).view(len(batch), -1)
     if recipe.objective == "two-class":
         return two_class(found), scores
     known = 0.0 if prior is None else recipe.prior_scale * prior.scores(batch).to(scores.device)
@@ -65,23 +65,23 @@ def _over_candidates(
 
 
 def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """(loss, candidates' scores (b, 1 + k)) of a model that scores each query with every passage of the batch.
+    """The loss and the candidates' scores (b, 1 + k) of a model that scores each query with every passage of the batch.
 
-    Where the examples have unlike numbers of negatives, which no teacher judges, the candidates are not in place.
+    The candidates' scores are only valid if all examples have the same number of negatives, as with a teacher.
     """
-    named = columns(batch)
-    queries, passages = [item.query for item in batch], [text for _, text in named]
-    with precision(model, recipe):
+    columns = list_passages(batch)
+    queries, passages = [item.query for item in batch], [text for _, text in columns]
+    with autocast(model, recipe):
         if recipe.kind == "cross-encoder":
             pairs = [(query, passage) for query in queries for passage in passages]
-            flat = score(model, tokenizer, [query for query, _ in pairs], [text for _, text in pairs], recipe)
+            flat = score_pairs(model, tokenizer, [query for query, _ in pairs], [text for _, text in pairs], recipe)
             found = flat.view(len(batch), -1)
         else:
-            found = similarities(model, tokenizer, queries, passages, recipe)
+            found = score_all(model, tokenizer, queries, passages, recipe)
     found = found.float()
-    known = known_answers(batch, [name for name, _ in named]).to(found.device)
+    known = find_known_answers(batch, [name for name, _ in columns]).to(found.device)
     scores = found if recipe.kind == "cross-encoder" else found / recipe.temperature
-    return _batch_loss(found, scores, known, recipe), _own(scores, len(batch))
+    return _batch_loss(found, scores, known, recipe), _own_candidates(scores, len(batch))
 
 
 def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) -> Tensor:
@@ -92,20 +92,20 @@ def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) ->
     return contrastive(scores, known) if recipe.objective == "contrastive" else whole_batch(scores)
 
 
-def _own(scores: Tensor, count: int) -> Tensor:
-    """Each query's own candidates out of (b, b * (1 + k)) scores: (b, 1 + k)."""
+def _own_candidates(scores: Tensor, count: int) -> Tensor:
+    """The scores of each query's own candidates, (b, 1 + k), from all scores (b, b * (1 + k))."""
     lists = scores.shape[1] // count
     return scores[:, : lists * count].view(count, lists, count).diagonal(dim1=0, dim2=2).T
 
 
-def columns(batch: Sequence[Example]) -> list[tuple[str, str]]:
-    """The (id, text) of a batch's passages: the answers first, then the first negative of each query, and so on."""
+def list_passages(batch: Sequence[Example]) -> list[tuple[str, str]]:
+    """The (id, text) of a batch's passages: all answers, then the first negative of each query, and so on."""
     most = max(len(item.texts) for item in batch)
     return [(item.ids[at], item.texts[at]) for at in range(most) for item in batch if at < len(item.texts)]
 
 
-def known_answers(batch: Sequence[Example], ids: Sequence[str]) -> Tensor:
-    """Where the passage called so answers the query, too, (b, m); a query's own passage is not meant."""
+def find_known_answers(batch: Sequence[Example], ids: Sequence[str]) -> Tensor:
+    """True where the passage with that id also answers the query, (b, m); False for the query's own answer."""
     known = torch.tensor([[name in item.relevant for name in ids] for item in batch])
     known[:, : len(batch)].fill_diagonal_(False)
     return known

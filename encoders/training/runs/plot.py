@@ -1,4 +1,4 @@
-"""The course of a run as an SVG: the loss, and the development score where there is one."""
+"""Plot a run as an SVG: the loss, and the development score if there is one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ COLOURS = {"loss": "#1f5f99", "dev RR": "#b3541e"}
 Points = Sequence[tuple[float, float]]
 
 
-def loss_plot(title: str, log: Sequence[Mapping[str, Any]]) -> str:
-    """The SVG of a log's entries; of a step that stands there twice, as after a resumption, the last counts."""
+def plot_loss(title: str, log: Sequence[Mapping[str, Any]]) -> str:
+    """The SVG of a log's entries; if a step occurs twice, as after a resumption, the last entry counts."""
     losses = {entry["step"]: entry["loss"] for entry in log if "loss" in entry}
     scores = {entry["step"]: entry["dev"]["mean"]["RR"] for entry in log if "dev" in entry}
     last = max([1, *losses, *scores])
@@ -27,7 +27,7 @@ def loss_plot(title: str, log: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _line(name: str, points: Points, last: int, right: bool) -> str:
-    """A curve with the scale of its values, at the left or at the right edge."""
+    """A curve with its scale at the left or right edge."""
     low, high = min(value for _, value in points), max(value for _, value in points)
     span = high - low or 1.0
     inner, tall = WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE

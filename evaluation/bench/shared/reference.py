@@ -30,7 +30,7 @@ def open_reference(artifact: Artifact) -> Iterator[Any]:
     try:
         import sentence_transformers as theirs
 
-        from encoders.training.architectures.checkpoint import save
+        from encoders.training.architectures.checkpoint import save_checkpoint
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with sentence-transformers and needs {error.name}: {INSTALL}"
@@ -43,7 +43,7 @@ def open_reference(artifact: Artifact) -> Iterator[Any]:
             )
         if not _has_plain_head(checkpoint):
             checkpoint = load_yardstick().classifier(checkpoint)
-        save(checkpoint.model, checkpoint.tokenizer, Path(folder))
+        save_checkpoint(checkpoint.model, checkpoint.tokenizer, Path(folder))
         yield _cross(theirs, artifact, folder) if artifact.kind == "cross-encoder" else _bi(theirs, artifact, folder)
 
 

@@ -142,56 +142,8 @@ def export(
     and scores.
     """
     with _needs_extra():
-        from encoders.training.export import service as ship
-        from encoders.training.export.writer import export as export_checkpoint
-        from encoders.training.runs import initial as bases
-    if ship.is_run(Path(checkpoint)):
-        if kind or card:
-            raise InvalidInput(
-                f"{checkpoint} is a run, which has its own kind and card", field="kind" if kind else "card"
-            )
-        artifact = ship.ship(
-            Path(checkpoint), pairs, out, serving=ship.Serving(serving["read"] or 0, serving["seen"] or 0)
-        )
-    elif serving["read"] or serving["seen"]:
-        raise InvalidInput(
-            f"{checkpoint} is not a run: --read and --seen are only for runs",
-            field="read" if serving["read"] else "seen",
-        )
-    elif kind is None:
-        raise InvalidInput(
-            f"{checkpoint} is not a run of `medley train`: give the kind of the checkpoint with --kind", field="kind"
-        )
-    else:
-        described = {"name": out.name} | bases.origin(checkpoint) | (_read_card(card) if card else {})
-        artifact = export_checkpoint(bases.base_folder(checkpoint), kind, out, described, _held_out_texts(pairs))
+        from encoders.training.export import service
+    chosen = service.Serving(serving["read"] or 0, serving["seen"] or 0)
+    artifact = service.export_model(checkpoint, pairs, out, kind, card, chosen)
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
-
-
-def _read_card(path: Path) -> dict[str, Any]:
-    """The description of a model in a JSON file."""
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"{path} does not exist: --card names a file", field="card") from None
-    except ValueError as error:
-        raise InvalidInput(f"{path} is not valid JSON ({error})", field="card") from None
-    if not isinstance(card, dict):
-        raise InvalidInput(f"{path}: a card must be a JSON object", field="card")
-    return card
-
-
-def _held_out_texts(pairs: Path, number: int = 128) -> list[tuple[str, str]]:
-    """Held-out (query, passage) texts for the gate, from every task in turn, with right and wrong passages."""
-    from itertools import chain, islice, zip_longest
-
-    from encoders.labels.pairs import read_pairs
-
-    def texts_of(file: Path) -> Iterator[tuple[str, str]]:
-        for pair in read_pairs(file):
-            if pair.split == "held-out":
-                yield from ((pair.query, f"{text.title}. {text.text}") for text in (pair.positive, *pair.negatives[:1]))
-
-    rows = zip_longest(*(texts_of(file) for file in sorted(pairs.rglob("*.jsonl")) if file.parent.name != "corpora"))
-    return list(islice((text for text in chain.from_iterable(rows) if text), number))

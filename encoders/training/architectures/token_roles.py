@@ -1,4 +1,4 @@
-"""Which tokens of an input are what: query, passage, CLS, padding."""
+"""The roles of an input's tokens: query, passage, CLS, padding."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def segments(ids: Tensor, mask: Tensor, types: Tensor | None, cls: int, separator: int) -> tuple[Tensor, Tensor]:
-    """Boolean masks (n, t) of the query's and of the passage's tokens in joint inputs (n, t).
+    """Boolean masks (n, t) of the query tokens and of the passage tokens in joint inputs (n, t).
 
-    By token types (0 and 1) where the family has them, else by the place of the first separator. Neither the tokens
-    `cls` and `separator`, given by their ids, nor padding belong to a segment.
+    Uses token types (0 and 1) if the family has them, otherwise the position of the first separator. The tokens with the
+    ids `cls` and `separator`, and padding, belong to no segment.
     """
     real = mask.bool() & (ids != cls) & (ids != separator)
     second = (ids == separator).long().cumsum(dim=1) > 0 if types is None else types == 1
@@ -18,14 +18,14 @@ def segments(ids: Tensor, mask: Tensor, types: Tensor | None, cls: int, separato
 
 
 def cls_token(hidden: Tensor, mask: Tensor, last: bool) -> Tensor:
-    """The hidden state of the CLS token, (n, t, d) -> (n, d): the first real token, or the last one.
+    """The hidden state of the CLS token, (n, t, d) -> (n, d): the first token, or with `last` the last real one.
 
-    The real tokens are found by the mask, since XLNet's tokenizer pads on the left and the runtime on the right.
+    The mask tells which tokens are real, because XLNet's tokenizer pads on the left and the runtime on the right.
     """
     if not last:
         return hidden[:, 0]
-    places = torch.arange(mask.shape[1], device=mask.device)
-    final = (places * mask).argmax(dim=1)
+    positions = torch.arange(mask.shape[1], device=mask.device)
+    final = (positions * mask).argmax(dim=1)
     return hidden[torch.arange(hidden.shape[0], device=hidden.device), final]
 
 

@@ -1,0 +1,98 @@
+"""The models that take part in a loss without being trained: a teacher and a prior.
+
+A teacher is a cross-encoder from whose scores the model learns. A prior is the bi-encoder that ranks before a reranker:
+its cosines are added to the reranker's scores in the loss, because in a search the two are combined. A reranker that is
+trained without it learns what the first stage already knows, and errs where that errs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from encoders.artifact import Artifact, Kind
+from encoders.pooling import Floats
+from encoders.runtime import BiEncoder, CrossEncoder
+from encoders.training.architectures.bases import is_artifact, resolve_base
+from encoders.training.data.batches import Example
+from encoders.training.data.frozen_scores import FrozenScores, QueryTexts, ScoreTexts, score_batches
+from encoders.training.recipe import Recipe
+from mappings.analysis.passages import windows
+from mappings.documents import Passage
+from mappings.errors import ModelError
+
+WINDOW_WORDS = 60
+"""The length of a window, in words, as in the collections of abstracts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenModel:
+    """A role that a recipe can give to a model directory of one `kind`; `load` makes its scoring function."""
+
+    role: str
+    kind: Kind
+    load: Callable[[Artifact, Recipe], ScoreTexts]
+
+    def open_artifact(self, recipe: Recipe) -> Artifact | None:
+        """The model directory in this role; None if the recipe names none. Raises `ModelError` for any other kind."""
+        name = getattr(recipe, self.role)
+        if not name:
+            return None
+        if not is_artifact(name):
+            raise ModelError(f"the {self.role} {name!r} is not a model directory; export it first", field=self.role)
+        artifact = Artifact.open(Path(resolve_base(name)))
+        if artifact.kind != self.kind:
+            raise ModelError(
+                f"the {self.role} {name!r} is a {artifact.kind}; it must be a {self.kind}", field=self.role
+            )
+        return artifact
+
+    def score(
+        self, recipe: Recipe, batches: Iterable[Sequence[Example]], run: Path, log: Callable[[dict[str, Any]], None]
+    ) -> FrozenScores | None:
+        """The model's scores of every example in `batches`, stored in the folder `run`; None if the recipe names none.
+
+        Raises `ModelError` as `open_artifact` does.
+        """
+        artifact = self.open_artifact(recipe)
+        if artifact is None:
+            return None
+        form = f"-{recipe.teacher_form}" if self.role == "teacher" else ""
+        path = run / f"{self.role}-{artifact.fingerprint[:12]}{form}.bin"
+        return score_batches(batches, path, lambda: self.load(artifact, recipe), log)
+
+
+def _load_teacher(artifact: Artifact, recipe: Recipe) -> ScoreTexts:
+    model = CrossEncoder(artifact, recipe.threads, recipe.teacher_form)
+
+    def score(group: Sequence[QueryTexts]) -> Floats:
+        tokenize = model.model.tokenizer.tokenize_pairs
+        return model.logits([item for query, texts in group for item in tokenize(query, texts)])
+
+    return score
+
+
+def _load_prior(artifact: Artifact, recipe: Recipe) -> ScoreTexts:
+    """A passage scores as its best window, because that is how a collection serves it."""
+    model = BiEncoder(artifact, recipe.threads)
+
+    def score(group: Sequence[QueryTexts]) -> Floats:
+        texts = dict(zip(dict.fromkeys(chain.from_iterable(found for _, found in group)), count()))
+        cut = [windows(Passage("", 0, 0, "", "", text), WINDOW_WORDS) for text in texts]
+        vectors = model.encode_passages(list(chain.from_iterable(cut)))
+        starts = np.cumsum([0, *map(len, cut[:-1])])
+        queries = model.encode_queries([query for query, _ in group])
+        best = np.maximum.reduceat(vectors @ queries.T, starts, axis=0)  # (texts, queries)
+        rows = [(texts[text], column) for column, (_, found) in enumerate(group) for text in found]
+        return np.asarray(best[tuple(np.array(rows).T)], dtype=np.float32)
+
+    return score
+
+
+TEACHER = FrozenModel("teacher", "cross-encoder", _load_teacher)
+PRIOR = FrozenModel("prior", "bi-encoder", _load_prior)
