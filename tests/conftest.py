@@ -13,6 +13,7 @@ settings.register_profile("medley", deadline=None, max_examples=60, suppress_hea
 settings.load_profile("medley")
 
 sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
+import memory  # noqa: E402
 import opensearch_node  # noqa: E402
 import redis_server  # noqa: E402
 
@@ -25,6 +26,15 @@ OF_THE_TESTS = (
 )
 for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
     del os.environ[name]  # a developer's own settings are not the tests'
+
+if folder := memory.folder():  # what pytest makes its folders in
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
+for library in (
+    "OMP",
+    "OPENBLAS",
+    "MKL",
+):  # before numpy and torch are imported: as many workers run as there are cores
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 CHOSEN = "run by make test-security alone"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -73,12 +83,15 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def node():
-    """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names; what a test makes there it takes away."""
+def node(tmp_path_factory):
+    """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names. xdist's workers share it: a test works under
+    a prefix of its own, and removes what it made.
+    """
     if url := os.environ.get("MEDLEY_TEST_OPENSEARCH"):
         yield opensearch_node.Running(url)
         return
-    with opensearch_node.running() as started:
+    folder = tmp_path_factory.getbasetemp()
+    with opensearch_node.shared(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as started:
         yield started
 
 

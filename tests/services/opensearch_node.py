@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -17,15 +19,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import memory
 
 VERSION = "3.6.0"
 POM = Path(__file__).with_name("pom.xml")
 READY_SECONDS = 180.0
 NOBODY = 65534
+
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""JVM options of a node that lives for minutes: it starts with half the processor time, and answers slower at its peak."""
 
 
 def java_home() -> Path | None:
@@ -131,13 +138,17 @@ class Node:
         heap: str = "512m",
         settings: Mapping[str, str] | None = None,
         secure: Secure | None = None,
+        jvm: Sequence[str] = QUICK,
     ) -> None:
         self.home = lay_out(("security",)) if secure else lay_out()
         self.folder, self.secure = folder, secure
+        self.data = _data_folder(folder)
         self.port, self.transport = free_port(), free_port()
         self.url = f"{'https' if secure else 'http'}://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
-        self._write_configuration(heap, settings or {})
+        self._write_configuration(settings or {})
+        self._write_jvm_options(heap, jvm)
+        self._hand_over()
 
     def start(self, wait: bool = True) -> Node:
         """Start the node; with `wait`, return when it takes requests."""
@@ -217,14 +228,10 @@ class Node:
         trusted = ssl.create_default_context(cafile=self.secure.ca)
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5, context=trusted), self.secure.headers()
 
-    def _write_configuration(self, heap: str, settings: Mapping[str, str]) -> None:
-        for name in ("config", "data", "logs", "tmp"):
+    def _write_configuration(self, settings: Mapping[str, str]) -> None:
+        for name in ("config", "logs", "tmp"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         logs, config = self.folder / "logs", self.folder / "config"
-        options = (self.home / "config" / "jvm.options").read_text(encoding="utf-8")
-        options = options.replace("logs/", f"{logs}/").replace("HeapDumpPath=data", f"HeapDumpPath={logs}")
-        options = options.replace("-Xms1g", f"-Xms{heap}").replace("-Xmx1g", f"-Xmx{heap}")
-        (config / "jvm.options").write_text(options, encoding="utf-8")
         shutil.copy(self.home / "config" / "log4j2.properties", config)
         if self.secure is not None:
             self._write_security(self.secure, config)
@@ -234,13 +241,22 @@ class Node:
             "network.host": "127.0.0.1",
             "http.port": str(self.port),
             "transport.port": str(self.transport),
-            "path.data": str(self.folder / "data"),
+            "path.data": str(self.data),
             "path.logs": str(logs),
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
         text = "".join(f"{name}: {value}\n" for name, value in {**lines, **settings}.items())
         (config / "opensearch.yml").write_text(text, encoding="utf-8")
-        self._hand_over()
+
+    def _write_jvm_options(self, heap: str, extra: Sequence[str]) -> None:
+        """The distribution's options with the heap changed; `extra` may choose another garbage collector."""
+        logs = self.folder / "logs"
+        options = (self.home / "config" / "jvm.options").read_text(encoding="utf-8")
+        options = options.replace("logs/", f"{logs}/").replace("HeapDumpPath=data", f"HeapDumpPath={logs}")
+        options = options.replace("-Xms1g", f"-Xms{heap}").replace("-Xmx1g", f"-Xmx{heap}")
+        kept = [line for line in options.splitlines() if not extra or not re.search("UseG1GC|Xlog:gc", line)]
+        text = "".join(f"{line}\n" for line in (*kept, *extra))
+        (self.folder / "config" / "jvm.options").write_text(text, encoding="utf-8")
 
     def _write_security(self, secure: Secure, config: Path) -> None:
         """The plugin's own files, as an image has them, and ours over them."""
@@ -251,28 +267,65 @@ class Node:
 
     def _hand_over(self) -> None:
         if os.getuid() == 0:
-            for path in (self.folder, *self.folder.rglob("*")):
+            for path in (self.folder, *self.folder.rglob("*"), self.data):
                 os.chown(path, NOBODY, NOBODY)
+
+
+def _data_folder(folder: Path) -> Path:
+    """An empty folder for a node's data: in memory if there is room, since a node syncs several files for each index."""
+    if in_memory := memory.folder():
+        return Path(tempfile.mkdtemp(prefix="medley-opensearch-", dir=in_memory))
+    data = folder / "data"
+    data.mkdir()
+    return data
 
 
 @contextmanager
 def running(
-    heap: str = "512m", settings: Mapping[str, str] | None = None, secure: Secure | None = None
+    heap: str = "512m",
+    settings: Mapping[str, str] | None = None,
+    secure: Secure | None = None,
+    jvm: Sequence[str] = QUICK,
 ) -> Iterator[Node]:
     """A node in a folder of its own, gone afterwards. Not in pytest's folders: only their owner may enter those."""
     folder = Path(tempfile.mkdtemp(prefix="medley-opensearch-"))
     folder.chmod(0o755)
-    node = Node(folder, heap, settings, secure)
+    node = Node(folder, heap, settings, secure, jvm)
     try:
         yield node.start()
     finally:
         node.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        for made in (folder, node.data):
+            shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def shared(folder: Path) -> Iterator[Running]:
+    """One node for all processes that name the same folder: the first starts it, and stops it after the last is done."""
+    with (folder / "node.url").open("a+") as address, (folder / "node.users").open("a") as users:
+        fcntl.flock(address, fcntl.LOCK_EX)
+        address.seek(0)
+        url = address.read()
+        with ExitStack() as started:
+            if not url:
+                node = started.enter_context(running())
+                address.write(node.url)
+                address.flush()
+            fcntl.flock(users, fcntl.LOCK_SH)
+            fcntl.flock(address, fcntl.LOCK_UN)
+            try:
+                yield Running(url or node.url)
+            finally:
+                if not url:
+                    fcntl.flock(address, fcntl.LOCK_EX)  # whoever comes now starts another node
+                    address.truncate(0)
+                    fcntl.flock(users, fcntl.LOCK_EX)  # waits for those who still use this one
+                fcntl.flock(users, fcntl.LOCK_UN)
 
 
 def main() -> None:
     """Run one node until the end of input."""
-    with suppress(KeyboardInterrupt), running(sys.argv[1] if len(sys.argv) > 1 else "1g") as node:
+    with suppress(KeyboardInterrupt), running(sys.argv[1] if len(sys.argv) > 1 else "1g", jvm=()) as node:
         sys.stdout.write(f"{node.url}\n")
         sys.stdout.flush()
         sys.stdin.read()
