@@ -60,10 +60,16 @@ def missing() -> str:
 def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
     """The node's files, unpacked by Maven on first use; later runs find them in the cache."""
     home = _cache() / "-".join(("opensearch", VERSION, *profiles))
-    if (home / ".complete").is_file():
-        return home
-    shutil.rmtree(home, ignore_errors=True)
     home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f".{home.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may come here at the same time
+        if not (home / ".complete").is_file():
+            _unpack(home, profiles)
+    return home
+
+
+def _unpack(home: Path, profiles: tuple[str, ...]) -> None:
+    shutil.rmtree(home, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=".opensearch-", dir=home.parent))
     command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), f"-P{','.join(profiles)}", f"-Dout={aside}"]
     ran = subprocess.run([*command, "process-resources"], capture_output=True, text=True)
@@ -80,7 +86,6 @@ def lay_out(profiles: tuple[str, ...] = ("neural",)) -> Path:
             path = Path(folder, name)
             path.chmod(path.stat().st_mode | 0o444)
     aside.rename(home)
-    return home
 
 
 def _accept(descriptor: Path) -> None:
@@ -324,7 +329,10 @@ def shared(folder: Path) -> Iterator[Running]:
 
 
 def main() -> None:
-    """Run one node until the end of input."""
+    """Run one node until the end of input; `lay-out` instead of a heap only fetches the node's files."""
+    if sys.argv[1:] == ["lay-out"]:
+        lay_out()
+        return
     with suppress(KeyboardInterrupt), running(sys.argv[1] if len(sys.argv) > 1 else "1g", jvm=()) as node:
         sys.stdout.write(f"{node.url}\n")
         sys.stdout.flush()
