@@ -1,4 +1,4 @@
-"""A file system in memory: the tests write thousands of small files that are synced, and a disk takes its time for each."""
+"""A file system in memory for the tests: they sync thousands of small files, and a disk is slow at that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BYTES = 2 * 2**30
 
 
 def folder() -> Path | None:
-    """The folder of a file system in memory; none if this machine has none, or too little room there."""
+    """The root of a file system in memory, or None if this machine has none with enough free space."""
     if not (_FOLDER.is_dir() and os.access(_FOLDER, os.W_OK)):
         return None
     return _FOLDER if shutil.disk_usage(_FOLDER).free >= _BYTES else None
