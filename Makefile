@@ -1,12 +1,14 @@
 # Medley's commands. `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-security check evaluate bench results secrets clean
+.PHONY: help run test test-security lint check evaluate bench results secrets clean
 
 PYTHON ?= python3
 SERVE := .venv
 TEST := .venv-test
-# Two workers, which take over from each other; what is left out whole is not read either.
-FAST := -n 2 --dist worksteal -m 'not slow and not torch and not browser and not opensearch and not data' \
+# Two workers, the idle one takes over from the other; much of a test's time is waiting for processes that it started.
+WORKERS := -n 2 --dist worksteal --durations=10
+# What needs a server or seconds is left out, and its modules are not imported.
+FAST := $(WORKERS) -m 'not slow and not torch and not browser and not opensearch and not data' \
 	--ignore tests/browser --ignore tests/web/test_schemathesis.py -p no:schemathesis
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -21,7 +23,7 @@ $(SERVE)/.ready: setup.py
 
 $(TEST)/.ready: setup.py
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/pip install --quiet --editable '.[cpu,train,eval,dev,bench]'
+	$(TEST)/bin/pip install --quiet --no-compile --editable '.[cpu,train,eval,dev,bench]'
 	@touch $@
 
 run: $(SERVE)/.ready  ## install, index the demo collections and open the search page
@@ -29,16 +31,18 @@ run: $(SERVE)/.ready  ## install, index the demo collections and open the search
 	$(SERVE)/bin/medley serve
 
 test: $(TEST)/.ready  ## everything, against real parts
-	$(TEST)/bin/python -m pytest tests
+	$(TEST)/bin/python -m pytest tests $(WORKERS)
 
 test-security: $(TEST)/.ready  ## a node with TLS and users, as docker-compose.yml configures it
 	MEDLEY_TEST_SECURITY=1 $(TEST)/bin/python -m pytest tests/security
 
-check: $(TEST)/.ready  ## lint, types, architecture, and the tests that need no server: under a minute
+lint: $(TEST)/.ready  ## lint, types and architecture: a few seconds
 	$(TEST)/bin/ruff check .
 	$(TEST)/bin/ruff format --check .
 	$(TEST)/bin/mypy
 	$(TEST)/bin/lint-imports --no-cache
+
+check: lint  ## make lint, and the tests that need no server: under a minute
 	$(TEST)/bin/python -m pytest tests $(FAST)
 
 evaluate: $(TEST)/.ready  ## print every suite's table, going on where it stopped (needs MEDLEY_DATA; QUICK=1: samples)

@@ -1,4 +1,4 @@
-"""What every test may use. A missing part skips its tests with a plain message, and fails them where CI=true."""
+"""Fixtures for every test. A missing dependency skips the tests that need it; with CI=true they fail instead."""
 
 import importlib.util
 import os
@@ -12,21 +12,31 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("medley", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("medley")
 
-sys.path.append(str(Path(__file__).parent / "services"))  # what several folders of tests share
+sys.path.append(str(Path(__file__).parent / "services"))  # modules that several test folders share
+import memory  # noqa: E402
 import opensearch_node  # noqa: E402
 import redis_server  # noqa: E402
 
-OF_THE_TESTS = (
+TEST_SETTINGS = (
     "MEDLEY_DATA",
     "MEDLEY_TEST_OPENSEARCH",
     "MEDLEY_TEST_LONG",
     "MEDLEY_TEST_SECURITY",
     "MEDLEY_WRITE_GOLDEN",
 )
-for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in OF_THE_TESTS]:
-    del os.environ[name]  # a developer's own settings are not the tests'
+for name in [name for name in os.environ if name.startswith("MEDLEY_") and name not in TEST_SETTINGS]:
+    del os.environ[name]  # the tests must not depend on a developer's own settings
 
-CHOSEN = "run by make test-security alone"
+if folder := memory.folder():  # where pytest creates tmp_path
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
+for library in (
+    "OMP",
+    "OPENBLAS",
+    "MKL",
+):  # set before numpy and torch are imported: the two xdist workers already keep two cores busy
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+OPT_IN = "run only by make test-security"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -42,18 +52,18 @@ def _missing(item: pytest.Item) -> str:
     if item.get_closest_marker("data") and not os.environ.get("MEDLEY_DATA"):
         return "MEDLEY_DATA is not set: no data sets to run on"
     if item.get_closest_marker("security") and not os.environ.get("MEDLEY_TEST_SECURITY"):
-        return CHOSEN
+        return OPT_IN
     return ""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave a module that needs torch throughout unread where torch is left out: its import alone takes seconds."""
+    """Skip modules that need torch throughout if `-m` excludes torch: the import alone takes seconds."""
     if collection_path.suffix != ".py" or "not torch" not in config.option.markexpr:
         return None
     return True if 'importorskip("torch"' in collection_path.read_text(encoding="utf-8") else None
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"node", "own_node"} & set(getattr(item, "fixturenames", ())):
@@ -61,30 +71,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if {"redis", "_redis"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.redis)
         reason = _missing(item)
-        # Data sets are the user's own; every other part can be installed, so CI must have it.
-        if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data") or reason == CHOSEN):
+        # Everything but the user's own data sets can be installed, so CI must have it.
+        if reason and (os.environ.get("CI") != "true" or item.get_closest_marker("data") or reason == OPT_IN):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of data sets, for tests marked `data`."""
+    """The folder with the data sets, for tests marked `data`."""
     return Path(os.environ["MEDLEY_DATA"])
 
 
 @pytest.fixture(scope="session")
-def node():
-    """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names; what a test makes there it takes away."""
+def node(tmp_path_factory):
+    """A real OpenSearch node, or the one that MEDLEY_TEST_OPENSEARCH names, shared by all xdist workers.
+
+    A test uses an index prefix of its own and removes what it created.
+    """
     if url := os.environ.get("MEDLEY_TEST_OPENSEARCH"):
         yield opensearch_node.Running(url)
         return
-    with opensearch_node.running() as started:
+    folder = tmp_path_factory.getbasetemp()
+    with opensearch_node.shared(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as started:
         yield started
 
 
 @pytest.fixture
 def own_node():
-    """A node of one test, which may kill it."""
+    """A node for one test, which may kill it."""
     with opensearch_node.running() as started:
         yield started
 
@@ -98,6 +112,6 @@ def _redis(tmp_path_factory):
 
 @pytest.fixture
 def redis(_redis):
-    """A real Redis, empty; a test may kill it and start it again."""
+    """A real, empty Redis, which a test may kill and restart."""
     _redis.flush()
     return _redis

@@ -50,8 +50,7 @@ NOTES = [
         "p1",
         "Radiology",
         date(2020, 1, 5),
-        "FINDINGS",
-        "Right lower lobe pneumonia. No effusion.",
+        Section("FINDINGS", "Right lower lobe pneumonia. No effusion."),
     ),
     (
         "p1/n2",
@@ -60,8 +59,7 @@ NOTES = [
         "p1",
         "Discharge",
         date(2020, 1, 9),
-        "HOSPITAL COURSE",
-        "Pneumonia treated with antibiotics.",
+        Section("HOSPITAL COURSE", "Pneumonia treated with antibiotics."),
     ),
     (
         "p2/n1",
@@ -70,8 +68,7 @@ NOTES = [
         "p2",
         "Radiology",
         date(2021, 3, 2),
-        "FINDINGS",
-        "Pneumonia with large effusion.",
+        Section("FINDINGS", "Pneumonia with large effusion."),
     ),
 ]
 
@@ -81,9 +78,9 @@ def abstract(identifier, title, label, year, journal, text):
     return Document(identifier, title, (Section("Results", text),), frozenset({label}), fields)
 
 
-def note(identifier, title, label, patient, kind, day, heading, text):
+def note(identifier, title, label, patient, kind, day, section):
     fields = {"patient": patient, "type": kind, "date": day}
-    return Document(identifier, title, (Section(heading, text),), frozenset({label}), fields)
+    return Document(identifier, title, (section,), frozenset({label}), fields)
 
 
 def settings_of(home):

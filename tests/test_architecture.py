@@ -1,8 +1,15 @@
-"""The laws of the house, checked on the house itself."""
+"""The laws of the house, checked on the house itself.
+
+A test of a law compares what breaks it with what is known to break it: a new offender fails, and so does an entry of
+`KNOWN` that is not needed any more.
+"""
 
 import ast
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,11 +19,87 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("web", "evaluation", "workers", "search", "encoders", "mappings")
 MODULES = ("web.cli.main", "web.api.search", "web.pages.routes", "search.bootstrap", "workers.indexing.ingest")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many lines a file may have, how many the body of a function without its docstring, and its parameters."""
+
+    file: int
+    body: int
+    parameters: int = 7
+
+
+LIMITS = {"sources": (SOURCES, Limits(300, 40)), "tests": (TESTS, Limits(450, 60))}
+MODULES_OF_A_FOLDER = 14
+FAMILIES = (
+    "encoders/labels/tasks",
+    "evaluation/bench",
+    "evaluation/suites",
+    "mappings/datasets",
+    "mappings/formats",
+    "web/cli/commands",
+)
+"""Folders of siblings of one kind, of which there may be any number."""
+
+KNOWN: dict[str, set[str]] = {
+    "files": {
+        "search/engines/opensearch/engine.py",
+        "search/engines/opensearch/store.py",
+        "search/models/remote.py",
+        "workers/batches.py",
+    },
+    "bodies": {"evaluation/bench/cluster.py: bulk"},
+    "parameters": {"web/commands/ingest.py: ingest"},
+    "folders": {
+        "encoders/labels",
+        "encoders/training",
+        "evaluation",
+        "mappings/analysis",
+        "web",
+        "web/commands",
+    },
+    "classes": {
+        *("Batch", "BiEncoder", "Compiler", "Concept", "Description", "Engine", "Finding", "Job", "Judged", "Labelled"),
+        *("Line", "Model", "Options", "Outcome", "Overloaded", "Parts", "PolyEncoder", "Reader", "Record", "Row"),
+        *("Scores", "State", "Table", "Token", "Work"),
+    },
+}
 
 
 @cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions(paths: Iterable[Path]) -> Iterator[tuple[str, Function]]:
+    """("folder/file.py: name", node) of every function and method."""
+    for path in paths:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, Function):
+                yield f"{name_of(path)}: {node.name}", node
+
+
+def body_lines(node: Function) -> int:
+    body = node.body if ast.get_docstring(node) is None else node.body[1:]
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def parameters(node: Function) -> int:
+    """How many parameters a caller has to think of."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return sum(argument.arg not in ("self", "cls") for argument in every)
+
+
+def known(law: str, kind: str) -> set[str]:
+    """The offenders against a law that are to be mended, among the sources or the tests."""
+    return {item for item in KNOWN[law] if item.startswith("tests/") == (kind == "tests")}
 
 
 def fresh(code: str) -> str:
@@ -42,19 +125,50 @@ def test_the_command_line_starts_light():
     assert fresh(f"import sys, web.cli.main; print([name for name in {heavy} if name in sys.modules])") == "[]"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_fits_in_the_head(path):
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 400
-    if path.name == "__init__.py":
-        assert not text.strip() or path.parent.name == "web"
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno - node.lineno < 60, f"{node.name} is long"
-            arguments = node.args
-            # A command's options come as keywords: click hands them over by name.
-            assert arguments.kwarg is None or "commands" in path.parts, f"{node.name} tunnels keywords"
-            assert len(arguments.args) + len(arguments.kwonlyargs) <= 8, f"{node.name} takes too much"
+@pytest.mark.parametrize("kind", LIMITS)
+def test_files_are_short(kind):
+    paths, limits = LIMITS[kind]
+    long = {name_of(path) for path in paths if path.read_text(encoding="utf-8").count("\n") > limits.file}
+    assert long == known("files", kind)
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_functions_are_short(kind):
+    paths, limits = LIMITS[kind]
+    assert {name for name, node in functions(paths) if body_lines(node) > limits.body} == known("bodies", kind)
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_functions_take_few_parameters(kind):
+    paths, limits = LIMITS[kind]
+    many = {name for name, node in functions(paths) if parameters(node) > limits.parameters}
+    assert many == known("parameters", kind)
+
+
+def test_no_function_takes_any_keywords():
+    # A command's options come as keywords: click hands them over by name.
+    takers = {name for name, node in functions(SOURCES) if node.args.kwarg}
+    assert {name for name in takers if "/commands/" not in name} == set()
+
+
+def test_folders_are_small():
+    modules = Counter(name_of(path.parent) for path in SOURCES if path.name != "__init__.py")
+    large = {folder for folder, count in modules.items() if count > MODULES_OF_A_FOLDER}
+    assert large - set(FAMILIES) == KNOWN["folders"]
+
+
+def test_packages_are_empty_but_for_their_modules():
+    written = {name_of(path) for path in SOURCES if path.name == "__init__.py" and path.read_text().strip()}
+    assert written == {"web/__init__.py"}
+
+
+def test_a_class_name_means_one_thing():
+    places = defaultdict(set)
+    for path in SOURCES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].add(name_of(path))
+    assert {name for name, paths in places.items() if len(paths) > 1} == KNOWN["classes"]
 
 
 LIBRARIES = {
@@ -68,14 +182,20 @@ LIBRARIES = {
 }
 
 
+@cache
+def imports(path: Path) -> set[str]:
+    """The first names of everything that a module imports."""
+    found = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            found.update(item.name.split(".")[0] for item in node.names)
+    return found
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_only_its_own_folder_imports_a_library(library):
-    users = {
-        str(path.relative_to(ROOT))
-        for path in SOURCES
-        for node in ast.walk(tree(path))
-        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library)
-        or (isinstance(node, ast.Import) and any(item.name.split(".")[0] == library for item in node.names))
-    }
+    users = {name_of(path) for path in SOURCES if library in imports(path)}
     assert users
     assert [user for user in users if not user.startswith(LIBRARIES[library])] == []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def write_lines(path: Path, items: Iterable[Pair | Text]) -> int:
     count = 0
     with partial.open("wb") as file:
         for item in items:
-            file.write(orjson.dumps(asdict(item), option=orjson.OPT_APPEND_NEWLINE))
+            file.write(orjson.dumps(item, option=orjson.OPT_APPEND_NEWLINE))
             count += 1
     partial.replace(path)
     return count

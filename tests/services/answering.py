@@ -1,4 +1,4 @@
-"""A real HTTP server in this process that answers as a test tells it: for what a healthy cluster never says."""
+"""A real HTTP server in this process with scripted answers, for what a healthy cluster never answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answer = Callable[[str, str, bytes], tuple[int, Any]]
 
 @contextmanager
 def answering(answer: Answer, certificate: Path | None = None) -> Iterator[str]:
-    """The address of a server that gives the answers of `answer`; over TLS with a certificate and key in one file."""
+    """The address of a server that answers by `answer`; over TLS if given a file with a certificate and its key."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -77,7 +77,7 @@ subjectAltName = IP:127.0.0.1
 
 
 def expired_certificate(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 that ended in 2020, with its key, in one file; it signs itself."""
+    """A self-signed certificate for 127.0.0.1 that expired in 2020, with its key, in one file."""
     key, request, made, both = (folder / name for name in ("key.pem", "request.pem", "made.pem", "both.pem"))
     (folder / "ca.cnf").write_text(_AUTHORITY.format(folder=folder), encoding="utf-8")
     (folder / "index.txt").touch()

@@ -1,4 +1,4 @@
-"""Every engine that the contract is run on, and the small corpus with hand-made vectors it is run over."""
+"""The engines that the contract tests run on, and small corpora with hand-made vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERYBODY = Access("tester", frozenset({"*"}))
 
 @dataclass(frozen=True)
 class Backend:
-    """A store and an engine under test, empty."""
+    """An empty store and engine under test."""
 
     store: Any
     engine: Any
@@ -39,7 +39,7 @@ class Backend:
     collection: Collection = COLLECTION
 
     def index(self, entries: Sequence[IndexEntry], publish: bool = True) -> IndexMeta:
-        """A new index of these entries, written in one commit."""
+        """Create an index with these entries, written in one commit."""
         meta = self.engine.create(self.collection.name, ENCODERS)
         self.write(meta.index, entries)
         if publish:
@@ -47,7 +47,7 @@ class Backend:
         return self.engine.meta(meta.index)
 
     def write(self, index: str, entries: Sequence[IndexEntry], removed: Sequence[str] = ()) -> None:
-        """Write and remove, then commit."""
+        """Write and remove entries in one commit."""
         with self.engine.writer(index) as writer:
             writer.write(entries)
             writer.remove(removed)
@@ -56,7 +56,7 @@ class Backend:
     def ask(
         self, index: str, words: str = "", vector: Any = None, access: Access = EVERYBODY, **rest: Any
     ) -> LegsAnswer:
-        """The legs of one question."""
+        """The legs of one query."""
         lexical = rest.pop("lexical", None) or LexicalQuery(tuple((term, 1.0) for term in terms(words)))
         vectors = {} if vector is None else {"dense": np.asarray(vector, np.float32)}
         documents = rest.pop("documents", 10)
@@ -74,7 +74,7 @@ def embedded(folder: Path) -> Backend:
 
 
 def opensearch(url: str) -> Backend:
-    """The OpenSearch engine under a prefix of its own; who made it takes it away with `clear`."""
+    """The OpenSearch engine under a prefix of its own; the caller removes it with `clear`."""
     cluster = Cluster(Connection((url,), prefix=f"t{secrets.token_hex(5)}"))
     numbers = count(1)
     return Backend(
@@ -85,7 +85,7 @@ def opensearch(url: str) -> Backend:
 
 
 def clear(backend: Backend) -> None:
-    """Remove everything that the backend made on the cluster."""
+    """Remove everything that the backend created on the cluster."""
     cluster = backend.engine.cluster
     cluster.write("DELETE", f"/{cluster.prefix}.*")
     cluster.close()
@@ -105,7 +105,7 @@ def axis(number: int, second: int | None = None) -> np.ndarray:
 
 @dataclass
 class Draft:
-    """A document as a test writes it: a text for each passage and its vectors, one each unless `windows` says more."""
+    """A document in a test: the text of each passage and its vectors, one each unless `windows` says more."""
 
     id: str
     texts: Sequence[str]
@@ -118,7 +118,7 @@ class Draft:
     windows: tuple[int, ...] = ()
 
     def entry(self) -> IndexEntry:
-        """The draft as an index takes it."""
+        """The draft as an index entry."""
         passages = tuple(
             Passage(self.id, self.version, number, self.title, self.heading, text)
             for number, text in enumerate(self.texts)

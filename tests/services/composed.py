@@ -1,4 +1,4 @@
-"""docker-compose.yml as processes on this machine see it: where its mounts lie, and what its services are told."""
+"""Run the services of docker-compose.yml as processes on this machine, with its mounts and settings."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CONFIGURATION = "/usr/share/opensearch/config/"
 
 @cache
 def composition() -> Mapping[str, Any]:
-    """The file, merged keys and all."""
+    """The parsed docker-compose.yml, with merge keys resolved."""
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Made:
-    """What `make secrets` made in folders of a test."""
+    """The output of `make secrets` in folders of a test."""
 
     secrets: Path
     home: Path
@@ -40,23 +40,23 @@ class Made:
 
     @property
     def token(self) -> str:
-        """The token that was shown."""
+        """The printed token."""
         return self.printed.split("shown this once: ")[1].split()[0]
 
     def read(self, name: str) -> str:
-        """What a file of one line holds."""
+        """The content of a file with one line."""
         return (self.secrets / name).read_text(encoding="utf-8").strip()
 
 
 def make_secrets(folder: Path) -> Made:
-    """Run the script of `make secrets` for folders of a test."""
+    """Run the script of `make secrets` on folders of a test."""
     secrets, home = folder / "secrets", folder / "home"
     command = [sys.executable, ROOT / "deploy" / "make_secrets.py", "--secrets", secrets, "--home", home]
     return Made(secrets, home, subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def mounted(service: str, made: Made) -> dict[str, Path]:
-    """Path in the container -> file here, of every secret and every file of a service; volumes have no file."""
+    """Path in the container -> local file, for every secret and file mount of a service, but not for volumes."""
     described = composition()["services"][service]
     found = {}
     for item in described.get("secrets", []):
@@ -73,7 +73,7 @@ def mounted(service: str, made: Made) -> dict[str, Path]:
 
 
 def configuration(made: Made) -> tuple[dict[str, str], dict[str, Path]]:
-    """The settings of the OpenSearch service, and every other file of its configuration folder by name."""
+    """The settings of the OpenSearch service, and the other files of its configuration folder by name."""
     files = {path.removeprefix(CONFIGURATION): file for path, file in mounted("opensearch", made).items()}
     settings = yaml.safe_load(files.pop("opensearch.yml").read_text(encoding="utf-8"))
     return {
@@ -82,12 +82,12 @@ def configuration(made: Made) -> tuple[dict[str, str], dict[str, Path]]:
 
 
 def default(value: Any) -> str:
-    """What a value of the file is where the shell sets no variable."""
+    """The default of a value, used if the shell does not set its variable."""
     return re.sub(r"\$\{\w+:-(.*)\}", r"\1", str(value))
 
 
 def redis(made: Made, folder: Path) -> tuple[subprocess.Popen, str]:
-    """The Redis service, on a free port; the process and its address."""
+    """Start the Redis service on a free port; returns the process and its address."""
     command = [str(mounted("redis", made).get(part, part)) for part in composition()["services"]["redis"]["command"]]
     port = free_port()
     process = subprocess.Popen([*command, "--port", str(port), "--dir", str(folder)], stdout=subprocess.DEVNULL)
@@ -95,7 +95,7 @@ def redis(made: Made, folder: Path) -> tuple[subprocess.Popen, str]:
 
 
 class Process:
-    """A service's command with its environment, at a free port, its names and paths those of this machine."""
+    """The process of a service: its command and environment, with ports, host names and paths of this machine."""
 
     def __init__(self, name, made, folder, addresses, given=()):
         self.service, self.port = composition()["services"][name], free_port()
@@ -112,7 +112,7 @@ class Process:
         for name, value in self.service["environment"].items():
             text = default(value)
             found[name] = addresses.get(text, paths.get(text, text))
-        if found["MEDLEY_HOME"] == "/var/lib/medley":  # a volume, or none: single files are mounted there
+        if found["MEDLEY_HOME"] == "/var/lib/medley":  # a volume, or single files are mounted there
             home = folder / "home"
             home.mkdir()
             found["MEDLEY_HOME"] = str(home)
@@ -133,14 +133,14 @@ class Process:
         return [sys.executable, "-m", "web.cli"]
 
     def run(self, *arguments):
-        """A further command in the same place, as `docker compose exec` runs it; what it printed."""
+        """Run another command in the same environment, as `docker compose exec` would; returns its stdout."""
         command = [*self.medley(), *arguments]
         ran = subprocess.run(command, cwd=self.log.parent, env=self.environment, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
     def healthy(self):
-        """Whether the service's own health check passes."""
+        """Run the service's own health check."""
         _, program, *rest = self._at_port(self.service["healthcheck"]["test"])
         command = {"python": [sys.executable], "medley": self.medley()}[program]
         ran = subprocess.run([*command, *rest], cwd=self.log.parent, env=self.environment, capture_output=True)

@@ -1,4 +1,4 @@
-"""A real Redis on this machine, started in a moment: in memory only, on a free port, stopped with us."""
+"""A real Redis on this machine: in memory only, on a free port, stopped with us."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ READY_SECONDS = 20.0
 
 
 def missing() -> str:
-    """What this machine lacks to run a Redis, in plain words; empty when nothing."""
+    """What this machine lacks to run Redis, in words; empty if nothing."""
     return "" if shutil.which("redis-server") else "redis-server is not installed"
 
 
 class Redis:
-    """A server of one's own on a port that stays its own; `kill` and `start` may follow each other as often as needed."""
+    """A server that keeps its port; it can be killed and started again any number of times."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder, self.port = folder, port
@@ -30,7 +30,7 @@ class Redis:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, empty, and wait until it answers."""
+        """Start an empty server and wait until it answers."""
         command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
         with (self.folder / "redis.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -50,14 +50,14 @@ class Redis:
         raise RuntimeError(f"Redis did not start: {(self.folder / 'redis.log').read_text()[-2000:]}")
 
     def kill(self) -> None:
-        """End it at once, as by a loss of power; what it held is gone."""
+        """Kill the server, as a power cut would; its data is lost."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def flush(self) -> None:
-        """Empty it; a server that was killed is started."""
+        """Remove all data; start the server if it was killed."""
         if self.process is None or self.process.poll() is not None:
             self.start()
         with self._client() as client:
@@ -68,13 +68,13 @@ class Redis:
 
 
 def sent(client: redis.Redis, queue: str = "medley:encode") -> list[Any]:
-    """The arguments of every message that waits in a list, oldest first."""
+    """The arguments of every message in a queue, oldest first."""
     messages = [orjson.loads(raw) for raw in reversed(client.lrange(queue, 0, -1))]
     return [orjson.loads(base64.b64decode(message["body"]))[0] for message in messages]
 
 
 def start_redis(folder: Path, port: int | None = None) -> Redis:
-    """A running server that keeps its log in `folder`."""
+    """Start a server that writes its log to `folder`."""
     server = Redis(folder, port or free_port())
     server.start()
     return server

@@ -1,4 +1,4 @@
-"""A real `medley worker`, which a test may kill, whole or in part, and start again."""
+"""A real `medley worker`, of which a test may kill some or all processes and restart them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 
 def eventually(look: Callable[[], T], what: str, seconds: float = PATIENCE, told: Callable[[], str] = str) -> T:
-    """What `look` gives as soon as it is true of something. Raises `AssertionError` when it never is."""
+    """Poll `look` and return its first true value. Raises `AssertionError` after `seconds`."""
     until = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < until, f"not within {seconds:.0f} s: {what}\n{told()}"
@@ -28,7 +28,7 @@ def eventually(look: Callable[[], T], what: str, seconds: float = PATIENCE, told
 
 
 class Worker:
-    """One `medley worker` with its processes. Its log is kept over all its starts."""
+    """One `medley worker` with its processes. Its log survives restarts."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str], arguments: tuple[str, ...] = ()) -> None:
         self._folder, self._arguments = folder, arguments
@@ -37,7 +37,7 @@ class Worker:
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(self) -> Worker:
-        """Start it; the kernel ends it with the thread that started it, so that nothing is left of a killed test."""
+        """Start it. The kernel kills it when the thread that started it ends, so a killed test leaves nothing behind."""
         environment = {"PATH": os.environ["PATH"], "HOME": str(self._folder), "PYTHONPATH": str(ROOT)}
         command = ["setpriv", "--pdeathsig", "KILL", sys.executable, str(PROGRAM), "worker", *self._arguments]
         with (self._folder / "worker.log").open("ab") as log:
@@ -60,18 +60,18 @@ class Worker:
 
     @property
     def log(self) -> str:
-        """All that it said."""
+        """The whole log."""
         return (self._folder / "worker.log").read_text(encoding="utf-8", errors="replace")
 
     def children(self) -> list[int]:
-        """The processes that the main one started, by number."""
+        """The ids of the processes that the main one started."""
         listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         with suppress(OSError):
             return sorted(map(int, listed.read_text().split()))
         return []
 
     def kill(self, *processes: int) -> None:
-        """`kill -9` of some of its processes; of the main one where none is named."""
+        """`kill -9` the given processes, or the main one if none is given."""
         for number in processes or (self.process.pid,):
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
@@ -79,12 +79,12 @@ class Worker:
             self.process.wait()
 
     def stop(self, seconds: float = PATIENCE) -> int:
-        """Ask it to end, and wait; its exit status."""
+        """Send SIGTERM and wait; returns the exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
 
     def end(self) -> None:
-        """Leave nothing of it."""
+        """Kill all its processes."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -94,7 +94,7 @@ class Worker:
 
 @contextmanager
 def working(folder: Path, settings: Mapping[str, str], *arguments: str) -> Iterator[Worker]:
-    """A worker, gone afterwards."""
+    """A running worker that is killed afterwards."""
     worker = Worker(folder, settings, arguments)
     try:
         yield worker.start()
