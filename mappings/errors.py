@@ -16,10 +16,6 @@ class MedleyError(Exception):
         self.message = message
         self.field = field
 
-    def as_json(self) -> dict[str, dict[str, str | None]]:
-        """The error in the form that every door speaks."""
-        return {"error": {"code": self.code, "message": self.message, "field": self.field}}
-
 
 class InvalidInput(MedleyError):
     """The caller's input is wrong; the message says what would be right."""
