@@ -83,7 +83,7 @@ def test_a_run_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"report.json": '{"recipe"'}, "report.json: not JSON"),
         ({"report.json": "[]"}, "report.json: not a JSON object"),
         ({"report.json": '{"recipe": {}, "pairs": {}}'}, "report.json has no held_out"),
-        ({}, "is no run of `medley train`: say with --kind"),
+        ({}, "is not a run of `medley train`: give the kind of the checkpoint with --kind"),
     ],
 )
 def test_what_is_no_finished_run_is_told_apart(tmp_path: Path, files: dict[str, str], message: str) -> None:
@@ -113,9 +113,9 @@ def test_a_log_must_be_there_and_may_hold_a_line_that_a_kill_cut(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "card.json is not there"),
-        ("{broken", "card.json: not JSON"),
-        ("[1]", "card.json: a card is a JSON object"),
+        (None, "card.json does not exist"),
+        ("{broken", "card.json is not valid JSON"),
+        ("[1]", "card.json: a card must be a JSON object"),
     ],
 )
 def test_a_bad_card_is_named(tmp_path: Path, text: str | None, message: str) -> None:
