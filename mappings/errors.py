@@ -16,10 +16,6 @@ class MedleyError(Exception):
         self.message = message
         self.field = field
 
-    def as_json(self) -> dict[str, dict[str, str | None]]:
-        """The error as the JSON object that every interface returns."""
-        return {"error": {"code": self.code, "message": self.message, "field": self.field}}
-
 
 class InvalidInput(MedleyError):
     """The caller's input is invalid; the message says what would be valid."""

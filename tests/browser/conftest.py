@@ -1,4 +1,4 @@
-"""A real browser before a real server. Whatever a test does, nothing may go wrong in the console nor leave the origin."""
+"""A real browser and a real server. In every test the console must stay free of errors and no request leave the origin."""
 
 import shutil
 import threading
@@ -34,7 +34,7 @@ def served(portal_folder):
 
 @pytest.fixture
 def guarded(portal_folder, tmp_path):
-    """(address, home) of a portal where a test may make tokens."""
+    """(address, home) of a portal where a test can make tokens."""
     home = shutil.copytree(portal_folder, tmp_path / "home")
     for address in serve(home):
         yield address, home
@@ -79,7 +79,7 @@ def visit(chromium):
             java_script_enabled=scripts,
             reduced_motion="reduce",
         )
-        context.set_default_timeout(60_000)  # a machine may be busy with other things
+        context.set_default_timeout(60_000)  # the machine may be busy with other things
         contexts.append(context)
         page = context.new_page()
         watch(page, "/".join(address.split("/")[:3]))

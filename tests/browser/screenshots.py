@@ -1,6 +1,6 @@
 """Pictures of a running portal, light and dark, narrow and wide: `python tests/browser/screenshots.py ADDRESS FOLDER`.
 
-The portal is to hold the demo collections. Prints what a page logged or where it is wider than its window.
+The portal must hold the demo collections. Prints what a page logs, and which pages are wider than their window.
 """
 
 import shutil

@@ -47,7 +47,7 @@ def test_the_slash_leads_to_the_search_box(visit, served):
     assert page.locator("#text").input_value() == "metformin"
 
 
-def test_shift_and_enter_begin_a_new_line_and_the_box_grows(visit, served):
+def test_shift_enter_begins_a_new_line_and_the_box_grows(visit, served):
     page = visit(served)
     before = page.locator("#text").bounding_box()["height"]
     page.keyboard.type("one")
@@ -57,7 +57,7 @@ def test_shift_and_enter_begin_a_new_line_and_the_box_grows(visit, served):
     assert page.locator("#text").bounding_box()["height"] > before + 50
 
 
-def test_choosing_a_facet_and_taking_it_back(visit, served):
+def test_choosing_a_facet_and_removing_it(visit, served):
     page = visit(served + "/search?collection=abstracts&text=statins+adults+aspirin")
     everything = len(titles(page))
     page.get_by_role("link", name="Brain").click()
@@ -94,7 +94,7 @@ def test_an_explanation_opens_and_adds_up(visit, served):
     assert sum(shares) == pytest.approx(float(table.locator("tr.total td:last-child").inner_text()), abs=0.002)
 
 
-def test_there_and_back(visit, served):
+def test_to_a_document_and_back(visit, served):
     page = visit(served + "/search?collection=notes&text=effusion")
     page.locator(".hit h3 a").first.click()
     page.wait_for_url("**/document?**")
@@ -146,7 +146,7 @@ def test_logging_in_and_out(visit, guarded):
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_everybody_can_use_the_page(visit, served, name, scheme, width):
+def test_the_pages_are_accessible(visit, served, name, scheme, width):
     page = visit(served + ADDRESSES[name], width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((item) => (item.open = true))")
     assert page.evaluate(AUDIT) == []
@@ -166,7 +166,7 @@ def test_the_focus_can_be_seen(visit, served):
         assert look[0] != "none" or inside_box
 
 
-def test_the_audit_finds_what_is_wrong(visit, served):
+def test_the_accessibility_audit_finds_errors(visit, served):
     page = visit(served)
     page.evaluate(
         """() => {

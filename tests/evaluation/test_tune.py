@@ -107,7 +107,7 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
     assert isinstance(found.exception, InvalidInput)
     assert (
         found.exception.message
-        == "the collection 'mine' is of the kind notes; weights tuned for abstracts are not for it"
+        == "the collection 'mine' is of the kind notes; weights tuned for abstracts do not apply to it"
     )
     assert not (home / "evaluation").exists()
     assert not (home / "collections/mine/tuned.toml").exists()

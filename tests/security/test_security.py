@@ -1,4 +1,4 @@
-"""The node as docker-compose.yml configures it: TLS, users, and Medley as one that may do no more than it must."""
+"""The node as docker-compose.yml configures it: TLS, users, and Medley as a user with only the permissions it needs."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ WORD = "heart"
 
 @pytest.fixture(scope="module")
 def made():
-    """What `make secrets` makes, outside pytest's folders: only their owner may enter those."""
+    """The files of `make secrets`, outside the folders of pytest, which only their owner can enter."""
     folder = Path(tempfile.mkdtemp(prefix="medley-secrets-"))
     yield composed.make_secrets(folder)
     shutil.rmtree(folder)
@@ -75,7 +75,7 @@ def opened(settings):
 
 
 def refused(node):
-    """How often the node's log says that a permission was missing: also where nobody was told."""
+    """How often the log of the node reports a missing permission, even if no answer did."""
     return sum(path.read_text(errors="replace").count("perm match") for path in (node.folder / "logs").glob("*.log"))
 
 
@@ -134,7 +134,7 @@ def test_a_wrong_password_names_the_settings(settings, tmp_path):
         engines.catalog.names()
 
 
-def test_an_authority_nobody_named_is_named(settings):
+def test_an_untrusted_certificate_authority_is_reported(settings):
     engines, _ = opened(replace(settings, opensearch_ca=None))
     with pytest.raises(Unavailable, match="MEDLEY_OPENSEARCH_CA"):
         engines.catalog.names()
@@ -162,7 +162,7 @@ def test_no_connection_without_tls(secured, settings):
         ("POST", "/medley.x/_close"),
     ],
 )
-def test_medley_may_touch_nothing_else(settings, administrator, method, path):
+def test_medley_has_no_other_permissions(settings, administrator, method, path):
     assert administrator("PUT", "/foreign/_doc/1?refresh=true", {"secret": "of somebody else"})[0] == 201
     engines, _ = opened(settings)
     with pytest.raises(Unavailable, match=r"denies access|403"):

@@ -31,13 +31,13 @@ def app(home):
 
 @pytest.fixture
 def client(app):
-    """This machine's own user: no token was made."""
+    """The user of this machine; there are no tokens."""
     return app.test_client()
 
 
 @pytest.fixture
 def token(home):
-    """Makes tokens: `token("ada", "ward-7")` gives the headers that show one, `writes` names where it may write."""
+    """Makes tokens: `token("ada", "ward-7")` returns the headers with one, `writes` names where it may write."""
 
     def make(user, *labels, writes=()):
         return {"Authorization": f"Bearer {tokens.add(home, user, labels, writes)}"}
@@ -47,7 +47,7 @@ def token(home):
 
 @pytest.fixture
 def logged(home):
-    """The lines of the access log so far."""
+    """The records of the access log so far."""
 
     def read():
         file = home / "access.log"

@@ -64,7 +64,7 @@ def test_bibtex_is_escaped():
     )
 
 
-def test_bibtex_keys_are_told_apart():
+def test_bibtex_keys_are_unique():
     documents = [Document(id=name, title="t", sections=()) for name in ("a/1", "a 1", "ä", "心")]
     keys = [
         line.split("{")[1].rstrip(",")

@@ -1,4 +1,4 @@
-"""What callers send: taken whole, or refused with the field and what would be right."""
+"""What callers send: read completely, or refused with the field and what would be right."""
 
 from datetime import date
 
@@ -235,7 +235,7 @@ def test_a_wrong_address_is_refused(parameters, field, message):
     [b"", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b"9" * 5000, b'{"a": Infinity}'],
     ids=lambda body: repr(body[:12]),
 )
-def test_what_is_no_json_is_refused(body):
+def test_invalid_json_is_refused(body):
     where, why = refused(forms.parse_json, body)
     assert where == "body"
     assert why.startswith("the body is not valid JSON")
@@ -247,7 +247,7 @@ def test_texts_are_cleaned_of_what_no_engine_holds():
     }
 
 
-def test_a_batch_is_bounded_and_names_the_one_at_fault():
+def test_a_batch_is_bounded_and_names_the_search_at_fault():
     one = {"collection": "abstracts", "text": "a"}
     assert len(forms.batch_form({"searches": [one] * 50}).searches) == 50
     assert refused(forms.batch_form, {"searches": [one] * 51})[0] == "searches"

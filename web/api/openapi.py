@@ -134,7 +134,8 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    example = {"error": {"code": CODES[status], "message": _MEANINGS[status], "field": None}}
+    error = wire.ErrorBody(code=CODES[status], message=_MEANINGS[status], field=None)
+    example = wire.ErrorAnswer(error=error).model_dump()
     return {
         "description": _MEANINGS[status],
         "content": {"application/json": {"schema": _ref(wire.ErrorAnswer), "example": example}},

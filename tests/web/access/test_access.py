@@ -1,4 +1,4 @@
-"""Who may see what: nobody learns of a document that isn't theirs, by any door; and every look is written down."""
+"""Who can see what: nobody learns of a forbidden document through any door, and every access is logged."""
 
 import stat
 
@@ -10,9 +10,10 @@ from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import Settings
-from web import create_app
+from web import create_app, forms
 from web.access import tokens
 from web.access.auth import check_bind
+from web.cli.common import open_use_cases
 from web.cli.indexing import fill_quietly
 
 OWN = {"ward-7": {"p1/n1", "p1/n2"}, "ward-8": {"p2/n1"}}
@@ -29,7 +30,7 @@ def seen(body):
 
 
 @pytest.mark.parametrize("label", OWN)
-def test_search_shows_ones_own_documents_only(client, token, label):
+def test_search_shows_only_documents_of_the_caller(client, token, label):
     body = search(client, token("ada", label), facets=["type", "patient"]).json
     assert seen(body) == OWN[label]
     assert body["total"]["value"] == len(OWN[label])
@@ -44,7 +45,7 @@ def test_a_label_without_documents_finds_nothing(client, token):
 
 
 @pytest.mark.parametrize("form", ["json", "ris", "bibtex", "csv"])
-def test_another_s_document_is_as_one_that_does_not_exist(client, token, form):
+def test_a_forbidden_document_looks_like_an_unknown_one(client, token, form):
     headers = token("ada", "ward-7")
     answers = [
         client.get(f"/v1/documents/{name}?collection=notes&format={form}", headers=headers)
@@ -59,7 +60,7 @@ def test_another_s_document_is_as_one_that_does_not_exist(client, token, form):
     assert client.get(f"/v1/documents/p1/n1?collection=notes&format={form}", headers=headers).status_code == 200
 
 
-def test_another_s_cursor_is_refused(client, token):
+def test_the_cursor_of_another_caller_is_refused(client, token):
     cursor = search(client, token("ada", "ward-7", "ward-8"), size=1).json["cursor"]
     answer = search(client, token("eve", "ward-8"), size=1, cursor=cursor)
     assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["field"]) == (
@@ -75,7 +76,7 @@ label_sets = st.frozensets(st.sampled_from(LABELS))
 
 @given(documents=st.lists(label_sets, min_size=1, max_size=8), own=st.frozensets(st.sampled_from(LABELS), min_size=1))
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_whatever_the_labels_only_shared_ones_show(tmp_path_factory, documents, own):
+def test_only_documents_with_a_shared_label_are_shown(tmp_path_factory, documents, own):
     home = tmp_path_factory.mktemp("labels")
     medley = Medley.open(Settings(home=home, encoder="hashing-256", reranker="none"))
     medley.collections.create("abstracts")
@@ -164,7 +165,7 @@ def test_without_tokens_strangers_are_refused(client, stranger, path):
     assert client.get(path, **stranger).status_code == 403
 
 
-def test_a_link_of_another_site_may_lead_here(client):
+def test_another_site_may_link_here(client):
     assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}).status_code == 200
 
 
@@ -201,7 +202,7 @@ def test_other_addresses_need_a_token_to_be_served(tmp_path, host, open_to_other
 # The access log
 
 
-def test_a_search_is_written_down(client, token, logged):
+def test_a_search_is_logged(client, token, logged):
     headers = token("ada", "ward-7")
     search(client, headers | {"X-Request-ID": "r-1"}, filters={"type": "Radiology"}, without=["effusion"])
     (line,) = logged()
@@ -220,7 +221,7 @@ def test_a_search_is_written_down(client, token, logged):
     }
 
 
-def test_opened_and_refused_documents_are_written_down(client, token, logged, home):
+def test_opened_and_refused_documents_are_logged(client, token, logged, home):
     headers = token("ada", "ward-7")
     client.get("/v1/documents/p1/n1?collection=notes", headers=headers)
     client.get("/v1/documents/p2/n1?collection=notes&format=ris", headers=headers)
@@ -235,7 +236,7 @@ def test_opened_and_refused_documents_are_written_down(client, token, logged, ho
     assert stat.S_IMODE((home / "access.log").stat().st_mode) == 0o600
 
 
-def test_each_search_of_a_batch_is_written_down(client, logged):
+def test_each_search_of_a_batch_is_logged(client, logged):
     searches = [{"collection": "notes", "text": "effusion"}, {"collection": "abstracts", "text": "aspirin"}]
     client.post("/v1/search/batch", json={"searches": searches})
     assert [(line["user"], line["token"], line["collection"]) for line in logged()] == [
@@ -244,7 +245,7 @@ def test_each_search_of_a_batch_is_written_down(client, logged):
     ]
 
 
-def test_what_can_not_be_written_down_is_not_answered(client, home):
+def test_what_cannot_be_logged_is_not_answered(client, home):
     (home / "access.log").mkdir()
     for path in (
         "/v1/search?collection=notes&text=pneumonia",
@@ -259,12 +260,25 @@ def test_what_can_not_be_written_down_is_not_answered(client, home):
     assert "radiograph" not in page.text
 
 
-def test_a_search_that_fails_is_written_down(client, logged, home):
+def test_a_failing_search_is_logged(client, logged, home):
     answer = client.post("/v1/search", json={"collection": "notes", "text": "a", "cursor": "forged"})
     assert answer.status_code == 400
     assert [(line["status"], line["ids"]) for line in logged()] == [(400, [])]
 
 
-def test_a_request_id_is_only_taken_when_plain(client):
+def test_a_request_id_is_used_only_when_plain(client):
     assert client.get("/healthz", headers={"X-Request-ID": "abc-1.2_3"}).headers["X-Request-ID"] == "abc-1.2_3"
     assert client.get("/healthz", headers={"X-Request-ID": "a b"}).headers["X-Request-ID"] != "a b"
+
+
+def test_the_command_line_logs_like_the_portal(client, app, logged):
+    search(client, {}, text="pneumonia")
+    medley = app.extensions["medley"].medley
+    use_cases = open_use_cases(medley, labels=["ward-7"])
+    form = forms.search_form({"collection": "notes", "text": "pneumonia"})
+    use_cases.search(forms.to_query(form, medley.collection("notes"), use_cases.caller.access))
+    web_line, command_line = logged()
+    assert list(web_line) == list(command_line)
+    assert (web_line["door"], command_line["door"]) == ("http", "command line")
+    assert web_line["asked"] == command_line["asked"]
+    assert (sorted(command_line["ids"]), command_line["status"]) == (["p1/n1", "p1/n2"], 200)

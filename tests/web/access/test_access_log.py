@@ -1,4 +1,4 @@
-"""The access log: a line each, whole or not at all."""
+"""The access log: one line for each record, complete or not at all."""
 
 import json
 import os
@@ -80,13 +80,13 @@ def test_a_rotated_log_is_followed(tmp_path):
     assert [line["asked"]["n"] for line in read(log.path)] == [2]
 
 
-def test_a_log_that_can_not_be_written_is_an_error(tmp_path):
+def test_a_log_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "access.log").mkdir()
     with pytest.raises(Unavailable, match="the access log can't be written, so the request is refused"):
         AccessLog(tmp_path / "access.log").write(record())
 
 
-def test_half_a_line_is_taken_back(tmp_path, monkeypatch):
+def test_half_a_line_is_removed(tmp_path, monkeypatch):
     log = AccessLog(tmp_path / "access.log")
     log.write(record(n=1))
     write = os.write

@@ -1,4 +1,4 @@
-"""Tokens are shown once, kept as hashes, and gone when revoked."""
+"""Tokens are shown once, stored as hashes, and removed when revoked."""
 
 import json
 import stat
@@ -13,7 +13,7 @@ from web.access import tokens
 from web.access.private_files import load_or_make_secret
 
 
-def test_a_token_is_verified_and_its_secret_is_not_kept(tmp_path):
+def test_a_token_is_verified_and_its_secret_is_not_stored(tmp_path):
     text = tokens.add(tmp_path, "ada", ["clinical", "public"])
     prefix, identifier, secret = text.split("_", 2)
     assert (prefix, len(identifier), len(secret)) == ("medley", 12, 43)
@@ -43,7 +43,7 @@ def test_an_altered_token_is_refused(tmp_path, change):
 
 @given(st.text(max_size=80))
 @settings(max_examples=50)
-def test_no_text_is_taken_for_a_token(text):
+def test_no_other_text_is_a_token(text):
     known = [tokens.ApiToken("abc", "ada", frozenset({"*"}), "now", "0" * 64)]
     assert tokens.verify(known, text) is None
     assert tokens.verify(known, f"medley_abc_{text}") is None
@@ -55,7 +55,7 @@ def test_a_secret_of_another_token_is_refused(tmp_path):
     assert tokens.verify(tokens.list_tokens(tmp_path), mixed) is None
 
 
-def test_revoking_removes_one(tmp_path):
+def test_revoking_removes_one_token(tmp_path):
     first, second = (tokens.add(tmp_path, name, ["a"]) for name in ("ada", "ben"))
     gone = tokens.revoke(tmp_path, first.split("_")[1])
     assert gone.user == "ada"
@@ -84,7 +84,7 @@ def test_nothing_is_lost_when_several_add_at_once(tmp_path):
         ("ada", ["a\x00"], "labels"),
     ],
 )
-def test_unusable_names_are_refused(tmp_path, user, labels, field):
+def test_invalid_names_are_refused(tmp_path, user, labels, field):
     with pytest.raises(InvalidInput) as caught:
         tokens.add(tmp_path, user, labels)
     assert caught.value.field == field
@@ -123,7 +123,7 @@ def test_a_token_of_an_earlier_version_only_reads(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "Notes", "a b", "a" * 64, "notes,abstracts"])
-def test_what_names_no_collection_gives_no_right(tmp_path, name):
+def test_an_invalid_collection_name_gives_no_right(tmp_path, name):
     with pytest.raises(InvalidInput) as caught:
         tokens.add(tmp_path, "ada", ["a"], [name])
     assert caught.value.field == "writes"

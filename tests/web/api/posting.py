@@ -1,4 +1,4 @@
-"""How tests put documents in, and what they expect to be told."""
+"""How tests add documents, and the answers that they expect."""
 
 import json
 
@@ -22,7 +22,7 @@ def post(client, body, address=ADDRESS, kind=NDJSON, **headers):
 
 
 def outcomes(answer):
-    """The outcome of each record, and the line for all without the job's name."""
+    """The outcome of each record, and the last line without the name of the job."""
     assert (answer.status_code, answer.mimetype) == (200, NDJSON)
     assert answer.content_length == len(answer.data)
     *records, total = [json.loads(line) for line in answer.data.splitlines()]

@@ -1,4 +1,4 @@
-"""The door by which documents come in: every record has its outcome, and what was told is in the store."""
+"""Adding documents over HTTP: every record has its outcome, and what an outcome says is in the store."""
 
 import gzip
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ def test_the_same_again_changes_nothing(client):
     assert whole == total(unchanged=2)
 
 
-def test_an_empty_body_is_no_documents(client):
+def test_an_empty_body_adds_nothing(client):
     assert outcomes(post(client, b"")) == ([], total())
     assert outcomes(post(client, b"\n \r\n\n")) == ([], total())
 
@@ -90,7 +90,7 @@ def test_an_id_of_ten_thousand_bytes_is_rejected(client):
     assert records == [refused(1, "i" * 512, message, "id"), told(2, "a//b/../c?d=e#f", "accepted", 1)]
 
 
-def test_dates_in_the_future_are_taken_but_for_source_versions(client):
+def test_dates_in_the_future_are_accepted_except_as_source_versions(client):
     ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
     sent = [
         good("a") | {"published": ahead[:10]},
@@ -108,13 +108,13 @@ def test_dates_in_the_future_are_taken_but_for_source_versions(client):
 
 
 @pytest.mark.parametrize("headers", [{"Content-Encoding": "gzip"}, {}])
-def test_gzip_is_unpacked_also_where_nobody_says_so(client, headers):
+def test_undeclared_gzip_is_decompressed(client, headers):
     two_parts = gzip.compress(lines(good("a"))) + gzip.compress(lines(good("b")))
     records, _ = outcomes(post(client, two_parts, **headers))
     assert records == [told(1, "a", "accepted", 1), told(2, "b", "accepted", 1)]
 
 
-def test_a_gzip_that_blows_up_is_one_rejected_line(client):
+def test_a_gzip_bomb_is_one_rejected_line(client):
     bomb = gzip.compress(b"x" * 50_000_000 + b"\n" + lines(good("a")))
     records, whole = outcomes(post(client, bomb))
     assert records == [
@@ -125,7 +125,7 @@ def test_a_gzip_that_blows_up_is_one_rejected_line(client):
 
 
 def broken(answer, client):
-    """The job of a request that broke off; its answer names it."""
+    """The job of a request that broke off, from its answer."""
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "broken_off")
     name = answer.json["error"]["message"].rpartition(" ")[2]
     return client.get(f"/v1/jobs/{name}").json
@@ -139,7 +139,7 @@ def broken(answer, client):
         (lambda body: body + b"no gzip", "the gzip is damaged", 2),
     ],
 )
-def test_a_damaged_gzip_keeps_what_came_before(client, store, spoil, words, taken):
+def test_a_damaged_gzip_keeps_the_records_before_the_damage(client, store, spoil, words, taken):
     answer = post(client, spoil(gzip.compress(lines(good("a"), good("b")))))
     assert words in answer.json["error"]["message"]
     job = broken(answer, client)
@@ -147,14 +147,14 @@ def test_a_damaged_gzip_keeps_what_came_before(client, store, spoil, words, take
     assert len(store.latest(["a", "b"])) == taken
 
 
-def test_what_is_no_gzip_but_says_so_is_refused(client):
+def test_a_body_wrongly_declared_as_gzip_is_refused(client):
     answer = post(client, lines(good("a")), **{"Content-Encoding": "gzip"})
     assert "the gzip is damaged" in answer.json["error"]["message"]
     assert broken(answer, client)["accepted"] == 0
 
 
 @pytest.mark.parametrize(("environ", "words"), [({}, "bytes"), ({"wsgi.input_terminated": True}, "of 105 bytes")])
-def test_a_body_that_is_cut_keeps_its_whole_lines(client, store, environ, words):
+def test_a_body_that_is_cut_keeps_its_complete_lines(client, store, environ, words):
     body = lines(good("a"), good("b"), good("c"))
     cut = body[:-4]
     length = {"CONTENT_LENGTH": str(len(body))}
@@ -179,14 +179,14 @@ def test_a_body_that_is_cut_keeps_its_whole_lines(client, store, environ, words)
         (NDJSON, {"Content-Encoding": "zstd"}, "Content-Encoding"),
     ],
 )
-def test_another_type_says_what_is_right(client, store, kind, headers, field):
+def test_another_media_type_is_refused_with_the_right_one(client, store, kind, headers, field):
     answer = post(client, [good("a")], kind=kind, **headers)
     assert error(answer) == (415, "unsupported_media_type", field)
     assert ("application/x-ndjson" if field == "Content-Type" else "gzip") in answer.json["error"]["message"]
     assert store.latest(["a"]) == {}
 
 
-def test_the_other_type_is_taken_with_its_charset(client):
+def test_the_other_media_type_is_accepted_with_a_charset(client):
     records, _ = outcomes(post(client, [good("a")], kind="application/jsonl; charset=utf-8"))
     assert records == [told(1, "a", "accepted", 1)]
 
@@ -205,7 +205,7 @@ def test_the_collection_must_be_there(client, address, expected):
     assert error(post(client, [good("a")], address)) == expected
 
 
-def test_other_addresses_keep_their_bound(client):
+def test_other_addresses_keep_their_size_limit(client):
     assert post(client, b"x" * 2_100_000, "/v1/search", "application/json").status_code == 413
     body = lines(*(good(f"d{number}", "word " * 2_000) for number in range(300)))
     assert len(body) > 2_900_000

@@ -1,4 +1,4 @@
-"""Deletions by id, how far a delivery has come, and what happens where too much waits."""
+"""Deletions by id, the progress of a delivery, and a full backlog."""
 
 import json
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_a_deletion_of_an_older_version_is_refused(client, store):
     assert records == [told(1, "a", "stale", 2)]
 
 
-def test_a_deletion_of_the_unknown_keeps_late_copies_out_where_the_source_counts(client):
+def test_deleting_an_unknown_document_keeps_late_copies_out_where_the_source_has_versions(client):
     assert error(client.delete("/v1/documents/no/1?collection=abstracts")) == (404, "not_found", "id")
     answer = client.delete("/v1/documents/no/1?collection=abstracts&source_version=2021-02-28T10:00:00Z")
     assert (answer.status_code, answer.json["status"], answer.json["version"]) == (200, "deleted", 1)
@@ -66,12 +66,12 @@ def test_a_deletion_of_the_unknown_keeps_late_copies_out_where_the_source_counts
         ("%20?collection=abstracts", (400, "invalid_input", "id")),
     ],
 )
-def test_a_bad_deletion_says_what_is_wrong(client, address, expected):
+def test_a_bad_deletion_names_what_is_wrong(client, address, expected):
     assert error(client.delete(f"/v1/documents/{address}")) == expected
 
 
 @pytest.mark.parametrize("name", ["a//b", "/a", "a/", "ä/ö?#%", "a@1#2", "'; --"])
-def test_ids_of_any_form_go_in_and_out(client, name):
+def test_any_id_can_be_added_read_and_deleted(client, name):
     outcomes(post(client, [good(name) | {"labels": ["public"]}]))
     address = f"/v1/documents/{quote(name)}?collection=abstracts"
     assert client.get(address).json["document"] == name
@@ -82,7 +82,7 @@ def test_ids_of_any_form_go_in_and_out(client, name):
 # Jobs
 
 
-def test_a_job_says_how_far_its_documents_are(client, app, store):
+def test_a_job_shows_the_progress_of_its_documents(client, app, store):
     answer = post(client, [good("a"), good("a", "Fever rose."), good("b"), good("c"), {"id": "pm/1", "deleted": True}])
     job = json.loads(answer.data.splitlines()[-1])["job"]
     outcomes(post(client, [good("c", "Fever fell again.")]))
@@ -112,7 +112,7 @@ def test_a_job_says_how_far_its_documents_are(client, app, store):
     assert shown["state"] == "done"
 
 
-def test_a_job_that_still_comes_in_says_so(client, app, store):
+def test_a_job_whose_records_still_arrive_is_receiving(client, app, store):
     delivery = Delivery(store, "abstracts")
     shown = client.get(f"/v1/jobs/{delivery.job.id}").json
     assert (shown["state"], shown["finished"]) == ("receiving", None)
@@ -130,7 +130,7 @@ def overloaded_at(home, limit):
     return create_app(replace(settings_of(home), backlog=limit)).test_client()
 
 
-def test_a_full_backlog_is_told_before_the_body_is_read(home, logged):
+def test_a_full_backlog_is_reported_before_the_body_is_read(home, logged):
     client = overloaded_at(home, 2)
     outcomes(post(client, [good("a"), good("b")]))
     client = overloaded_at(home, 2)
@@ -142,7 +142,7 @@ def test_a_full_backlog_is_told_before_the_body_is_read(home, logged):
     assert post(client, [], "/v1/documents?collection=notes").status_code == 200
 
 
-def test_a_backlog_that_fills_up_rejects_the_rest_in_order(home, monkeypatch):
+def test_once_the_backlog_is_full_the_rest_is_rejected_in_order(home, monkeypatch):
     monkeypatch.setattr("web.backlog._FRESH_SECONDS", 0.0)
     monkeypatch.setattr("web.backlog._SHARE", 0)
     monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
@@ -156,7 +156,7 @@ def test_a_backlog_that_fills_up_rejects_the_rest_in_order(home, monkeypatch):
     assert whole == total(accepted=4, rejected=2, retry_after=10)
 
 
-def test_before_anything_was_indexed_all_waits(tmp_path):
+def test_before_the_first_index_everything_is_waiting(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", backlog=1))
     medley.collections.create("abstracts")
     medley.collections.store("abstracts").put(
@@ -165,7 +165,7 @@ def test_before_anything_was_indexed_all_waits(tmp_path):
     assert post(create_app(medley).test_client(), [good("b")]).status_code == 429
 
 
-def test_a_store_that_fails_in_the_middle_keeps_what_it_took(client, store, monkeypatch):
+def test_a_store_that_fails_halfway_keeps_what_it_accepted(client, store, monkeypatch):
     monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
     put, left = store.put, [1]
 

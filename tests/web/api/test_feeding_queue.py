@@ -1,4 +1,4 @@
-"""Documents that come in over HTTP are announced to the workers; without Redis they wait for the sweeper."""
+"""Documents that arrive over HTTP are announced to the workers; without Redis they wait for the sweeper."""
 
 import json
 import time
@@ -47,7 +47,7 @@ def test_what_changed_is_announced(served, queue):
     assert queue.depth(QueueTarget("abstracts")).queued == 3
 
 
-def test_without_redis_documents_are_taken_and_swept_up_later(served, queue, redis, monkeypatch):
+def test_without_redis_documents_are_accepted_and_swept_up_later(served, queue, redis, monkeypatch):
     monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
     client = served.test_client()
     redis.kill()

@@ -1,4 +1,4 @@
-"""Who may put documents in, and what is written down of it."""
+"""Who may add documents, and what the access log holds about it."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_only_a_token_with_the_write_right_writes(client, token, logged):
     ]
 
 
-def test_a_writer_changes_and_deletes_what_they_may_not_see(client, token, store):
+def test_a_writer_can_change_and_delete_what_they_cannot_see(client, token, store):
     writer = token("feeder", "nothing", writes=["*"])
     address = "/v1/documents/secret/1?collection=abstracts"
     assert client.get(address, headers=writer).status_code == 404
@@ -49,7 +49,7 @@ def test_a_session_never_writes(client, token):
     assert error(client.delete("/v1/documents/pm/1?collection=abstracts")) == (401, "unauthorized", None)
 
 
-def test_the_log_says_who_wrote_how_many_and_no_texts(client, logged):
+def test_the_log_has_who_wrote_how_many_but_no_texts(client, logged):
     answer = post(client, [good("a", "Secret words."), b"{"])
     job = json.loads(answer.data.splitlines()[-1])["job"]
     first, last = logged()
@@ -62,7 +62,7 @@ def test_the_log_says_who_wrote_how_many_and_no_texts(client, logged):
     assert "Secret" not in json.dumps(logged())
 
 
-def test_what_can_not_be_written_down_is_not_taken(client, home, store):
+def test_what_cannot_be_logged_is_not_accepted(client, home, store):
     (home / "access.log").mkdir()
     assert error(post(client, [good("a")])) == (503, "unavailable", None)
     assert store.latest(["a"]) == {}

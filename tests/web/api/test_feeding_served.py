@@ -1,4 +1,4 @@
-"""The door for documents as it is served: real processes, real sockets, requests that are cut and bodies that are huge."""
+"""Adding documents over real sockets to real processes: requests that are cut and bodies that are huge."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ def line(number, size=40):
 
 @pytest.fixture
 def start(home):
-    """Starts a portal of one process over the home; gives (host, port, process)."""
+    """Starts a portal with one process over the home; returns (host, port, process)."""
     running = []
 
     def make(**settings):
@@ -84,7 +84,7 @@ def stored(home, count):
 
 
 def sent_in_part(place, head, body):
-    """A connection over which the head and a part of the body went."""
+    """A connection over which the head and a part of the body have been sent."""
     connection = socket.create_connection(place[:2], timeout=60)
     connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {NDJSON}\r\n{head}\r\n\r\n".encode())
     connection.sendall(body)
@@ -92,7 +92,7 @@ def sent_in_part(place, head, body):
 
 
 def until(condition):
-    """Wait for what another process does."""
+    """Wait for something that another process does."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if found := condition():
@@ -102,13 +102,13 @@ def until(condition):
 
 
 def fed(home):
-    """The lines of the access log about deliveries that ended."""
+    """The records of the access log about deliveries that have ended."""
     file = home / "access.log"
     lines = [json.loads(item) for item in file.read_text().splitlines()] if file.exists() else []
     return [item for item in lines if item["action"] == "fed"]
 
 
-def test_a_request_that_is_cut_keeps_what_it_brought_and_can_be_sent_again(start, home):
+def test_a_request_that_is_cut_keeps_its_records_and_can_be_repeated(start, home):
     place = start()
     body = b"".join(line(number) for number in range(TAKEN))
     cut = body[: len(body) // 2]
@@ -125,7 +125,7 @@ def test_a_request_that_is_cut_keeps_what_it_brought_and_can_be_sent_again(start
     assert (total["unchanged"], total["accepted"], total["rejected"]) == (whole, TAKEN - whole, 0)
 
 
-def test_who_still_listens_to_a_cut_request_is_told(start):
+def test_a_sender_who_still_listens_is_told_that_the_request_was_cut(start):
     place = start()
     body = line(0) + line(1)
     with sent_in_part(place, f"Content-Length: {len(body)}", body[:-5]) as connection:
@@ -138,7 +138,7 @@ def test_who_still_listens_to_a_cut_request_is_told(start):
 
 
 @pytest.mark.parametrize("end", [b"0\r\n\r\n", b"", b"zz\r\n"])
-def test_chunks_of_unknown_length_are_taken(start, home, end):
+def test_chunked_bodies_are_accepted(start, home, end):
     place = start()
     body = line(0) + line(1) + line(2)[:-9]
     with sent_in_part(
@@ -157,7 +157,7 @@ def test_chunks_of_unknown_length_are_taken(start, home, end):
     assert stored(home, 3) <= {"d/000000", "d/000001"}
 
 
-def test_a_gateway_that_is_killed_has_what_it_told(start, home):
+def test_a_gateway_that_is_killed_has_stored_what_it_confirmed(start, home):
     place = start()
     told = [json.loads(item) for item in post(place, b"".join(map(line, range(700))))[2].splitlines()]
     body = b"".join(line(number) for number in range(700, 30_000))
@@ -174,7 +174,7 @@ def test_a_gateway_that_is_killed_has_what_it_told(start, home):
     assert len(stored(home, 30_000)) == 30_000
 
 
-def test_a_refused_sender_of_many_megabytes_hears_why(start):
+def test_a_refused_sender_of_many_megabytes_receives_the_reason(start):
     place = start(MEDLEY_BACKLOG="1")
     assert post(place, line(0))[0] == 200
     time.sleep(1.5)
@@ -184,13 +184,13 @@ def test_a_refused_sender_of_many_megabytes_hears_why(start):
 
 
 def memory(process):
-    """Bytes of the processes that answer: the peak of each since it began."""
+    """The peak memory of each answering process since it started, in bytes."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     peaks = [Path(f"/proc/{child}/status").read_text().split("VmHWM:")[1].split()[0] for child in children]
     return sum(map(int, peaks)) * 1024
 
 
-def test_two_hundred_megabytes_go_through_in_flat_memory(start, home):
+def test_two_hundred_megabytes_take_constant_memory(start, home):
     place = start(MEDLEY_BACKLOG="1000000")
     count, size = 21_000, 10_000
 

@@ -1,4 +1,4 @@
-"""What the metrics say of stores, queue and workers, also while one of them is down."""
+"""The metrics of stores, queue and workers, also while one of them is unavailable."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def queued(home, redis):
     app.extensions["medley"].queue.close()
 
 
-def test_documents_are_shown_by_their_states(client, app):
+def test_documents_are_counted_by_state(client, app):
     medley = app.extensions["medley"].medley
     store, index = medley.collections.store("abstracts"), medley.engine.resolve("abstracts").index
     store.settle(index, [StateRecord("pm/1", 1, State.FAILED, cause="no\nwords " + "x" * 90)])
@@ -99,14 +99,14 @@ def test_the_queue_and_its_workers_are_shown(queued, queue):
     }
 
 
-def test_without_redis_the_rest_is_shown(queued, redis):
+def test_without_redis_the_other_figures_are_shown(queued, redis):
     redis.kill()
     assert shown(queued, "medley_queue_") == {}
     assert shown(queued, "medley_worker_") == {}
     assert len(shown(queued, "medley_documents{")) == 6
 
 
-def test_without_the_engine_the_rest_is_shown(client, app, monkeypatch):
+def test_without_the_engine_the_other_figures_are_shown(client, app, monkeypatch):
     def down(name):
         raise Unavailable("the cluster is down")
 
@@ -116,7 +116,7 @@ def test_without_the_engine_the_rest_is_shown(client, app, monkeypatch):
     assert shown(client, 'medley_requests_total{endpoint="healthz"') != {}
 
 
-def test_without_the_catalog_the_rest_is_shown(client, app, monkeypatch):
+def test_without_the_catalog_the_other_figures_are_shown(client, app, monkeypatch):
     def down():
         raise Unavailable("the cluster is down")
 
@@ -132,7 +132,7 @@ def test_workers_of_a_gateway_show_the_same(client, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("labels", "told"), [(("public",), False), (("*",), True)])
-def test_causes_are_told_to_those_who_may_see_every_document(client, app, token, labels, told):
+def test_causes_are_shown_to_those_who_can_see_every_document(client, app, token, labels, told):
     medley = app.extensions["medley"].medley
     store, index = medley.collections.store("notes"), medley.engine.resolve("notes").index
     (first, *_) = store.states(index, State.INDEXED)

@@ -1,4 +1,4 @@
-"""Alive, ready, counted and described."""
+"""Health, readiness, metrics and the API description."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_not_ready_says_why(home):
     assert "nothing-here" in answer.json["reasons"][0]
 
 
-def test_only_who_shows_a_token_is_told_why(home, token):
+def test_only_callers_with_a_token_see_the_reasons(home, token):
     client = create_app(Settings(home=home, reranker="nothing-here")).test_client()
     headers = token("ada", "ward-7")
     stranger = client.get("/readyz")
@@ -47,7 +47,7 @@ def test_a_collection_without_an_index_is_not_ready(tmp_path):
     assert answer.json["reasons"][0].startswith("abstracts: ")
 
 
-def test_a_search_before_there_is_an_index_is_no_empty_answer(tmp_path):
+def test_a_search_without_an_index_is_an_error(tmp_path):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
     medley.collections.create("abstracts")
     answer = create_app(medley).test_client().get("/v1/search?collection=abstracts&text=a")
@@ -73,7 +73,7 @@ def references(value):
             yield from references(item)
 
 
-def test_the_description_is_whole(client):
+def test_the_description_is_complete(client):
     described = client.get("/openapi.json").json
     assert described["openapi"] == "3.1.0"
     assert list(described["paths"]) == [
@@ -103,7 +103,7 @@ def test_the_description_is_whole(client):
     }
 
 
-def test_the_description_is_of_what_validates():
+def test_the_description_comes_from_the_models_that_validate():
     schema = openapi.description()["components"]["schemas"]["SearchForm"]
     assert schema["additionalProperties"] is False
     assert schema["properties"]["size"] | {"title": "Size"} == {
@@ -134,6 +134,6 @@ def test_every_api_address_is_described(app):
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
-def test_operators_need_no_token(client, token, path):
+def test_health_checks_need_no_token(client, token, path):
     token("ada", "ward-7")
     assert client.get(path, environ_base={"REMOTE_ADDR": "192.0.2.7"}).status_code == 200

@@ -1,4 +1,4 @@
-"""The HTTP API, answer by whole answer."""
+"""The HTTP API, by comparing complete answers."""
 
 import csv
 import io
@@ -21,11 +21,11 @@ def ids(response):
 
 
 def conforms(model: type[BaseModel], body):
-    """The body is what the description says, nothing more and nothing less."""
+    """The body is exactly what the description says."""
     assert model.model_validate_json(json.dumps(body), strict=True).model_dump(mode="json") == body
 
 
-def test_one_search_whole(client):
+def test_a_complete_answer_to_a_search(client):
     response = ask(client, text="aspirin stroke", size=1, explain=True)
     assert response.status_code == 200
     body = response.json
@@ -140,7 +140,7 @@ def test_a_batch_names_the_search_at_fault(client, second, status, field):
     assert (response.status_code, response.json["error"]["field"]) == (status, field)
 
 
-def test_a_document_whole(client):
+def test_a_complete_document(client):
     response = client.get("/v1/documents/pm/2?collection=abstracts")
     conforms(wire.DocumentAnswer, response.json)
     assert response.json == {
@@ -250,12 +250,12 @@ def test_a_lone_surrogate_is_cleaned(client):
     assert ids(response)[0] == "pm/2"
 
 
-def test_a_wrong_method_says_which_are_right(client):
+def test_a_wrong_method_gets_the_allowed_ones(client):
     response = client.delete("/v1/search")
     assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS", "POST"}
 
 
-def test_a_fault_of_ours_shows_no_insides(app):
+def test_a_bug_shows_no_internals(app):
     app.testing = False
     app.add_url_rule("/v1/fault", "fault", lambda: 1 / 0)
     response = app.test_client().get("/v1/fault", headers={"X-Request-ID": "abc-1"})

@@ -1,4 +1,4 @@
-"""A body in pieces: cut into records and batches, bounded, and honest about where it broke off."""
+"""A body in pieces: split into records and bounded batches, with the place where it broke off."""
 
 import gzip
 import io
@@ -28,7 +28,7 @@ def test_batches_are_bounded_by_number_and_by_bytes(monkeypatch):
     assert [[item.size for item in batch] for batch in found] == [[1, 1, 1], [1, 99], [200], [1]]
 
 
-def test_where_a_body_breaks_off_what_came_whole_comes_first():
+def test_where_a_body_breaks_off_the_complete_records_come_first():
     def cut():
         yield sent(1)
         raise BrokenOff("cut")
@@ -40,18 +40,18 @@ def test_where_a_body_breaks_off_what_came_whole_comes_first():
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=20), st.integers(1, 30))
-def test_gzip_in_pieces_of_any_size_is_what_was_packed(parts, step):
+def test_gzip_in_pieces_of_any_size_is_decompressed(parts, step):
     packed = b"".join(gzip.compress(part, mtime=0) for part in parts)
     body = (packed[start : start + step] for start in range(0, len(packed), step))
     assert b"".join(upload.unpacked(body, declared=bool(parts))) == b"".join(parts)
 
 
-def test_a_bomb_comes_out_in_small_pieces():
+def test_a_gzip_bomb_is_decompressed_in_small_pieces():
     packed = gzip.compress(bytes(30_000_000))
     assert max(map(len, upload.unpacked(iter([packed]), declared=False))) <= 1 << 18
 
 
-def test_records_know_their_lines_and_what_they_say_they_are():
+def test_records_have_their_lines_and_ids():
     body = [b'{"id": 7, "te', b'xt": "a"}\r\n\n{"id": "b", "deleted": true}\n{"id": true}\n[', b"]"]
     found = list(upload.records(iter(body), ABSTRACTS))
     assert [(item.line, item.id, type(item.item)) for item in found] == [
@@ -63,7 +63,7 @@ def test_records_know_their_lines_and_what_they_say_they_are():
 
 
 class Gone(io.BytesIO):
-    """A stream whose connection is lost after what it holds."""
+    """A stream whose connection is lost after its content."""
 
     def read(self, size=-1):
         if piece := super().read(size):
@@ -79,12 +79,12 @@ class Gone(io.BytesIO):
         (Gone(b""), 9, "after 0 bytes"),
     ],
 )
-def test_a_body_that_ends_early_says_after_how_much(stream, expected, words):
+def test_a_body_that_ends_early_names_the_bytes_received(stream, expected, words):
     with pytest.raises(BrokenOff, match=words):
         list(upload.pieces(stream, expected))
 
 
-def test_a_sender_who_says_nothing_any_more_is_given_up(monkeypatch):
+def test_a_silent_sender_is_dropped(monkeypatch):
     monkeypatch.setattr(upload, "STALL_SECONDS", 0.05)
     ours, theirs = socket.socketpair()
     with ours, theirs, ours.makefile("rb", buffering=0) as stream:
@@ -96,7 +96,7 @@ def test_a_sender_who_says_nothing_any_more_is_given_up(monkeypatch):
             next(body)
 
 
-def test_what_a_refused_sender_says_is_read_up_to_a_bound(monkeypatch):
+def test_the_body_of_a_refused_sender_is_read_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(upload, "_DISCARDED_BYTES", 10)
     left = iter([b"abcd"] * 9)
     upload.discard(left)

@@ -19,7 +19,7 @@ from web.use_cases import RECORD_STATUSES, UseCases
 
 
 class Installation:
-    """As much of an installation as is asked for documents."""
+    """The part of a `Medley` that accepting documents needs."""
 
     def __init__(self, folder: Path) -> None:
         self._store = EmbeddedStore(folder)
@@ -90,7 +90,7 @@ RECORDS = st.tuples(st.sampled_from("abc"), st.sampled_from(["one", "two", None]
 
 @given(st.lists(RECORDS, max_size=12), st.integers(1, 5))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_comes_last_is_what_stands(tmp_path_factory, monkeypatch, records, size):
+def test_the_last_change_of_a_document_wins(tmp_path_factory, monkeypatch, records, size):
     folder = tmp_path_factory.mktemp("store")
     medley = Installation(folder)
     monkeypatch.setattr(ingest, "BATCH", size)

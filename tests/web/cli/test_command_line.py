@@ -1,4 +1,4 @@
-"""The command line as a user meets it: exit codes, JSON on stdout, one clear line on stderr."""
+"""The command line as a user sees it: exit codes, JSON on stdout, one clear line on stderr."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def test_an_error_is_one_json_line_on_stderr(medley, arguments, code, field, mes
 
 
 @pytest.mark.slow
-def test_retry_indexes_what_waits_also_where_nothing_was_indexed(medley, tmp_path):
+def test_retry_makes_the_first_index(medley, tmp_path):
     file = lines(tmp_path / "in.jsonl", GOOD)
     assert medley("ingest", str(file), "--collection", "abstracts", "--store-only").returncode == 0
     done = medley("retry", "--collection", "abstracts", "--json")
@@ -137,7 +137,7 @@ def test_retry_indexes_what_waits_also_where_nothing_was_indexed(medley, tmp_pat
 
 
 @pytest.mark.slow
-def test_wrong_usage_says_what_is_right(medley):
+def test_wrong_usage_is_explained(medley):
     done = medley("search", "aspirin")
     assert done.returncode == 2
     assert "Missing option '--collection'" in done.stderr

@@ -1,4 +1,4 @@
-"""`medley label` as a user meets it: files, collections, and one clear line for what is wrong."""
+"""`medley label` as a user sees it: files, collections, and one clear line for an error."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_files_and_collections_label_themselves_alike(medley, tmp_path):
         (["out", "--collection", "nobody"], "collection", "there is no collection 'nobody'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(medley, tmp_path, arguments, field, message):
+def test_an_error_is_one_line(medley, tmp_path, arguments, field, message):
     notes(tmp_path / "notes.jsonl")
     (tmp_path / "mine.tsv").write_text("a\tb\tc\n")
     ran = medley("label", "entity-aspect", *arguments, "--json")

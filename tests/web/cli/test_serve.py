@@ -1,4 +1,4 @@
-"""The portal as it is served: gunicorn, several workers, one home."""
+"""The portal under gunicorn: several processes, one home."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_workers_agree_and_a_revoked_token_is_refused_by_all(served):
     assert [line["user"] for line in lines] == ["local"] * 6 + ["ada"] * 12
 
 
-def test_models_are_ready_before_the_first_search(home):
+def test_models_are_loaded_before_the_first_search(home):
     medley = Medley.open(replace(settings_of(home), encoder="", reranker=""))
     warm_up(medley)
     assert set(medley.models._rerankers) == SHIPPED_RERANKERS
@@ -117,7 +117,7 @@ def test_a_gateway_starts_while_its_cluster_is_down_and_says_so(tmp_path):
         )
 
 
-def test_an_address_of_eight_thousand_characters_is_taken(served):
+def test_an_address_of_eight_thousand_characters_is_accepted(served):
     address, _ = served
     status, body = get(f"{address}/v1/search?collection=notes&text=a&cursor={'x' * 7_000}")
     assert (status, json.loads(body)["error"]["field"]) == (400, "cursor")

@@ -1,4 +1,4 @@
-"""`medley status`: what it says while documents wait, and how long the rest takes."""
+"""`medley status`: what it shows while documents are waiting, and the time left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(tmp_path: Path) -> Medley:
     return medley
 
 
-def test_where_documents_stand_before_while_and_after(tmp_path):
+def test_states_before_during_and_after_indexing(tmp_path):
     medley = opened(tmp_path)
     store = medley.collections.store("abstracts")
     store.put([document("a"), document("b")])
@@ -40,7 +40,7 @@ def test_where_documents_stand_before_while_and_after(tmp_path):
     assert (state["index"], state["failures"]) == ("abstracts-1", [])
 
 
-def test_an_index_that_workers_build_is_shown(tmp_path):
+def test_an_index_that_workers_are_building_is_shown(tmp_path):
     medley = opened(tmp_path)
     medley.collections.store("abstracts").put([document("a"), document("b")])
     fill_quietly(medley, "abstracts")
@@ -50,7 +50,7 @@ def test_an_index_that_workers_build_is_shown(tmp_path):
     ]
 
 
-def test_the_rest_is_forecast_from_the_last_seconds():
+def test_the_time_left_follows_from_the_recent_rate():
     seen = [(10.0, {"notes": 900, "reports": 5}), (20.0, {"notes": 400, "reports": 5}), (20.0, {"notes": 400})]
     assert _forecasts(seen[:2]) == ["notes: 400 to go, 50.0 a second, 8 s left", "reports: 5 to go, no progress so far"]
     assert _forecasts([(1.0, {"notes": 3})]) == ["notes: 3 to go, no progress so far"]

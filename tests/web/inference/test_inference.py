@@ -1,4 +1,4 @@
-"""The model server: its forms and its errors in this process, and the whole of it as its own process."""
+"""The model server: its request forms and errors in this process, and the complete server as a process of its own."""
 
 import io
 import json
@@ -71,7 +71,7 @@ def client(folder, tmp_path):
     return app_of(folder, tmp_path, "tiny-bi", "tiny-cross").test_client()
 
 
-def test_a_server_offers_by_itself_whatever_a_shipped_collection_names():
+def test_a_server_serves_by_default_every_model_that_a_shipped_collection_names():
     named = set()
     for name in kinds():
         collection = load_kind(name)
@@ -162,16 +162,16 @@ def test_info_has_the_keys_of_text_embeddings_inference_and_lists_all(client, bi
         ("/rerank", {"query": "a", "texts": ["dose " * 40], "truncate": False}, 413, "text 0 has more than"),
     ],
 )
-def test_a_request_that_is_wrong_is_told_what_would_be_right(client, path, body, status, message):
+def test_the_error_of_a_wrong_request_says_what_would_be_right(client, path, body, status, message):
     data = body if isinstance(body, bytes) else json.dumps(body)
     assert message in refused(client.post(path, data=data), status)
 
 
-def test_texts_that_fit_are_taken_whole(client):
+def test_texts_that_fit_are_read_completely(client):
     assert client.post("/embed", json={"inputs": ["dose " * 30], "truncate": False}).status_code == 200
 
 
-def test_an_address_that_is_none_and_a_wrong_method(client):
+def test_an_unknown_address_and_a_wrong_method(client):
     assert "/embed, /rerank" in refused(client.get("/predict"), 404)
     assert refused(client.get("/embed"), 405)
 
@@ -185,7 +185,7 @@ def test_a_body_beyond_the_limit_is_refused_unread(client):
     assert "larger than 10,000,000 bytes" in refused(answer, 413)
 
 
-def test_a_model_is_chosen_by_name_or_fingerprint_where_there_are_several(folder, tmp_path, bi):
+def test_one_of_several_models_is_chosen_by_name_or_fingerprint(folder, tmp_path, bi):
     client = app_of(folder, tmp_path, "tiny-bi", "hashing-256").test_client()
     assert "there are several" in refused(client.post("/embed", json={"inputs": "a"}), 422)
     by_name = client.post("/embed", json={"inputs": "a", "model": "hashing-256"})
@@ -197,7 +197,7 @@ def test_a_model_is_chosen_by_name_or_fingerprint_where_there_are_several(folder
     )
 
 
-def test_a_deadline_that_has_passed_or_is_none(client):
+def test_a_deadline_that_has_passed_or_is_invalid(client):
     late = client.post("/embed", json={"inputs": "a"}, headers={"X-Medley-Deadline-Ms": "0"})
     assert "deadline" in refused(late, 504, "Overloaded")
     wrong = client.post("/embed", json={"inputs": "a"}, headers={"X-Medley-Deadline-Ms": "soon"})
@@ -205,7 +205,7 @@ def test_a_deadline_that_has_passed_or_is_none(client):
     assert client.post("/embed", json={"inputs": "a"}, headers={"X-Medley-Deadline-Ms": "5000"}).status_code == 200
 
 
-def test_where_tokens_were_made_one_is_needed(client, tmp_path):
+def test_once_there_are_tokens_one_is_needed(client, tmp_path):
     token = tokens.add(tmp_path, "portal", ["*"])
     for path in ("/info", "/metrics"):
         assert "a token is needed" in refused(client.get(path), 401, "Unauthorized")
@@ -216,7 +216,7 @@ def test_where_tokens_were_made_one_is_needed(client, tmp_path):
     assert {client.get(path).status_code for path in ("/health", "/healthz", "/readyz")} == {200}
 
 
-def test_without_tokens_a_page_elsewhere_is_refused(client):
+def test_without_tokens_the_page_of_another_site_is_refused(client):
     answer = client.post("/embed", json={"inputs": "a"}, headers={"Host": "evil.example"})
     refused(answer, 403, "Unauthorized")
 
@@ -256,7 +256,7 @@ def test_a_model_that_is_missing_is_named_before_anything_starts(folder, tmp_pat
 
 
 class Process:
-    """`medley inference` with some options, as its own process."""
+    """`medley inference` with some options, as a process of its own."""
 
     def __init__(self, home, *options, port=0, **variables):
         with socket.socket() as free:
@@ -301,7 +301,7 @@ def start(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_shipped_models_are_served_as_they_are_here(start):
+def test_served_models_give_the_results_of_this_process(start):
     server = start(MEDLEY_FORM="fp32")
     servers = Servers([server.address])
     here = BiEncoder(Artifact.open(SHIPPED / "medley-biencoder"), form="fp32")
@@ -316,7 +316,7 @@ def test_the_shipped_models_are_served_as_they_are_here(start):
 
 
 @pytest.mark.slow
-def test_past_capacity_requests_are_refused_at_once_and_it_goes_on(start):
+def test_past_capacity_requests_are_refused_at_once(start):
     server = start("--model", "medley-biencoder", "--threads", "4", "--max-waiting", "40")
     body = json.dumps({"inputs": ["aspirin lowers the risk of stroke " * 40] * 20}).encode()
     pool = urllib3.PoolManager(maxsize=16, retries=False)
@@ -338,7 +338,7 @@ def test_past_capacity_requests_are_refused_at_once_and_it_goes_on(start):
 
 
 @pytest.mark.slow
-def test_who_leaves_or_is_late_gives_the_place_back(start):
+def test_a_client_that_leaves_or_is_late_frees_its_place(start):
     server = start("--model", "medley-biencoder", "--max-waiting", "128")
     body = json.dumps({"inputs": ["aspirin lowers the risk of stroke " * 40] * 128}).encode()
     late = urllib3.request("POST", f"{server.address}/embed", body=body, headers={"X-Medley-Deadline-Ms": "100"})
@@ -390,7 +390,7 @@ def test_a_restart_with_another_model_is_noticed(start, folder):
         (("--model", "no-such-model"), "there is no model 'no-such-model'; known are"),
     ],
 )
-def test_what_can_not_be_served_is_said(tmp_path, options, message):
+def test_what_cannot_be_served_is_reported(tmp_path, options, message):
     process = Process(tmp_path, *options)
     _, errors = process._process.communicate(timeout=60)
     assert process._process.returncode == 1
@@ -399,6 +399,6 @@ def test_what_can_not_be_served_is_said(tmp_path, options, message):
 
 
 @pytest.mark.slow
-def test_a_gpu_that_is_not_there_is_said(tmp_path):
+def test_a_missing_gpu_is_reported(tmp_path):
     _, errors = Process(tmp_path, "--model", "hashing-256", MEDLEY_DEVICE="cuda")._process.communicate(timeout=60)
     assert "the device 'cuda' was requested" in errors

@@ -31,13 +31,13 @@ def test_a_change_starts_at_page_one():
     assert ASKED.at("d").values("cursor") == ["d"]
 
 
-def test_a_long_text_is_not_short_and_stays_out_of_the_rest():
+def test_an_address_with_a_long_text_is_not_short():
     long = SearchAddress.of([("text", "a" * 5000), ("collection", "notes")])
     assert (ASKED.is_short, long.is_short) == (True, False)
     assert long.without_text == "collection=notes"
 
 
-def test_too_many_parameters_mean_nothing():
+def test_too_many_parameters_are_ignored():
     assert SearchAddress.parse("&".join(["text=a"] * 201)) == SearchAddress(())
     assert len(SearchAddress.parse("&".join(["text=a"] * 200)).pairs) == 200
 

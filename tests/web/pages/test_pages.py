@@ -1,4 +1,4 @@
-"""The pages as they are sent: what they show, what they link, what they refuse. The browser tests look at them rendered."""
+"""The pages as HTML: what they show, link and refuse. The browser tests look at them rendered."""
 
 import re
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_an_answer_shows_evidence_links_and_counts(client):
     assert "Words matched: aspirin, stroke" in page.text
 
 
-def test_what_was_typed_is_shown_as_text_only(client):
+def test_input_is_escaped(client):
     answer = client.get(
         "/search",
         query_string={
@@ -90,7 +90,7 @@ def test_what_was_typed_is_shown_as_text_only(client):
     assert "<b>" not in answer.text.replace("<b class", "")
 
 
-def test_a_chosen_filter_can_be_taken_back(client):
+def test_a_chosen_filter_can_be_removed(client):
     page = get(client, "/search?collection=abstracts&text=statins&filter.journal=Heart&filter.year=2015..2020")
     assert "/search?collection=abstracts&text=statins&filter.year=2015..2020" in page.links("/search")
     assert "Year: 2015 to 2020" in page.text
@@ -125,7 +125,7 @@ def test_the_form_leads_to_an_address(client):
     )
 
 
-def test_a_long_text_is_answered_without_an_address(client):
+def test_a_long_text_is_answered_without_a_redirect(client):
     text = "Statins lowered mortality. " * 300
     answer = send(client, "/search", {"collection": "abstracts", "text": text})
     assert answer.status_code == 200
@@ -175,11 +175,11 @@ def test_pages_follow_each_other(client):
         ("/nothing", 404, "There is nothing at this address"),
     ],
 )
-def test_what_is_wrong_is_said_on_a_page(client, address, status, words):
+def test_an_error_is_shown_on_a_page(client, address, status, words):
     assert words.lower() in get(client, address, status).text.lower()
 
 
-def test_a_missing_part_is_said_and_never_an_error(home):
+def test_an_answer_without_a_reranker_is_degraded_and_no_error(home):
     client = create_app(Settings(home=home, encoder="hashing-256", reranker="nothing-here")).test_client()
     answer = client.get("/v1/search?collection=notes&text=pneumonia").json
     assert len(answer["degraded"]) == 1
@@ -204,13 +204,13 @@ def test_a_collection_that_searches_twice_says_so(home, tmp_path):
     assert "Searched twice" not in get(client, "/search?collection=notes&text=pneumonia").text
 
 
-def test_a_chosen_year_can_be_taken_back(client):
+def test_a_chosen_year_can_be_removed(client):
     page = get(client, "/search?collection=abstracts&text=statins&filter.year=2020")
     chosen = [attrs["href"] for attrs in page.all("a", **{"class": "value"}) if attrs.get("aria-current")]
     assert chosen == ["/search?collection=abstracts&text=statins"]
 
 
-def test_nothing_found_says_what_to_try(client):
+def test_an_empty_result_suggests_what_to_try(client):
     page = get(client, "/search?collection=notes&text=zzzz&filter.type=Nothing")
     assert "Nothing was found" in page.text
     assert "/search?collection=notes&text=zzzz" in page.links("/search")
@@ -225,12 +225,12 @@ def test_a_document_marks_its_evidence(client):
     assert page.links("/cite?collection=notes&id=p2%2Fn1&format=ris")
 
 
-def test_a_document_that_changed_has_nothing_marked(client):
+def test_a_changed_document_has_no_marked_evidence(client):
     page = get(client, "/document?collection=notes&id=p2/n1&passage=p2/n1@7%230&mark=0-5&mark=x&mark=9999999-1")
     assert page.all("mark") == []
 
 
-def test_without_collections_the_page_says_what_to_do(tmp_path):
+def test_without_collections_the_page_explains_what_to_do(tmp_path):
     client = create_app(Settings(home=tmp_path)).test_client()
     assert "medley demo" in get(client, "/").text
     assert client.get("/readyz").status_code == 503
@@ -240,7 +240,7 @@ def test_without_collections_the_page_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/collections", "/v1/nothing", "/healthz"])
-def test_every_answer_is_protected_and_kept_nowhere(client, path):
+def test_every_answer_has_protective_headers_and_is_not_cached(client, path):
     headers = client.get(path).headers
     assert headers["Content-Security-Policy"] == (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -252,7 +252,7 @@ def test_every_answer_is_protected_and_kept_nowhere(client, path):
     )
 
 
-def test_static_files_may_be_kept(client):
+def test_static_files_can_be_cached(client):
     for link in [attrs["href"] for attrs in get(client, "/").all("link")]:
         with client.get(link) as answer:
             assert answer.headers["Cache-Control"] == "public, max-age=86400"
@@ -297,7 +297,7 @@ def test_a_wrong_token_is_refused_on_the_page(client, ada):
     assert client.get("/").status_code == 303
 
 
-def test_logins_are_written_down(client, ada, logged):
+def test_logins_are_logged(client, ada, logged):
     send(client, "/login", {"token": "medley_a_b"})
     send(client, "/login", {"token": ada})
     assert [(line["action"], line["user"], line["status"]) for line in logged()] == [
@@ -307,7 +307,7 @@ def test_logins_are_written_down(client, ada, logged):
     assert ada not in str(logged())
 
 
-def test_a_login_that_can_not_be_written_down_opens_nothing(client, ada, home):
+def test_a_login_that_cannot_be_logged_opens_no_session(client, ada, home):
     (home / "access.log").mkdir()
     assert send(client, "/login", {"token": ada}).status_code == 503
     assert client.get("/").status_code == 303
@@ -327,7 +327,7 @@ def test_a_revoked_token_ends_its_sessions_at_once(client, ada, home):
     assert client.get("/v1/collections").status_code == 401
 
 
-def test_a_session_reads_the_api_and_may_not_write_to_it(client, ada):
+def test_a_session_can_read_the_api_but_not_write(client, ada):
     send(client, "/login", {"token": ada})
     assert client.get("/v1/search?collection=notes&text=pneumonia").json["total"]["value"] == 2
     assert client.post("/v1/search", json={"collection": "notes", "text": "pneumonia"}).status_code == 401
@@ -377,7 +377,7 @@ def test_workers_share_their_sessions(home, ada):
 @pytest.mark.parametrize(
     "address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "", "/a\nb"]
 )
-def test_a_login_leads_nowhere_else(client, app, address):
+def test_a_login_redirects_only_within_the_portal(client, app, address):
     with app.test_request_context():
         assert local_address(address) == "/"
 
@@ -409,7 +409,7 @@ def test_an_explanation_is_a_sum():
     ]
 
 
-def test_below_what_was_reranked_is_said():
+def test_a_hit_that_was_not_reranked_is_explained():
     legs = LegContributions({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)})
     rows = explanation_table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [])).rows
     assert [(row.name, row.share) for row in rows[1:]] == [
