@@ -209,14 +209,10 @@ def known_collection(medley: Medley, name: str) -> Collection:
 
 
 def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
-    """The query of `form` over `collection`. Raises `InvalidInput` for a filter, facet or sort it does not have."""
-    for name in form.facets or ():
-        if name not in collection.fields:
-            raise InvalidInput(
-                f"there is no field {name[:80]!r} to count in {collection.name!r}; {_known(collection.fields)}",
-                field="facets",
-            )
-    check_sort(form.sort, collection)
+    """The query of `form` over `collection`. Raises `InvalidInput` for a filter that does not fit its field.
+
+    Facets and sort are checked by the search, as the filters' names are (`search.pipeline.checks`).
+    """
     return Query(
         collection=collection.name,
         access=access,
@@ -234,20 +230,6 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         rerank=form.rerank,
         deadline_ms=form.deadline_ms,
     )
-
-
-def sorts(collection: Collection) -> tuple[str, ...]:
-    """The orders that hits of a collection can be shown in."""
-    fields = [name for name, field in collection.fields.items() if field.type in ("number", "date")]
-    return ("relevance", *(f"{sign}{name}" for name in fields for sign in ("-", "")))
-
-
-def check_sort(name: str, collection: Collection) -> None:
-    """Raise `InvalidInput` for an order that the collection doesn't have."""
-    if name not in sorts(collection):
-        raise InvalidInput(
-            f"{collection.name!r} cannot be sorted by {name[:80]!r}; {_known(sorts(collection))}", field="sort"
-        )
 
 
 def _known(names: Mapping[str, Any] | Sequence[str]) -> str:

@@ -97,6 +97,7 @@ def test_hits_that_only_vectors_found_are_labelled(medley):
         ),
         ({"facets": ("colour",)}, "has no field 'colour'"),
         ({"sort": "-colour"}, "cannot be sorted by '-colour'; known are relevance, -"),
+        ({"sort": "source"}, "cannot be sorted by 'source'"),
         ({"cursor": "forged"}, "not one of ours"),
     ],
 )

@@ -203,9 +203,6 @@ def test_a_wrong_body_is_refused_by_its_field(body, field, message):
         ),
         ({"text": "a", "filters": {"published": 2020}}, "filters.published", "a date as YYYY-MM-DD"),
         ({"text": "a", "filters": {"published": "2020-W01-1"}}, "filters.published", "a date as YYYY-MM-DD"),
-        ({"text": "a", "facets": ["colour"]}, "facets", "no field 'colour' to count in 'abstracts'; known are year"),
-        ({"text": "a", "sort": "colour"}, "sort", "cannot be sorted by 'colour'; known are relevance, -year, year"),
-        ({"text": "a", "sort": "source"}, "sort", "cannot be sorted by 'source'"),
     ],
 )
 def test_what_the_collection_does_not_have_is_refused(asked, field, message):

@@ -10,6 +10,7 @@ from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
 
 from mappings.errors import MedleyError
+from search.pipeline.checks import sort_orders
 from search.query import Query
 from web import citations, context, forms
 from web.errors import MediaTypeError
@@ -95,5 +96,5 @@ def collections() -> Response:
     """Every collection, with its fields and orders."""
     medley = context.portal().medley
     found = [medley.collections.get(name) for name in medley.collections.names()]
-    answer = CollectionsAnswer(collections=[CollectionJson.of(item, forms.sorts(item)) for item in found])
+    answer = CollectionsAnswer(collections=[CollectionJson.of(item, sort_orders(item)) for item in found])
     return jsonify(answer.model_dump())

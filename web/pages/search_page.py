@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import MedleyError
+from search.pipeline.checks import sort_orders
 from search.pipeline.results import Results
-from web import forms
 from web.pages.addresses import SearchAddress
 from web.pages.facets import FacetView, facet_view
 from web.pages.formatting import range_in_words
@@ -109,7 +109,7 @@ class SearchPage:
     @property
     def sorts(self) -> list[tuple[str, str]]:
         """(name, words) of the orders to choose from."""
-        return [(name, self._sort_words(name)) for name in forms.sorts(self.collection)] if self.collection else []
+        return [(name, self._sort_words(name)) for name in sort_orders(self.collection)] if self.collection else []
 
     def _sort_words(self, name: str) -> str:
         if name == "relevance" or not self.collection:
