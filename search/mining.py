@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
@@ -26,9 +26,12 @@ from mappings.documents import Access, Passage
 from mappings.errors import InvalidInput, NotFound
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
+from search.pipeline.retrieve import retrieve
+from search.pipeline.services import SearchServices, Trace
 from search.pipeline.understanding import understand
-from search.protocols import Encoder, IndexAdmin, IndexEntry, IndexMeta, LegsRequest, SearchEngine
+from search.protocols import Encoder, Engine, IndexEntry, IndexMeta
 from search.query import Query
+from search.settings import Settings
 
 T = TypeVar("T")
 
@@ -71,10 +74,6 @@ class Mining:
     seed: int = 13
     limit: int = 4500
     wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER))
-
-
-class Engine(SearchEngine, IndexAdmin, Protocol):
-    """What mining needs of an engine: to fill an index and to ask it."""
 
 
 def mine_folder(
@@ -201,23 +200,39 @@ def _passage(text: Text, name: str) -> Passage:
     return Passage(text.id, 1, 0, title, heading, text.text, context=f"{title} {heading}".strip())
 
 
-def finder(engine: SearchEngine, name: str, encoder: Encoder | None) -> Finder:
-    """A finder over the published index of a corpus: its legs' rankings in turn, best first."""
+def finder(engine: Engine, name: str, encoder: Encoder | None) -> Finder:
+    """A finder over the published index of a corpus: the rankings of its legs interleaved, best first.
+
+    It retrieves as a search of the product does, so that a reranker trains on what the legs will return to it.
+    """
+    services = SearchServices(
+        engine=engine,
+        settings=Settings(),
+        collection=collection_of,
+        encoder=lambda _: encoder,
+        reranker=lambda _: None,
+        key=b"",
+    )
+    collection, access = replace(collection_of(name), feedback=None), Access("mining", frozenset({LABEL}))
 
     def find(queries: Sequence[str], depth: int) -> list[list[str]]:
-        vectors = encoder.encode_queries(queries) if encoder else None
-        access = Access("mining", frozenset({LABEL}))
-        index = engine.resolve(name).index
-        found = []
-        for number, text in enumerate(queries):
-            lexical = understand(Query(name, access, text)).lexical
-            dense = {} if vectors is None else {"dense": vectors[number]}
-            answer = engine.legs(LegsRequest(index, lexical, dense, access, depth))
-            ranked = [[item.document for item in ranking] for ranking in answer.rankings.values()]
-            found.append(_interleave([ranking[:depth] for ranking in ranked]))
-        return found
+        asked = [Query(name, access, text) for text in queries]
+        if encoder is not None:
+            _encode_together(asked, encoder, services)
+        found = [retrieve(query, services, Trace(), collection, depth=depth).answer.rankings for query in asked]
+        return [
+            _interleave([[item.document for item in ranking][:depth] for ranking in rankings.values()])
+            for rankings in found
+        ]
 
     return find
+
+
+def _encode_together(queries: Sequence[Query], encoder: Encoder, services: SearchServices) -> None:
+    """Fill the cache of query vectors in one batch, which is faster than encoding each query alone."""
+    texts = [understand(query).model_text for query in queries]
+    for text, vector in zip(texts, encoder.encode_queries(texts), strict=True):
+        services.vectors.put((encoder.fingerprint, text), vector)
 
 
 def mine(
