@@ -75,7 +75,7 @@ class Query:
 
     @property
     def words(self) -> str:
-        """All that was asked, as one text: what a model reads."""
+        """Everything that was asked, as one text: the models' input."""
         slots = " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
         return f"{self.text} {slots}".strip()
 
@@ -97,7 +97,7 @@ Item = TypeVar("Item", bound="tuple[Any, ...]")
 def in_order(items: Iterable[Item]) -> list[Item]:
     """Tuples (passage, document, score, …) in the one order: score descending, then passage id.
 
-    Engines bring them by score already, most often without ties: that is seen at once, and nothing compared twice.
+    Engines return them by score, mostly without ties, which is detected first and needs no sorting.
     """
     ordered = list(items)
     scores = list(map(_BY_SCORE, ordered))
@@ -117,13 +117,13 @@ class Ranking(Sequence[Scored]):
         object.__setattr__(self, "items", tuple(in_order(items)))
 
     def first(self, count: int | None) -> Ranking:
-        """The ranking of the best `count` of these; all for None."""
+        """The ranking of the best `count` items; None means all."""
         cut = object.__new__(Ranking)  # in order already: not sorted again
         object.__setattr__(cut, "items", self.items[:count])
         return cut
 
     def holding(self, documents: int) -> int | None:
-        """How many items hold exactly the first `documents` distinct documents; None where there are fewer."""
+        """The number of leading items that hold exactly the first `documents` distinct documents; None if there are fewer."""
         if len(set(map(_DOCUMENT, self.items))) == len(self.items):  # each document once
             return documents if documents <= len(self.items) else None
         seen: set[str] = set()
@@ -142,7 +142,7 @@ class Ranking(Sequence[Scored]):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """How many documents match lexically under the filters. `relation` is `exact` or `at_least`."""
+    """How many documents match lexically under the filters; `relation` is `exact` or `at_least`."""
 
     value: int
     relation: str = "exact"

@@ -1,4 +1,4 @@
-"""Signed cursors: a page hands the next one what is still to show, so it repeats nothing and shows nothing forbidden."""
+"""Signed cursors: each page passes on what is still to be shown, so the next repeats nothing and shows nothing forbidden."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mappings.errors import Forbidden, InvalidInput
 from search.query import Query
 
 MAX_CHARACTERS = 6_000
-"""A cursor travels in addresses; what does not fit is fetched again, in fused order."""
+"""A cursor is part of a URL; what does not fit is retrieved again, in fused order."""
 
 _SIGNATURE = 16
 _INFLATED = 1_000_000

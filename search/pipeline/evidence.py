@@ -11,16 +11,16 @@ from mappings.analysis.words import tokens
 from search.pipeline.results import Evidence, Span
 
 SENTENCES = 2
-"""Sentences shown a hit."""
+"""Sentences shown per hit."""
 
 
 def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
-    """Where `text` holds one of the `wanted` index terms."""
+    """Where `text` contains one of the `wanted` index terms."""
     return tuple(Span(token.start, token.end) for token in tokens(text) if token.term in wanted)
 
 
 def rarity(texts: Sequence[str], wanted: frozenset[str]) -> dict[str, float]:
-    """A weight for each wanted term: the rarer among the candidates, the more it tells."""
+    """A weight for each wanted term: the rarer it is among the candidates, the higher."""
     counted = Counter(term for text in texts for term in {token.term for token in tokens(text)} & wanted)
     return {term: math.log(1 + len(texts) / (1 + counted[term])) for term in wanted}
 

@@ -1,4 +1,4 @@
-"""Anytime reranking: a cross-encoder reads the best candidates first, until the deadline. `search.ranking.cascade` makes the order."""
+"""Anytime reranking: a cross-encoder scores the best candidates first, until the deadline; `cascade` orders them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
 
 GROUP = 16
-"""Most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
+"""The most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
 
 LEARNING = 0.3
 STALL = 4.0
@@ -29,7 +29,7 @@ class ScoreCache:
         self._lock = threading.Lock()
 
     def get(self, fingerprint: str, query: str, text: str) -> float | None:
-        """The score, if it is known."""
+        """The cached score, or None."""
         key = _key(fingerprint, query, text)
         with self._lock:
             if key in self._scores:
@@ -37,7 +37,7 @@ class ScoreCache:
             return self._scores.get(key)
 
     def put(self, fingerprint: str, query: str, text: str, score: float) -> None:
-        """Keep a score."""
+        """Cache a score."""
         with self._lock:
             self._scores[_key(fingerprint, query, text)] = score
             while len(self._scores) > self._entries:
@@ -49,24 +49,24 @@ def _key(fingerprint: str, query: str, text: str) -> bytes:
 
 
 class Pace:
-    """How long this process's cross-encoder takes per character: an average, learned as it goes."""
+    """How long a cross-encoder takes per character in this process: a running average of measured calls."""
 
     def __init__(self, seconds_per_character: float = 2e-5) -> None:
         self._rate = seconds_per_character
         self._measured = False
 
     def estimate(self, characters: int) -> float:
-        """Seconds that a pair of so many characters will take."""
+        """The expected seconds for a pair of this many characters."""
         return self._rate * characters
 
     def relax(self) -> None:
-        """Doubt an estimate that allowed nothing: one slow call must not stop reranking for good."""
+        """Lower an estimate that allowed nothing: one slow call must not switch reranking off for good."""
         self._rate *= 0.7
 
     def learn(self, characters: int, seconds: float) -> None:
-        """Take in one measured call: the first as it is, later ones into the average.
+        """Add one measured call: the first sets the average, later ones move it.
 
-        One that stalled says more about the machine than about the model: it counts as `STALL` times the average at most.
+        A stalled call says more about the machine than about the model: it counts as `STALL` times the average at most.
         """
         seen = seconds / max(characters, 1)
         self._rate = self._rate + LEARNING * (min(seen, STALL * self._rate) - self._rate) if self._measured else seen
@@ -75,7 +75,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Anytime:
-    """A reranker with its cache, its pace and a clock."""
+    """A reranker with its score cache, its pace and a clock."""
 
     reranker: Reranker
     cache: ScoreCache
@@ -83,7 +83,7 @@ class Anytime:
     clock: Clock = time.perf_counter
 
     def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
-        """Scores in input order; None for those not reached before the moment `until` (of `clock`)."""
+        """Scores in input order; None for texts that were not reached before the moment `until` (of `clock`)."""
         fingerprint = self.reranker.fingerprint
         scores = [self.cache.get(fingerprint, query, text) for text in texts]
         waiting = [number for number, score in enumerate(scores) if score is None]
@@ -109,7 +109,7 @@ class Anytime:
         taken, cost = 0, 0.0
         for number in waiting[:GROUP]:
             cost += self.pace.estimate(len(query) + len(texts[number]))
-            # Half of what is left at most, so that a wrong estimate is noticed in time.
+            # At most half of the remaining time, so that a wrong estimate is noticed in time.
             if cost > (left if taken == 0 else left / 2):
                 break
             taken += 1
@@ -118,7 +118,7 @@ class Anytime:
         return waiting[:taken]
 
     def _score_group(self, query: str, texts: Sequence[str], until: float | None) -> list[float] | None:
-        """Scores of all, or None when the time was over before they came."""
+        """The scores of all texts, or None if the time ran out first."""
         started = self.clock()
         try:
             scores = [float(score) for score in self._ask(query, texts, until)]

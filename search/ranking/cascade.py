@@ -1,7 +1,7 @@
 """Reranking in one stage or two: a small cross-encoder reads every candidate, the large one the best of those.
 
 Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for what the last stage scored.
-What only the first one scored stands below that, what none scored below both: one scale, a floor for each.
+What only the first stage scored stands below that, and what no stage scored below both: one scale, a floor for each.
 (Cascade ranking: Wang, Lin and Metzler 2011; with cross-encoders Nogueira et al. 2019, "Multi-stage document ranking".)
 """
 
@@ -21,12 +21,12 @@ from search.ranking.candidates import Candidate, RerankScore
 from search.ranking.fusion import min_max
 
 FIRST_SHARE = 0.4
-"""Part of the time that the first stage may take, so that the last one is never left without any."""
+"""Share of the time that the first stage gets, so that some is always left for the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankStages:
-    """The cross-encoders of a collection; `first` is None where one decides alone, or `missing` says why it is."""
+    """The rerankers of a collection. `first` is None if there is only one stage, or if it failed to load (`missing` says why)."""
 
     last: Anytime
     first: Anytime | None = None
@@ -35,9 +35,10 @@ class RerankStages:
 
 @dataclass(frozen=True, slots=True)
 class StageScores:
-    """Logits by passage: of the last stage, and of the first for all that it read; `missing`: why that is none.
+    """Logits by passage, of the last stage and of the first; `missing` says why the first stage has none.
 
-    `wanted` is how many each of them, the last one first, would have scored without a deadline; 0: as many as it did.
+    `wanted` is how many passages each stage, the last one first, would have scored without a deadline; 0 means as many as
+    it did.
     """
 
     last: Mapping[str, float] = field(default_factory=dict)
@@ -57,10 +58,10 @@ def score_window(
     passages: Sequence[Passage],
     until: float | None,
 ) -> StageScores:
-    """Score the window's `passages`, all of them or the best the first stage finds, until the moment `until`.
+    """Score the window's `passages`, or the best of them by the first stage, until the moment `until`.
 
-    The last stage reads the parts that the collection says, the first one each as a whole. A first stage that fails is
-    left out, and the last one reads as many as it can. Raises what the last one raises.
+    The first stage reads whole passages, the last one the parts that the collection configures. A first stage that fails
+    is skipped, and the last one scores as many as it can. Raises what the last stage raises.
     """
     known = dict(zip((item.passage for item in window), passages, strict=True))
     first: dict[str, float] = {}
@@ -79,7 +80,7 @@ def score_window(
 
 
 def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> tuple[str, ...]:
-    """What the last stage reads of a passage, at least one text."""
+    """The texts of a passage that the last stage reads, at least one."""
     return nearest(passage, query, parts.words, parts.best) if parts else (passage.model_text,)
 
 
@@ -138,18 +139,18 @@ def _blend(
 def _scored(
     stage: Anytime, query: str, window: Sequence[Candidate], texts: Mapping[str, Sequence[str]], until: float | None
 ) -> dict[str, float]:
-    """The best score of each passage's texts, for the first passages of which all were reached."""
+    """The best score of each passage's texts, for the leading passages whose texts were all reached."""
     found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
     scores: dict[str, float] = {}
     for item in window:
         values = [next(found) for _ in texts[item.passage]]
         known = [value for value in values if value is not None]
         if len(known) < len(values):
-            break  # a score that is remembered from before must not lift one past those that were not reached
+            break  # a cached score must not lift a passage past those that were not reached
         scores[item.passage] = max(known)
     return scores
 
 
 def _halt(stage: Anytime, until: float | None) -> float | None:
-    """When the first stage stops: it gets its share of the time that is left."""
+    """When the first stage stops: it gets its share of the remaining time."""
     return None if until is None else (now := stage.clock()) + FIRST_SHARE * (until - now)

@@ -1,4 +1,4 @@
-"""Several rankings into one: weighted sums of normalised scores, or reciprocal ranks. Plain functions."""
+"""Fuse several rankings into one, by weighted sums of normalised scores or by reciprocal ranks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RRF_K = 60
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
-    """Scores onto [0, 1]; equal scores all become 1. Order is kept."""
+    """Scores scaled to [0, 1], in the same order; equal scores all become 1."""
     if not scores:
         return []
     low, high = min(scores), max(scores)
@@ -26,7 +26,7 @@ def min_max(scores: Sequence[float]) -> list[float]:
 
 
 def z_score(scores: Sequence[float]) -> list[float]:
-    """Scores as standard deviations above the mean, pressed onto (0, 1) by the logistic function."""
+    """Scores in standard deviations above the mean, mapped to (0, 1) by the logistic function."""
     if not scores:
         return []
     mean = sum(scores) / len(scores)
@@ -40,7 +40,7 @@ def reciprocal_rank(scores: Sequence[float]) -> list[float]:
 
 
 def from_floor(scores: Sequence[float]) -> list[float]:
-    """Scores as shares of the best, counted from 0, the least that words can score; what is below 0 becomes 0.
+    """Scores as shares of the best, counted from 0, the lowest lexical score; negative scores become 0.
 
     The theoretical minimum instead of the lowest fetched score (Bruch, Gai and Ingber 2023, section 3): how far the list
     reaches down no longer decides what a difference at its top is worth.
