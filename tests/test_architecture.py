@@ -45,28 +45,14 @@ FAMILIES = (
 """Folders of siblings of one kind, of which there may be any number."""
 
 KNOWN: dict[str, set[str]] = {
-    "files": {
-        "search/engines/opensearch/engine.py",
-        "search/engines/opensearch/store.py",
-        "search/models/remote.py",
-        "workers/batches.py",
-    },
-    "bodies": {"evaluation/bench/cluster.py: bulk"},
-    "parameters": {"web/commands/ingest.py: ingest"},
-    "folders": {
-        "encoders/labels",
-        "encoders/training",
-        "evaluation",
-        "mappings/analysis",
-        "web",
-        "web/commands",
-    },
-    "classes": {
-        *("Batch", "BiEncoder", "Compiler", "Concept", "Description", "Engine", "Finding", "Job", "Judged", "Labelled"),
-        *("Line", "Model", "Options", "Outcome", "Overloaded", "Parts", "PolyEncoder", "Reader", "Record", "Row"),
-        *("Scores", "State", "Table", "Token", "Work"),
-    },
+    "files": set(),
+    "bodies": set(),
+    # A command's options come one by one.
+    "parameters": {"web/cli/commands/ingest.py: ingest"},
+    "folders": set(),
+    "classes": set(),
 }
+"""What is allowed to break a law; an entry that no longer does fails the test."""
 
 
 @cache

@@ -18,7 +18,7 @@ MAX_DEPTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PageProgress:
     """How far earlier pages went: the marks of the groups they showed, and whether they left the result window."""
 
     marks: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def _last_stage(candidate: Candidate) -> RerankScore | None:
 
 
 def next_cursor(
-    query: Query, retrieved: Retrieved, page: Sequence[Group], rest: Sequence[Group], progress: Progress, key: bytes
+    query: Query, retrieved: Retrieved, page: Sequence[Group], rest: Sequence[Group], progress: PageProgress, key: bytes
 ) -> str | None:
     """The signed cursor of the next page, or None if this page is the last."""
     marks = (*progress.marks, *marks_of(page))

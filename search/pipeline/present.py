@@ -11,7 +11,7 @@ from search.pipeline.checks import RELEVANCE
 from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
 from search.pipeline.grouping import Group, by_field, group, sort_by
-from search.pipeline.paging import Progress, marks_of, next_cursor, thaw, unseen
+from search.pipeline.paging import PageProgress, marks_of, next_cursor, thaw, unseen
 from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
@@ -30,7 +30,7 @@ def present_first(
 ) -> Results:
     """The first page of an answer. A passage that is gone by now, or not the caller's to see, is left out."""
     groups = _groups(query, retrieved, reranked.candidates, trace)
-    return _page(query, retrieved, groups, Progress(), reranked.coverage, services, trace)
+    return _page(query, retrieved, groups, PageProgress(), reranked.coverage, services, trace)
 
 
 def present_next(
@@ -42,7 +42,7 @@ def present_next(
     if beyond:
         lowered = [item.lowered(BENEATH) for item in retrieved.candidates]
         groups += unseen(_groups(query, retrieved, lowered, trace), (*previous.shown, *marks_of(groups)))
-    return _page(query, retrieved, groups, Progress(previous.shown, beyond), RerankCoverage(0, 0), services, trace)
+    return _page(query, retrieved, groups, PageProgress(previous.shown, beyond), RerankCoverage(0, 0), services, trace)
 
 
 def leaves_window(query: Query, previous: Cursor) -> bool:
@@ -64,7 +64,7 @@ def _page(
     query: Query,
     retrieved: Retrieved,
     groups: Sequence[Group],
-    progress: Progress,
+    progress: PageProgress,
     coverage: RerankCoverage,
     services: SearchServices,
     trace: Trace,

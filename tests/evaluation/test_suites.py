@@ -188,7 +188,7 @@ def test_the_lexical_leg_agrees_with_an_independent_bm25(tmp_path: Path, setting
     other = BM25Okapi([terms(item.sections[0].text) for item in documents], k1=1.2, b=0.75)
     for word in WORDS:
         scores = dict(zip(names, other.get_scores(terms(word)), strict=True))
-        found = stages.retrieve_question(bench, Question("q", word)).rankings["bm25"]
+        found = stages.retrieve_question(bench, Question("q", word)).answer.rankings["bm25"]
         positive = [item.score for item in found]  # rounded to four places by the engine
         expected = [abs(scores[item.document]) for item in found]
         assert {item.document for item in found} == {name for name, score in scores.items() if score}

@@ -8,15 +8,15 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from web import forms, wire
+from web import forms, search_answers, wire
 from web.api import openapi_feeding
 from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
 _REQUESTS: Final = (forms.SearchForm, forms.BatchForm)
 _ANSWERS: Final = (
-    wire.SearchAnswer,
-    wire.BatchAnswer,
+    search_answers.SearchAnswer,
+    search_answers.BatchAnswer,
     wire.DocumentAnswer,
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
@@ -76,15 +76,17 @@ def _paths() -> dict[str, Any]:
             "get": _operation(
                 "search_by_address",
                 "Search with the parameters of the address",
-                wire.SearchAnswer,
+                search_answers.SearchAnswer,
                 parameters=_search_parameters(),
                 cited=True,
             )
             | {"description": _FILTERS},
-            "post": _operation("search", "Search", wire.SearchAnswer, body=forms.SearchForm),
+            "post": _operation("search", "Search", search_answers.SearchAnswer, body=forms.SearchForm),
         },
         "/v1/search/batch": {
-            "post": _operation("search_batch", "Several searches at once", wire.BatchAnswer, body=forms.BatchForm)
+            "post": _operation(
+                "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
+            )
         },
         "/v1/documents": {"post": openapi_feeding.feed()},
         "/v1/documents/{id}": {

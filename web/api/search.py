@@ -14,7 +14,8 @@ from search.pipeline.checks import sort_orders
 from search.query import Query
 from web import citations, context, forms
 from web.errors import MediaTypeError
-from web.wire import BatchAnswer, CollectionJson, CollectionsAnswer, DocumentAnswer, SearchAnswer
+from web.search_answers import BatchAnswer, SearchAnswer
+from web.wire import CollectionJson, CollectionsAnswer, DocumentAnswer
 
 blueprint = Blueprint("api", __name__, url_prefix="/v1")
 blueprint.before_request(context.require_caller)

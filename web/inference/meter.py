@@ -13,7 +13,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from encoders.batching import Capacity
 from web import metrics
 from web.access import auth
-from web.inference.models import ServedModel
+from web.inference.models import LoadedModel
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -36,7 +36,7 @@ class ModelMeter(metrics.Meter):
         self._inputs.labels(model).observe(inputs)
         self._tokens.labels(model).inc(tokens)
 
-    def watch(self, models: Sequence[ServedModel]) -> None:
+    def watch(self, models: Sequence[LoadedModel]) -> None:
         """Show how many inputs wait for each of `models`."""
         for model in models:
             self._waiting.labels(model.name).set_function(partial(_occupied, model.capacity))

@@ -58,7 +58,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class ServedModel:
+class LoadedModel:
     """A loaded model. It reads at most `length` tokens of an input and `query_length` of a query."""
 
     name: str
@@ -123,7 +123,7 @@ def artifacts(names: Sequence[str], settings: Settings) -> list[Artifact | None]
     return [None if name == HASHING else Artifact.open(find(name, folders)) for name in names]
 
 
-def load(found: Sequence[Artifact | None], settings: Settings, options: RunOptions) -> list[ServedModel]:
+def load(found: Sequence[Artifact | None], settings: Settings, options: RunOptions) -> list[LoadedModel]:
     """The models, loaded and run once, so that no request waits for either. Raises `ModelError`."""
     served = [_hashing(options) if artifact is None else _of(artifact, settings, options) for artifact in found]
     for model in served:
@@ -135,7 +135,7 @@ def load(found: Sequence[Artifact | None], settings: Settings, options: RunOptio
     return served
 
 
-def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> ServedModel:
+def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedModel:
     arguments = (artifact, settings.threads or None, settings.form or None, settings.device)
     if artifact.kind == "poly-encoder" or artifact.queries() is not artifact:
         raise ModelError(
@@ -147,7 +147,7 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> ServedMo
     else:
         scorer = CrossEncoder(*arguments)
         model, run = scorer.model, scorer.logits
-    return ServedModel(
+    return LoadedModel(
         name=artifact.name,
         kind=artifact.kind,
         fingerprint=artifact.fingerprint,
@@ -182,9 +182,9 @@ def _read(model: OnnxModel, query: str | None, texts: Sequence[str], as_queries:
     return model.tokenizer.tokenize_queries(texts) if as_queries else model.tokenizer.tokenize_passages(texts)
 
 
-def _hashing(options: RunOptions) -> ServedModel:
+def _hashing(options: RunOptions) -> LoadedModel:
     encoder = HashingEncoder(256)
-    return ServedModel(
+    return LoadedModel(
         name=HASHING,
         kind="bi-encoder",
         fingerprint=encoder.fingerprint,

@@ -24,7 +24,7 @@ from web.inference import errors as inference_errors
 from web.inference.errors import InvalidRequest
 from web.inference.forms import deadline, embed_form, rerank_form
 from web.inference.meter import ModelMeter
-from web.inference.models import ServedModel, sigmoid
+from web.inference.models import LoadedModel, sigmoid
 
 MAX_BODY_BYTES: Final = 10_000_000
 MOST_TEXTS: Final = 128
@@ -47,7 +47,7 @@ class Limits:
 class Inference:
     """The endpoints, over loaded models."""
 
-    def __init__(self, models: Sequence[ServedModel], home: Path, limits: Limits) -> None:
+    def __init__(self, models: Sequence[LoadedModel], home: Path, limits: Limits) -> None:
         self.models, self.home, self.limits = models, home, limits
         # Threads beyond this many stay free to refuse: in the server's own queue a request would have to wait for that.
         self.gate = Capacity(limits.requests, "requests")
@@ -103,7 +103,7 @@ class Inference:
         with self.gate.hold(1):
             yield lifetime
 
-    def _model(self, kind: Kind, name: str) -> ServedModel:
+    def _model(self, kind: Kind, name: str) -> LoadedModel:
         of_kind = [model for model in self.models if model.kind == kind]
         found = [model for model in of_kind if not name or name in (model.name, model.fingerprint)]
         if len(found) == 1:
@@ -114,7 +114,7 @@ class Inference:
         raise InvalidRequest(f"there is no {kind}{f' {name[:80]!r}' if name else ''} here; there are: {known}")
 
 
-def make_inference_app(models: Sequence[ServedModel], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
+def make_inference_app(models: Sequence[LoadedModel], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
     """The application over loaded `models`; tokens are read from `home`."""
     app = Flask("web.inference", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
@@ -132,7 +132,7 @@ def make_inference_app(models: Sequence[ServedModel], home: Path, limits: Limits
     return app
 
 
-def _answer(model: ServedModel, content: bytes) -> Response:
+def _answer(model: LoadedModel, content: bytes) -> Response:
     response = current_app.response_class(content, mimetype="application/json")
     response.headers[FINGERPRINT] = model.fingerprint
     return response

@@ -16,7 +16,7 @@ from web.pages.addresses import SearchAddress
 from web.pages.facets import FacetView, facet_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
-from web.wire import UnderstandingJson
+from web.search_answers import UnderstandingJson
 
 QUESTION: Final = ("text", "entity", "aspect", "with", "without")
 

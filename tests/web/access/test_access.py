@@ -276,7 +276,7 @@ def test_the_command_line_logs_like_the_portal(client, app, logged):
     medley = app.extensions["medley"].medley
     use_cases = open_use_cases(medley, labels=["ward-7"])
     form = forms.search_form({"collection": "notes", "text": "pneumonia"})
-    use_cases.search(forms.to_query(form, medley.collection("notes"), use_cases.caller.access))
+    use_cases.search(forms.to_query(form, medley.collections.get("notes"), use_cases.caller.access))
     web_line, command_line = logged()
     assert list(web_line) == list(command_line)
     assert (web_line["door"], command_line["door"]) == ("http", "command line")

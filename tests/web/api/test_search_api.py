@@ -8,7 +8,7 @@ import pytest
 import rispy
 from pydantic import BaseModel
 
-from web import wire
+from web import search_answers, wire
 
 
 def ask(client, headers=None, **body):
@@ -29,7 +29,7 @@ def test_a_complete_answer_to_a_search(client):
     response = ask(client, text="aspirin stroke", size=1, explain=True)
     assert response.status_code == 200
     body = response.json
-    conforms(wire.SearchAnswer, body)
+    conforms(search_answers.SearchAnswer, body)
     timings = body.pop("timings_ms")
     assert timings.pop("total") > 0
     assert body.pop("cursor")
@@ -120,7 +120,7 @@ def test_a_patient_is_one_hit(client):
 def test_a_batch_answers_in_order(client):
     searches = [{"collection": "abstracts", "text": "aspirin stroke"}, {"collection": "notes", "text": "effusion"}]
     body = client.post("/v1/search/batch", json={"searches": searches}).json
-    conforms(wire.BatchAnswer, body)
+    conforms(search_answers.BatchAnswer, body)
     assert [answer["hits"][0]["document"] for answer in body["answers"]] == [
         "pm/2",
         body["answers"][1]["hits"][0]["document"],

@@ -9,7 +9,7 @@ import click
 from web.cli.common import json_option, open_medley, open_use_cases, show
 
 if TYPE_CHECKING:
-    from web.wire import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
+    from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
 
 PATIENCE_MS = 10_000
 """A process for a single search waits for the complete answer; a collection's deadline is meant for a running gateway."""
@@ -50,7 +50,7 @@ PATIENCE_MS = 10_000
 def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     """Search a collection."""
     from web.forms import search_form, to_query
-    from web.wire import SearchAnswer
+    from web.search_answers import SearchAnswer
 
     medley = open_medley()
     use_cases = open_use_cases(medley, labels=labels)

@@ -1,0 +1,186 @@
+"""The JSON forms of search answers, over HTTP and on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from search.pipeline.results import Results, Span
+from web.wire import Value, WireModel
+
+
+def _offsets(span: Any) -> Any:
+    return tuple(span) if isinstance(span, list | Span) else span  # strict validation takes no list for a tuple
+
+
+Mark = Annotated[tuple[int, int], BeforeValidator(_offsets)]
+"""(start, end) in characters."""
+
+
+class EvidenceJson(WireModel):
+    """A sentence that carries the answer. `start` and `end` are character offsets in the hit's `text`, `marks` in this one."""
+
+    model_config = ConfigDict(title="Evidence")
+
+    text: str
+    start: int
+    end: int
+    score: float
+    marks: list[Mark]
+
+
+class LegJson(WireModel):
+    """What a leg contributes to the fused score: `contribution` = `weight` × `normalised`. Ranks begin at 1."""
+
+    model_config = ConfigDict(title="LegContribution")
+
+    rank: int
+    score: float
+    normalised: float
+    weight: float
+    contribution: float
+
+
+class RerankerJson(WireModel):
+    """What a reranker contributes to the final score: `contribution` = `weight` × `normalised`."""
+
+    model_config = ConfigDict(title="RerankContribution")
+
+    logit: float
+    normalised: float | None
+    weight: float
+    contribution: float
+    stage: str
+
+
+class ExplanationJson(WireModel):
+    """The arithmetic of a score: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+
+    model_config = ConfigDict(title="Explanation")
+
+    legs: dict[str, LegJson]
+    fused: float
+    reranker: RerankerJson | None
+    final: dict[str, float]
+    score: float
+    matched_terms: list[str]
+
+
+class ExpansionJson(WireModel):
+    """An abbreviation of the query and its long form."""
+
+    model_config = ConfigDict(title="Expansion")
+
+    short: str
+    long: str
+
+
+class UnderstandingJson(WireModel):
+    """How the query was read. `feedback` names the passages that moved its vectors, where a collection searches twice."""
+
+    model_config = ConfigDict(title="Understanding")
+
+    text: str
+    terms: list[str]
+    expansions: list[ExpansionJson]
+    notes: list[str]
+    feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
+
+    @classmethod
+    def of(cls, results: Results) -> UnderstandingJson:
+        """The JSON form of how the query of `results` was read."""
+        understanding = results.understood
+        return cls(
+            text=understanding.model_text,
+            terms=[term for term, _ in understanding.lexical.terms],
+            expansions=[ExpansionJson.model_validate(item) for item in understanding.expansions],
+            notes=list(understanding.notes),
+            feedback=list(results.feedback),
+        )
+
+
+class HitJson(WireModel):
+    """A found document: its best passage, the evidence in it and, on request, the explanation of its score."""
+
+    model_config = ConfigDict(title="Hit")
+
+    document: str
+    passage: str
+    score: float
+    title: str
+    title_marks: list[Mark]
+    heading: str
+    text: str
+    evidence: list[EvidenceJson]
+    fields: dict[str, Value]
+    lexical: bool = Field(description="false: found by its vectors alone, no word of the query matches")
+    more_passages: int = Field(description="further passages of the same document that were found")
+    others: list[str] = Field(description="further documents of the same group that were found, such as of one patient")
+    explain: ExplanationJson | None
+
+
+class TotalJson(WireModel):
+    """How many documents match lexically under the filters."""
+
+    model_config = ConfigDict(title="Total")
+
+    value: int
+    relation: Literal["exact", "at_least"]
+
+
+class FacetJson(WireModel):
+    """A value of a field, and how many matching documents have it."""
+
+    model_config = ConfigDict(title="FacetCount")
+
+    value: str
+    count: int
+
+
+class RerankedJson(WireModel):
+    """How many of the candidates the reranker scored before its deadline."""
+
+    model_config = ConfigDict(title="Reranked")
+
+    scored: int
+    candidates: int
+
+
+class SearchAnswer(WireModel):
+    """One page of an answer. `degraded` names in plain words everything that is missing."""
+
+    hits: list[HitJson]
+    total: TotalJson
+    facets: dict[str, list[FacetJson]]
+    timings_ms: dict[str, float]
+    degraded: list[str]
+    reranked: RerankedJson
+    cursor: str | None = Field(description="send it with the same search to get the next page")
+    index: str
+    beyond_window: bool = Field(description="these hits are past the result window and stand in fused order")
+    understood: UnderstandingJson
+
+    @classmethod
+    def of(cls, results: Results) -> SearchAnswer:
+        """The JSON form of one page of results."""
+        return cls(
+            hits=[HitJson.model_validate(hit) for hit in results.hits],
+            total=TotalJson.model_validate(results.total),
+            facets={
+                name: [FacetJson.model_validate(item) for item in counts] for name, counts in results.facets.items()
+            },
+            timings_ms=dict(results.timings_ms),
+            degraded=list(results.degraded),
+            reranked=RerankedJson.model_validate(results.reranked),
+            cursor=results.cursor,
+            index=results.index,
+            beyond_window=results.beyond_window,
+            understood=UnderstandingJson.of(results),
+        )
+
+
+class BatchAnswer(WireModel):
+    """The answers, in the order of the searches."""
+
+    answers: list[SearchAnswer]
