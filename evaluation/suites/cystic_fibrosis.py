@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluation.corpora import abstract, lines_of
 from evaluation.data import folder, lines
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from search.settings import Settings
 
@@ -36,3 +37,6 @@ def task(settings: Settings) -> Task:
         notes=("grades are the sum of four readers' scores (0 to 8); used for figures only, never for training",),
         reference=True,
     )
+
+
+SUITE = Suite("cystic-fibrosis", "questions to abstracts, graded", lambda settings, options: [task(settings)])

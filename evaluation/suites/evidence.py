@@ -1,7 +1,7 @@
-"""Evidence inference (Lehman 2019): intervention, comparator and outcome in, the trial's abstract out.
+"""Evidence inference (Lehman 2019): the query is intervention, comparator and outcome, the answer the trial's abstract.
 
-Prompts are those of validation and test articles, phrased as questions as labelling phrases those of training
-articles; the corpus is all articles' abstracts. The data set's copy marks no sentences of evidence, so none are judged.
+Prompts are those of validation and test articles, phrased as questions in the same way as labelling phrases those of
+training articles; the corpus is all articles' abstracts. The data set's copy marks no sentences of evidence, so none are judged.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from encoders.labels.abstracts import train_articles, trial_question
 from evaluation.corpora import abstract, lines_of, plain
 from evaluation.data import folder
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.documents import Document
 from search.settings import Settings
@@ -19,7 +20,7 @@ MEASURES = ("RR", "Success@1", "Success@5", "Success@20")
 
 
 def task(settings: Settings) -> Task:
-    """The suite: prompts of one wording are one question, answered by the abstract of each of their articles."""
+    """The suite: prompts with the same wording are one question, answered by the abstract of each of their articles."""
     base = folder(settings, "evidence_inference")
     train = train_articles(base.parent)
     documents = list(_documents(settings))
@@ -38,7 +39,7 @@ def task(settings: Settings) -> Task:
         questions=tuple(questions.values()),
         judgements=judgements,
         measures=MEASURES,
-        notes=(f"prompts of validation and test articles over {len(documents):,} abstracts, one abstract an article",),
+        notes=(f"prompts of validation and test articles over {len(documents):,} abstracts, one abstract per article",),
         reference=True,
     )
 
@@ -48,3 +49,6 @@ def _documents(settings: Settings) -> Iterator[Document]:
         sections = [(str(part.get("label") or ""), str(part["text"])) for part in row["abstract_sections"]]
         if row["title"].strip() or any(text.strip() for _, text in sections):
             yield abstract(f"pmc:{row['pmcid']}", str(row["title"]), sections, source="evidence")
+
+
+SUITE = Suite("evidence", "a trial's question to its abstract", lambda settings, options: [task(settings)])

@@ -1,4 +1,4 @@
-"""Clinical notes ask themselves (CAPR's self-labelling): what a note is about + a heading finds that section.
+"""Clinical notes with self-labelled queries (as in CAPR): what a note is about and a heading find that section.
 
 The notes are the held-out fifth of MTSamples, whole, split into sections by the product itself. The questions come
 from the labelling that training uses, on notes that training never sees.
@@ -14,6 +14,7 @@ from encoders.labels.records import Record
 from encoders.labels.split import is_test_note
 from evaluation.corpora import lines_of, plain
 from evaluation.data import folder
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task, passage_key
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
@@ -23,13 +24,13 @@ from mappings.formats.mtsamples import parse
 from search.settings import Settings
 
 OPENING = 8
-"""Words that tell a section's text from any other."""
+"""Words that distinguish a section's text from any other."""
 
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 
 def task(settings: Settings) -> Task:
-    """The suite: the held-out fifth of the notes, each asked for by its own sections."""
+    """The suite: the held-out fifth of the notes, with queries from their own sections."""
     records = lines_of(folder(settings, "mtsamples") / "notes.jsonl")
     chosen = [record for record in records if is_test_note(record["id"])]
     return over(chosen, chosen, "notes", settings)
@@ -48,7 +49,7 @@ def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings
         unit="passage",
         notes=(
             f"{len(records):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
-            f"{lost} labelled sections that the product's own sections do not show count as missed",
+            f"{lost} labelled sections that are no section of the product's own count as missed",
         ),
     )
 
@@ -56,14 +57,14 @@ def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings
 def _judged(
     records: Iterable[Record], collection: Collection
 ) -> tuple[tuple[Question, ...], dict[str, dict[str, int]], int]:
-    """Questions, judgements by passage key, and how many labelled sections no passage shows."""
+    """Questions, judgements by passage key, and how many labelled sections are in no passage."""
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
     lost = 0
     for record in records:
         found = passages(parse(record, collection), 1, collection)
         for pair in label([record]):
-            # Questions of one wording are one question, whichever note they came from.
+            # Questions with the same wording are one question, whichever note they came from.
             question = questions.setdefault(plain(pair.query), Question(pair.id, pair.query))
             answers = _answers(pair.positive, found) or [f"{record['id']}#lost"]
             lost += answers[0].endswith("#lost")
@@ -77,3 +78,6 @@ def _answers(section: Text, found: Sequence[Passage]) -> list[str]:
     opening = " ".join(plain(section.text).split()[:OPENING])
     chosen = headed or [passage for passage in found if opening in plain(passage.text)]
     return [passage_key(passage.document, passage.id) for passage in chosen]
+
+
+SUITE = Suite("notes", "entity and heading to sections of clinical notes", lambda settings, options: [task(settings)])

@@ -1,9 +1,10 @@
-"""Press releases: the conclusion as the press office wrote it in, the abstract's own conclusion out."""
+"""Press releases: the query is the conclusion as the press office wrote it, the answer the abstract's own conclusion."""
 
 from __future__ import annotations
 
 from evaluation.corpora import abstract, lines_of, plain
 from evaluation.data import folder
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from search.settings import Settings
 
@@ -11,7 +12,7 @@ MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 
 def task(settings: Settings) -> Task:
-    """The suite on the 563-pair half; conclusions of one text are one document."""
+    """The suite on the 563-pair half; conclusions with the same text are one document."""
     pairs = lines_of(folder(settings, "press_releases") / "insciout_test.jsonl")
     identifiers: dict[str, str] = {}
     for pair in pairs:
@@ -27,3 +28,6 @@ def task(settings: Settings) -> Task:
         notes=(f"{len(pairs)} pairs of the half that is never trained on; {len(documents)} distinct conclusions",),
         reference=True,
     )
+
+
+SUITE = Suite("press", "press-release conclusions to abstract conclusions", lambda settings, options: [task(settings)])

@@ -44,7 +44,7 @@ def _task(name: str, corpus: Corpus, pairs: Iterable[Pair]) -> Task:
 
 
 def abstracts(settings: Settings) -> list[Task]:
-    """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a collection of use, within the pool."""
+    """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a real collection, within the pool."""
     data = folder(settings, "scifact").parent
     dropped: Counter[str] = Counter()
     asked = {

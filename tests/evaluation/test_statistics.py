@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.statistics import closed, compare, interval
+from evaluation.statistics import closed_share, compare, interval
 from mappings.errors import InvalidInput
 
 VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=40).map(np.array)
@@ -65,12 +65,12 @@ def test_wrong_shapes_are_errors() -> None:
 def test_the_share_of_the_distance_that_is_closed() -> None:
     theirs = np.array([0.0, 0.5, 1.0, 0.5])
     half = theirs + (1 - theirs) / 2
-    assert closed(half, theirs).as_json() == {"value": 0.5, "low": 0.5, "high": 0.5}
-    assert closed(theirs, theirs).value == 0
-    assert closed(theirs, half).value < 0
-    assert closed(np.ones(4), np.ones(4)).as_json() == {"value": 0.0, "low": 0.0, "high": 0.0}
-    mixed = closed(np.array([1.0, 0.0, 1.0, 1.0]), theirs)
+    assert closed_share(half, theirs).as_json() == {"value": 0.5, "low": 0.5, "high": 0.5}
+    assert closed_share(theirs, theirs).value == 0
+    assert closed_share(theirs, half).value < 0
+    assert closed_share(np.ones(4), np.ones(4)).as_json() == {"value": 0.0, "low": 0.0, "high": 0.0}
+    mixed = closed_share(np.array([1.0, 0.0, 1.0, 1.0]), theirs)
     assert mixed.low < mixed.value < mixed.high
     assert mixed.value == pytest.approx(0.5)
     with pytest.raises(InvalidInput, match="the same queries"):
-        closed(theirs, theirs[:2])
+        closed_share(theirs, theirs[:2])
