@@ -8,7 +8,7 @@ settings within a call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -105,9 +105,3 @@ def _ir_measures() -> Any:
     except ModuleNotFoundError as error:
         raise Unavailable("evaluation needs ir-measures: pip install -e '.[eval]'", field="eval") from error
     return ir_measures
-
-
-def relevant(judgements: Judgements) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each judged query with its relevant ids."""
-    for query, grades in judgements.items():
-        yield query, frozenset(key for key, grade in grades.items() if grade > 0)

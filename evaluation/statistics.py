@@ -38,11 +38,6 @@ class Comparison:
     difference: Estimate
     p: float
 
-    @property
-    def significant(self) -> bool:
-        """Whether p is under .05."""
-        return self.p < 0.05
-
 
 def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
     """The mean of `values`, shape (queries,), and its percentile bootstrap interval over queries."""

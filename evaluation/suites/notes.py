@@ -33,13 +33,13 @@ def task(settings: Settings) -> Task:
     """The suite: the held-out fifth of the notes, with queries from their own sections."""
     records = lines_of(folder(settings, "mtsamples") / "notes.jsonl")
     chosen = [record for record in records if is_test_note(record["id"])]
-    return over(chosen, chosen, "notes", settings)
+    return task_over(chosen, chosen, "notes", settings)
 
 
-def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings: Settings) -> Task:
-    """Questions from the notes `asked`, over the collection of `records`."""
+def task_over(records: Sequence[Record], queried: Sequence[Record], name: str, settings: Settings) -> Task:
+    """Questions from the notes `queried`, over the collection of `records`."""
     collection = kinds.load("notes", None, settings.collections)
-    questions, judgements, lost = _judged(asked, collection)
+    questions, judgements, lost = _judge(queried, collection)
     return Task(
         suite="notes",
         corpus=Corpus(name, "notes", lambda: (parse(record, collection) for record in records)),
@@ -48,13 +48,13 @@ def over(records: Sequence[Record], asked: Sequence[Record], name: str, settings
         measures=MEASURES,
         unit="passage",
         notes=(
-            f"{len(records):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
+            f"{len(records):,} notes of MTSamples, questions from {len(queried):,} of them, none seen in training",
             f"{lost} labelled sections that are no section of the product's own count as missed",
         ),
     )
 
 
-def _judged(
+def _judge(
     records: Iterable[Record], collection: Collection
 ) -> tuple[tuple[Question, ...], dict[str, dict[str, int]], int]:
     """Questions, judgements by passage key, and how many labelled sections are in no passage."""

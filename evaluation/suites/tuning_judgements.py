@@ -26,7 +26,7 @@ from search.settings import Settings
 MEASURES = ("nDCG@10", "Success@1", "R@100")
 QUESTIONS: Final = 300
 ARTICLES_OF_TEN: Final = 3
-"""Tenths of the training articles that are ranked: as many passages as the test split has."""
+"""Tenths of the training articles that are ranked: about as many passages as in the test split."""
 
 
 def _held_out(pairs: Iterable[Pair]) -> list[Pair]:
@@ -47,11 +47,11 @@ def abstracts(settings: Settings) -> list[Task]:
     """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a real collection, within the pool."""
     data = folder(settings, "scifact").parent
     dropped: Counter[str] = Counter()
-    asked = {
+    held_out = {
         scifact.task: _held_out(claims.scifact(data, dropped)),
         check_covid.task: _held_out(claims.check_covid(data, dropped)),
     }
-    suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in asked.items()]
+    suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in held_out.items()]
     return [_task(f"{task.suite}-train", task.corpus, pairs) for task, pairs in suites]
 
 
@@ -87,8 +87,8 @@ def clinical(settings: Settings) -> list[Task]:
     """Self-labelled sections of the held-out training notes, among those and a fifth of the other training notes."""
     data = folder(settings, "mtsamples").parent
     chosen = [row for row in training_notes(data, Counter()) if _near_note(row["id"])]
-    asked = [row for row in chosen if split_of(row["id"]) == HELD_OUT]
-    task = notes.over(chosen, asked, "notes-train", settings)
+    queried = [row for row in chosen if split_of(row["id"]) == HELD_OUT]
+    task = notes.task_over(chosen, queried, "notes-train", settings)
     return [replace(task, suite="notes-train", measures=MEASURES)]
 
 

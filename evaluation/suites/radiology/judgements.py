@@ -119,7 +119,7 @@ def measure(found: FindingJudgements, scoring: Scoring) -> dict[str, Values]:
 
 
 def _of_query(item: FindingQuery, scores: Values) -> Mapping[str, float]:
-    """AP, recall at as many as match (R-precision), and recall at `DEEP`, of one complete ranking; ties by id."""
+    """AP, R-precision, and recall at `DEEP`, of one complete ranking; ties by id."""
     rows = np.flatnonzero(item.ranked)
     hits = item.relevant[rows[np.argsort(-scores[rows], kind="stable")]]
     ranks = np.flatnonzero(hits) + 1
