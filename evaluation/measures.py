@@ -1,15 +1,14 @@
 """Measures of a ranking: values with a name that parses back, computed by ir_measures.
 
-Ties never reach ir_measures: a run is a sequence of ids in the one order (score descending, then id),
-handed over with strictly decreasing scores. Every call shares one gain setting, the judged grade itself,
-because ir_measures 0.4 mixes gain settings within a call.
+Ties never reach ir_measures: a run is a sequence of ids in the one order (score descending, then id), passed on with
+strictly decreasing scores. Every call uses one gain setting, the judged grade itself, because ir_measures 0.4 mixes gain
+settings within a call.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,9 +19,9 @@ from mappings.errors import InvalidInput, Unavailable
 
 Values = NDArray[np.float64]
 Judgements = Mapping[str, Mapping[str, int]]
-"""Query -> judged id -> grade; 0 and below is not relevant."""
+"""Query → judged id → grade; 0 and below is not relevant."""
 Run = Mapping[str, Sequence[str]]
-"""Query -> ids, best first, each once."""
+"""Query → ids, best first, each once."""
 
 KINDS: Final = ("nDCG", "RR", "AP", "R", "Success", "P")
 NEED_CUTOFF: Final = frozenset({"R", "Success", "P"})
@@ -43,7 +42,7 @@ class Measure:
         if self.kind not in KINDS:
             raise InvalidInput(f"unknown measure {self.kind!r}; known are {', '.join(KINDS)}", field="measure")
         if self.cutoff is None and self.kind in NEED_CUTOFF:
-            raise InvalidInput(f"{self.kind} needs a cutoff, as in {self.kind}@10", field="measure")
+            raise InvalidInput(f"{self.kind} needs a cutoff, such as {self.kind}@10", field="measure")
         if self.cutoff is not None and self.cutoff < 1:
             raise InvalidInput(f"the cutoff of {self.kind} is {self.cutoff}; it is 1 or more", field="measure")
 
@@ -55,7 +54,7 @@ def parse(name: str) -> Measure:
     """The measure of that name; `parse(str(measure)) == measure`. Raises `InvalidInput`."""
     match = _NAME.fullmatch(name.strip())
     if not match:
-        raise InvalidInput(f"{name!r} is no measure; one looks like nDCG@10, RR or Success@1", field="measure")
+        raise InvalidInput(f"{name!r} is not a measure; one looks like nDCG@10, RR or Success@1", field="measure")
     return Measure(match[1], int(match[2]) if match[2] else None)
 
 
@@ -68,14 +67,14 @@ def per_query(measures: Sequence[Measure], judgements: Judgements, run: Run) -> 
     """For each measure the values of the judged queries, shape (queries,), in the order of `judgements`.
 
     A judged query that the run lacks counts 0. Raises `Unavailable` without the extra `eval`,
-    `InvalidInput` when no query is judged or a ranking holds an id twice.
+    `InvalidInput` when no query is judged or a ranking contains an id twice.
     """
     if not judgements:
         raise InvalidInput("there is no judged query: at least one needs a relevant document", field="judgements")
     row = {query: number for number, query in enumerate(judgements)}
     found = {measure: np.zeros(len(row)) for measure in measures}
     foreign = _ir_measures()
-    # parse_measure spells every measure as ours, so the names are the link back.
+    # parse_measure spells every measure as we do, so the names lead back to ours.
     wanted = {str(foreign.parse_measure(str(measure))): measure for measure in measures}
     qrels, scored = _renamed(judgements, run)
     for value in foreign.iter_calc([foreign.parse_measure(name) for name in wanted], qrels, scored):
@@ -84,13 +83,13 @@ def per_query(measures: Sequence[Measure], judgements: Judgements, run: Run) -> 
 
 
 def _renamed(judgements: Judgements, run: Run) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Queries and ids as plain numbers: an id may hold anything, trec_eval's strings may not."""
+    """Queries and ids as plain numbers: an id can contain anything, trec_eval's strings can not."""
     names: dict[str, str] = {}
     qrels, scored = {}, {}
     for number, (query, grades) in enumerate(judgements.items()):
         ranking = run.get(query, ())
         if len(set(ranking)) != len(ranking):
-            raise InvalidInput(f"the ranking of query {query[:80]!r} holds an id twice", field="run")
+            raise InvalidInput(f"the ranking of query {query[:80]!r} contains an id twice", field="run")
         qrels[str(number)] = {_name(names, key): max(grade, 0) for key, grade in grades.items()}
         scored[str(number)] = {_name(names, key): float(len(ranking) - rank) for rank, key in enumerate(ranking)}
     return qrels, scored
@@ -102,12 +101,7 @@ def _name(names: dict[str, str], identifier: str) -> str:
 
 def _ir_measures() -> Any:
     try:
-        return importlib.import_module("ir_measures")
+        import ir_measures
     except ModuleNotFoundError as error:
         raise Unavailable("evaluation needs ir-measures: pip install -e '.[eval]'", field="eval") from error
-
-
-def relevant(judgements: Judgements) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each judged query with its relevant ids."""
-    for query, grades in judgements.items():
-        yield query, frozenset(key for key, grade in grades.items() if grade > 0)
+    return ir_measures

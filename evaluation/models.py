@@ -15,19 +15,19 @@ from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 
-def require(tasks: Iterable[Task], settings: Settings) -> None:
-    """Raise as `Medley.stages` does where a reranker of the tasks is not there."""
+def require_models(tasks: Iterable[Task], settings: Settings) -> None:
+    """Raise as `Models.rerank_stages` does where a reranker of the tasks is missing."""
     for corpus in {task.corpus.kind: task.corpus for task in tasks}.values():
-        rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
+        open_rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
 
 
-def rerankers(collection: Collection, settings: Settings) -> RerankStages | None:
-    """The rerankers of a collection that need not be there yet; no engine is opened for them."""
+def open_rerankers(collection: Collection, settings: Settings) -> RerankStages | None:
+    """The rerankers of a collection, which need not exist yet; no engine is opened for them."""
     return Models(settings).rerank_stages(collection)
 
 
-def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
-    """What a report says of the models of a task, its collection being indexed."""
+def describe_models(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
+    """The models in the report of a task whose collection is indexed."""
     collection = medley.collections.get(task.corpus.name)
     settings = medley.settings
     encoders = medley.engine.resolve(task.corpus.name).encoders
@@ -50,7 +50,7 @@ def described(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
 
 
 def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:
-    """The numeric form in which each model really ran; of one that a model server runs, or that has none, nothing."""
+    """Fingerprint → the numeric form in which a model ran, without those that a model server runs or that have none."""
     models: list[Any] = list(medley.models.encoders(collection).values())
     stages = medley.models.rerank_stages(collection) if rerank else None
     models += [item.reranker for item in (stages.first, stages.last) if item] if stages else []
@@ -59,7 +59,7 @@ def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, st
 
 def _stages(collection: Collection, settings: Settings) -> dict[str, Any]:
     first, parts = collection.reranking.first, collection.reranking.parts
-    told: dict[str, Any] = {"parts": asdict(parts)} if parts else {}
+    described: dict[str, Any] = {"parts": asdict(parts)} if parts else {}
     if first and not settings.reranker:
-        told["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
-    return told
+        described["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
+    return described

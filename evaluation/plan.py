@@ -1,4 +1,4 @@
-"""`medley evaluate all`: every suite in every form, one after the other, and what is there already is not run again."""
+"""`medley evaluate all`: every suite in every form, one after the other; an existing report is not measured again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluation.index import home, mark
-from evaluation.run import ONLY_FOR, SUITES, Options, Report, chosen_tasks, command, given, shown
-from evaluation.suites.radiology import suite as radiology
+from evaluation.run import chosen_tasks
+from evaluation.suite import Report, SuiteOptions, command, spell_option
+from evaluation.suites.registry import SUITES, find_suite, suites_with
 from evaluation.task import Task
 from mappings import collection as kinds
+from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from search.models.registry import Models
 from search.ranking.cascade import RerankStages
@@ -24,39 +26,46 @@ VERSION: Final = "evaluation-3"
 """Part of a report's identity: it changes when the same models and data would give other rows."""
 
 
-def plan(options: Options, quick: bool = False) -> Iterator[tuple[str, Options]]:
+def plan(options: SuiteOptions, quick: bool = False) -> Iterator[tuple[str, SuiteOptions]]:
     """Every (suite, options) of `all`; `quick`: a fixed sample of each suite's first form, without the pool's 39k.
 
-    The models of `radiology` go to it alone. Raises `InvalidInput` for other options that some suite does not know.
+    Options of `Suite.in_all` go to their suite alone. Raises `InvalidInput` for others that some suite does not know.
     """
-    without_models = replace(options, folds=None, baseline="")
-    for option in given(without_models):
-        raise InvalidInput(
-            f"{shown(option)} is for {', '.join(ONLY_FOR[option])}, one at a time, not for all", field=option
-        )
+    accepted = {option for suite in SUITES.values() for option in suite.in_all}
+    for option in options.chosen:
+        if option not in accepted:
+            raise InvalidInput(
+                f"{spell_option(option)} is for {suites_with(option)}, one at a time, not for all", field=option
+            )
     for suite in SUITES.values():
-        own = options if suite.name == radiology.SUITE else without_models
+        own = options.only(suite.in_all)
         if not quick:
             yield from ((suite.name, replace(own, **form)) for form in suite.forms)
         elif suite.quick and suite.forms:
             yield suite.name, replace(own, **suite.forms[0], queries=own.queries or QUICK_QUERIES)
 
 
-def identity(name: str, options: Options, settings: Settings) -> tuple[str, str]:
+def require_standalone_models(options: SuiteOptions, settings: Settings) -> None:
+    """Raise where a model of a standalone suite can't be opened: before `all` begins, not hours later."""
+    for suite in SUITES.values():
+        if suite.standalone is not None:
+            suite.standalone.require(settings, options.only(suite.in_all))
+
+
+def identity(name: str, options: SuiteOptions, settings: Settings) -> tuple[str, str]:
     """The command of a report, and SHA-256 of all that decides it: the command, the data, the models, the settings."""
-    if name == radiology.SUITE:
-        printed, decided = radiology.decided(
-            settings, options.queries, options.folds, options.baseline, options.variants
-        )
+    standalone = find_suite(name, options).standalone
+    if standalone is not None:
+        printed, decided = standalone.identify(settings, options)
     else:
-        whole, tasks = chosen_tasks(name, options, settings)
-        printed = command(whole.suite, options)
-        decided = [_decided(task, options, home(settings)) for task in tasks]
+        _, tasks = chosen_tasks(name, options, settings)
+        printed = command(name, options)
+        decided = [_identify(task, options, home(settings)) for task in tasks]
     text = json.dumps([VERSION, printed, decided], sort_keys=True, default=str)
     return printed, sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]:
+def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str, Any]:
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
     stages = Models(settings).rerank_stages(collection) if options.rerank else None
     return {
@@ -64,17 +73,22 @@ def _decided(task: Task, options: Options, settings: Settings) -> dict[str, Any]
         "questions": [str(question) for question in task.questions],
         "judgements": [task.judgements, task.strict],
         "measures": [task.measures, task.unit, task.candidates, task.reference, task.depth],
-        "collection": str(collection),
+        "collection": _spell_collection(collection),
         "reranking": _fingerprints(stages) if stages else None,
         "searched": [settings.window, settings.candidates, settings.form, settings.device],
     }
+
+
+def _spell_collection(collection: Collection) -> str:
+    """The collection as text. Reports were kept when `PassageParts` was `Parts`: its new name is no other collection."""
+    return str(collection).replace("PassageParts(", "Parts(")
 
 
 def _fingerprints(stages: RerankStages) -> list[str]:
     return [item.reranker.fingerprint for item in (stages.first, stages.last) if item is not None]
 
 
-def kept(file: Path, identity: str) -> Report | None:
+def find_kept(file: Path, identity: str) -> Report | None:
     """The report in `file` where it has this identity."""
     try:
         report = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Reports of `suites` and `tune` on the terminal and as Markdown; `docs/results.md` from the kept JSON."""
+"""Reports on the terminal and as Markdown; `docs/results.md` from the kept JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTS: Final = (
     ("tune", "measure", "grid", "rerank", "chosen", "notes", "command"),
     ("bench", "machine", "figures"),
 )
-"""What a report of each command holds, in the order of the page."""
+"""The keys of each command's report, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
 
@@ -76,7 +76,7 @@ def _share(item: Mapping[str, float]) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """The report as a table; in a narrow terminal an interval goes under its value, in a file or pipe lines are long."""
+    """The report as a table; on a narrow terminal an interval goes under its value; in a file or pipe lines are long."""
     console = console if console.is_terminal else Console(file=console.file, width=max(console.width, WIDE))
     table = Table(title=heading(report), title_justify="left", header_style="bold")
     for number, name in enumerate(header(report)):
@@ -194,7 +194,7 @@ def write_page(folder: Path, file: Path) -> int:
     """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`."""
     found = sorted(folder.glob("*.json"))
     if not found:
-        raise NotFound(f"{folder} holds no report; `medley evaluate SUITE --json` makes one", field="report")
+        raise NotFound(f"{folder} contains no report; `medley evaluate SUITE --json` makes one", field="report")
     file.write_text(page(_read(path) for path in found), encoding="utf-8")
     return len(found)
 
@@ -203,9 +203,11 @@ def _read(path: Path) -> Report:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InvalidInput(f"{path} is no JSON: {error}", field=path.name) from error
+        raise InvalidInput(f"{path} is not valid JSON: {error}", field=path.name) from error
     if not isinstance(report, dict) or not any(_complete(report, names) for names in PARTS):
-        raise InvalidInput(f"{path} is no report of `medley evaluate`, `tune` or `bench` with --json", field=path.name)
+        raise InvalidInput(
+            f"{path} is not a report of `medley evaluate`, `tune` or `bench` with --json", field=path.name
+        )
     return report
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from evaluation import stages
-from evaluation.baselines import papers as reference
+from evaluation.baselines import papers
 from evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
-from evaluation.statistics import closed, compare, interval
+from evaluation.statistics import closed_share, compare, interval
+from evaluation.suite import Report
 from evaluation.task import Task
-
-Report = dict[str, Any]
 
 
 def rows_and_tests(
     task: Task, runs: Mapping[str, Run], judgements: Judgements, variant: str
 ) -> tuple[list[Report], list[Report]]:
-    """A row a system with every measure and its interval, and the paired tests; `variant` marks both."""
+    """A row per system with every measure and its interval, and the paired tests; `variant` marks both."""
     measures = [parse(name) for name in task.measures]
     values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
     suffix = f", {variant}" if variant else ""
@@ -28,18 +26,18 @@ def rows_and_tests(
         for first, second in pairs
         for measure in measures[:1]
     ]
-    return found, [*tests, *_closing(runs, judgements, suffix)]
+    return found, [*tests, *_against_papers(runs, judgements, suffix)]
 
 
-def _closing(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:
-    """The reranked order against the papers' best lexical one, and how much of what that leaves open it closes."""
-    pair = (stages.RERANKED, reference.PREPARED)
+def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:
+    """The reranked ranking against the papers' best lexical one, and the share of the distance to a perfect one it closes."""
+    pair = (stages.RERANKED, papers.PREPARED)
     if not set(pair) <= runs.keys():
         return []
     measure = Measure("RR")
     ours, theirs = (per_query([measure], judgements, runs[system])[measure] for system in pair)
     test = _test(f"{pair[0]}{suffix}", f"{pair[1]}{suffix}", measure, ours, theirs)
-    return [test | {"closes": closed(ours, theirs).as_json()}]
+    return [test | {"closes": closed_share(ours, theirs).as_json()}]
 
 
 def _estimates(found: Mapping[Measure, Values]) -> dict[str, dict[str, float]]:

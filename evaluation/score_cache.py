@@ -1,4 +1,4 @@
-"""Cross-encoder scores kept on disk: the same result, and a repeated evaluation takes minutes, not hours."""
+"""Cross-encoder scores kept on disk: the results are the same, and a repeated evaluation takes minutes, not hours."""
 
 from __future__ import annotations
 

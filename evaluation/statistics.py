@@ -1,4 +1,4 @@
-"""How sure a mean over queries is: bootstrap intervals and a paired test, vectorised and seeded."""
+"""How certain a mean over queries is: bootstrap intervals and a paired test, vectorised and seeded."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.measures import Values
 from mappings.errors import InvalidInput
 
-Values = NDArray[np.float64]
 RESAMPLES: Final = 10_000
 SEED: Final = 20_120_717
 CELLS: Final = 2_000_000
-"""Most numbers drawn at a time: 16 MB."""
+"""How many numbers are drawn at a time: 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,6 @@ class Comparison:
     difference: Estimate
     p: float
 
-    @property
-    def significant(self) -> bool:
-        """Whether p is under .05."""
-        return self.p < 0.05
-
 
 def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
     """The mean of `values`, shape (queries,), and its percentile bootstrap interval over queries."""
@@ -57,8 +52,8 @@ def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int
     """`first` − `second`, paired by query: bootstrap interval and randomisation test.
 
     The test flips the sign of each query's difference at random (Fisher's randomisation; Smucker, Allan and
-    Carterette 2007) and counts how often the mean gets at least as far from 0; the one that was observed
-    counts too, so p is never 0.
+    Carterette 2007) and counts how often the mean is at least as far from 0; the observed mean counts,
+    too, so p is never 0.
     """
     if first.shape != second.shape:
         raise InvalidInput(f"a paired test needs the same queries; got {first.size} and {second.size}", field="values")
@@ -71,7 +66,7 @@ def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int
     return Comparison(interval(differences, resamples, seed), (extreme + 1) / (resamples + 1))
 
 
-def closed(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+def closed_share(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
     """The share of the distance from `theirs` to a perfect mean of 1 that `ours` closes, and its bootstrap interval.
 
     (mean of ours − mean of theirs) / (1 − mean of theirs), resampled by query; 0 where nothing is left to close.

@@ -1,4 +1,4 @@
-"""What a suite is made of: documents, questions, who answers which, and what others published on it."""
+"""What a suite consists of: documents, questions, their answers, and what others published on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mappings.documents import Document
 Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
 CANDIDATE_FIELD: Final = "source"
-"""Keyword field in which the documents of a candidate protocol carry their own id, so that a filter can hold to them."""
+"""Keyword field with the id of each document of a candidate protocol, so that a filter can select the candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A row that others published; `measures` are fractions. `note` says what differs from our set-up."""
+    """A row that others published; `measures` are fractions. `note` says how their set-up differs from ours."""
 
     system: str
     source: str
@@ -56,12 +56,12 @@ class Corpus:
 class Task:
     """Questions with judgements over one corpus.
 
-    `unit` says what is judged: documents by id, or passages as `document#ordinal`. `candidates` is the
-    re-ranking protocol: so many by BM25, true answers among them (see `protocol`); None ranks everything.
-    `variant` marks further rows of a suite; the main one has none. `strict` is a second, narrower set of
-    judgements over the same rankings. `measures` come with the deciding one
-    first. `reference` asks for the papers' TF-IDF and BM25 beside ours. `depth`: the legs are ranked so far, where that
-    is further than a search goes; what fuses them sees no more than a search does.
+    `unit` says what is judged: documents by id, or passages as `document#ordinal`. `candidates` is the re-ranking
+    protocol: this many by BM25, true answers among them (see `stages.candidates`); None ranks everything. `variant` marks
+    further rows of a suite; the main one has none. `strict` is a second, narrower set of judgements over the same
+    rankings. The deciding one of `measures` comes first. `reference` adds the papers' TF-IDF and BM25 to our rows.
+    `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
+    search.
     """
 
     suite: str
@@ -80,7 +80,7 @@ class Task:
 
     @property
     def answers(self) -> Judgements:
-        """The judgements that a candidate protocol makes sure of: those without twins."""
+        """The judgements whose answers a candidate protocol adds: those without twins."""
         return self.judgements if self.strict is None else self.strict
 
     def sampled(self, number: int | None) -> Task:
@@ -102,11 +102,11 @@ class Task:
 
 
 def passage_key(document: str, passage: str) -> str:
-    """`document#ordinal`: a passage apart from its version."""
+    """`document#ordinal`: a passage without its version."""
     return f"{document}#{passage.rpartition('#')[2]}"
 
 
 def folder_name(suite: str, folder: Path) -> str:
-    """A collection name of its own for each folder: two folders of one name must not take turns in one index."""
+    """A collection name of its own for each folder: two folders with the same name must not replace each other's index."""
     path = folder.resolve()
     return f"{suite}-{re.sub('[^a-z0-9]+', '-', path.name.lower())[:40]}-{sha256(str(path).encode()).hexdigest()[:8]}"

@@ -1,7 +1,7 @@
 """Fusion and reranking weights from judgements: a grid for the fusion, then one for the reranker's share.
 
-The legs and the cross-encoder run once a question; the grid is arithmetic on what they said, by the product's own
-`fuse` and `combine`.
+The legs and the cross-encoder run once per question; the grid is arithmetic on their scores, by the product's own `fuse`
+and `combine`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from evaluation import stages
 from evaluation.index import open_corpus
 from evaluation.measures import Measure, Values, parse, per_query
-from evaluation.models import require
+from evaluation.models import require_models
 from evaluation.run import open_session
 from evaluation.statistics import interval
 from evaluation.suites import beir
@@ -38,7 +38,7 @@ METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("weighted", "
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A task whose legs were asked: one entry a question, in order."""
+    """A task whose legs are ranked: one entry per question, in order."""
 
     session: stages.Session
     retrieved: tuple[Retrieved, ...]
@@ -50,8 +50,8 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """`folder` tunes on judgements of your own (`split` of a BEIR folder) in the place of the training data."""
+class TuningOptions:
+    """`folder` tunes on judgements of your own (`split` of a BEIR folder) instead of the training data."""
 
     folder: Path | None = None
     split: str = "train"
@@ -64,16 +64,16 @@ class Options:
 
 
 def run(
-    kind: str, settings: Settings, options: Options | None = None, progress: stages.Progress | None = None
+    kind: str, settings: Settings, options: TuningOptions | None = None, progress: stages.Progress | None = None
 ) -> Report:
     """Tune the weights of a collection kind; the report holds both grids and what was chosen.
 
     Raises `InvalidInput` for a kind without training judgements, and what reading the data raises.
     """
-    options = options or Options()
+    options = options or TuningOptions()
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
     if options.rerank:
-        require(tasks, settings)
+        require_models(tasks, settings)
     prepared = [_prepare(task, settings, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
@@ -91,7 +91,7 @@ def run(
     }
 
 
-def command(kind: str, options: Options) -> str:
+def command(kind: str, options: TuningOptions) -> str:
     """The command line that prints this report."""
     words = [
         "medley tune",
@@ -110,11 +110,11 @@ def fusions() -> Iterable[Fusion]:
 
 
 def _distance(fusion: Fusion) -> float:
-    """From equal shares: of equals, the more even one is the safer."""
+    """From equal shares: of equally good fusions the more even one is safer."""
     return abs(fusion.weights[stages.DENSE] - 0.5)
 
 
-def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
+def _tasks(kind: str, settings: Settings, options: TuningOptions) -> Sequence[Task]:
     if options.folder is not None:
         return [beir.task(options.folder, options.split, kind, settings.collections)]
     if kind not in training.KINDS:
@@ -126,11 +126,11 @@ def _tasks(kind: str, settings: Settings, options: Options) -> Sequence[Task]:
     return training.KINDS[kind](settings)
 
 
-def _prepare(task: Task, settings: Settings, options: Options, progress: stages.Progress | None) -> Prepared:
+def _prepare(task: Task, settings: Settings, options: TuningOptions, progress: stages.Progress | None) -> Prepared:
     session = open_session(open_corpus(task.corpus, settings), task, options.rerank)
     found = []
     for number, question in enumerate(task.questions, 1):
-        # By feedback the legs would depend on the weights that are looked for.
+        # With feedback the legs would depend on the weights that are being tuned.
         found.append(stages.retrieve_question(session, question, feedback=False))
         if progress:
             progress(number, len(task.questions))
@@ -188,7 +188,7 @@ def _row(fusion: Fusion) -> Report:
 
 
 def toml(report: Mapping[str, Any]) -> str:
-    """What `tuned.toml` holds: the chosen weights and the command that chose them."""
+    """The content of `tuned.toml`: the chosen weights and the command that chose them."""
     fusion, share = report["chosen"]["fusion"], report["chosen"]["rerank"]
     weights = ", ".join(f"{leg} = {value:g}" for leg, value in fusion["weights"].items())
     lines = [

@@ -1,6 +1,6 @@
 """Lexical scores of every text of a small corpus, for measures that need complete rankings.
 
-`bm25` has the engines' analysis and constants; tests hold it to the embedded engine's own ranking.
+`bm25` has the engines' analysis and constants; tests compare it with the embedded engine's own ranking.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.measures import Values
 from mappings.analysis.words import terms
 
-Scores = NDArray[np.float64]
-Scorer = Callable[[str], Scores]
-"""Query -> a score for each text, shape (n,)."""
+Scorer = Callable[[str], Values]
+"""Query → a score for each text, shape (n,)."""
 
 K1: Final = 1.2
 B: Final = 0.75
 
 
 class _Postings:
-    """Term -> (numbers of the texts that hold it, how often each does)."""
+    """Term → (numbers of the texts that contain it, how often each does)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         found: dict[str, list[tuple[int, int]]] = {}
@@ -36,7 +36,7 @@ class _Postings:
                 found.setdefault(term, []).append((number, count))
         self._found = {term: np.array(rows).T for term, rows in found.items()}
 
-    def of(self, term: str) -> tuple[NDArray[np.int64], Scores]:
+    def of(self, term: str) -> tuple[NDArray[np.int64], Values]:
         """(rows, counts) of a term; empty for one that no text has."""
         rows = self._found.get(term)
         return (np.zeros(0, np.int64), np.zeros(0)) if rows is None else (rows[0], rows[1].astype(np.float64))
@@ -52,7 +52,7 @@ def bm25(texts: Sequence[str]) -> Scorer:
     size = len(texts)
     norm = K1 * (1 - B + B * postings.lengths / max(postings.lengths.mean(), 1e-9)) if size else np.zeros(0)
 
-    def score(query: str) -> Scores:
+    def score(query: str) -> Values:
         total = np.zeros(size)
         for term in terms(query):
             rows, counts = postings.of(term)
@@ -73,7 +73,7 @@ def tfidf(texts: Sequence[str]) -> Scorer:
         squares[rows] += ((1 + np.log(counts)) * log(size / len(rows))) ** 2
     lengths = np.sqrt(squares) + 1e-12
 
-    def score(query: str) -> Scores:
+    def score(query: str) -> Values:
         total, square = np.zeros(size), 0.0
         for term, often in Counter(terms(query)).items():
             rows, counts = postings.of(term)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -27,7 +26,7 @@ _KEPT_TERMS: Final = 256
 Tokens = Callable[[str], list[str]]
 
 
-class Model(Protocol):
+class LexicalModel(Protocol):
     """Scores of all texts for a query's tokens, shape (texts,)."""
 
     def get_scores(self, words: Sequence[str]) -> Values:
@@ -35,14 +34,14 @@ class Model(Protocol):
         ...
 
 
-def runs(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict[str, Run]:
-    """System -> question -> document ids, best first; within `chosen` where the protocol has candidates."""
+def rank(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict[str, Run]:
+    """System → question → document ids, best first; within `chosen` where the protocol has candidates."""
     names, texts = [], []
     for document in task.corpus.documents():
         names.append(document.id)
         texts.append(" ".join([document.title, *(item.text for item in document.sections)]))
-    asked = [_asked(question) for question in task.questions]
-    prepared = partial(prepared_tokens, expansions=expansions_for([*texts, *asked]))
+    questions = [_words(question) for question in task.questions]
+    prepared = partial(prepared_tokens, expansions=expansions_for([*texts, *questions]))
     plain = [plain_tokens(text) for text in texts]
     found: dict[str, Run] = {}
     found[TF_IDF] = _run(task, names, TfIdf(plain), plain_tokens, chosen)
@@ -54,10 +53,10 @@ def runs(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict
 
 
 class _Additive:
-    """A model of rank-bm25, quicker: the same scores, asked for only where a text has the token.
+    """A model of rank-bm25, but faster: the same scores, computed only for texts that have the token.
 
-    Its score is a sum over tokens, and what a token gives to a text that lacks it is one number for all such texts. A
-    token's part is kept, as questions share their words.
+    Its score is a sum over tokens, and a token adds the same number to every text that lacks it. A token's part is cached,
+    because questions share words.
     """
 
     def __init__(self, name: str, texts: Sequence[Sequence[str]]) -> None:
@@ -88,22 +87,23 @@ class _Additive:
 
 def _model(name: str, texts: Sequence[Sequence[str]]) -> Any:
     try:
-        return getattr(importlib.import_module("rank_bm25"), name)(texts)
+        import rank_bm25
     except ModuleNotFoundError as error:
         raise Unavailable("the reference rows need rank-bm25: pip install -e '.[eval]'", field="eval") from error
+    return getattr(rank_bm25, name)(texts)
 
 
-def _asked(question: Question) -> str:
+def _words(question: Question) -> str:
     return " ".join(part for part in (question.text, question.entity, question.aspect) if part)
 
 
 def _run(
-    task: Task, names: Sequence[str], model: Model, tokens: Tokens, chosen: Mapping[str, frozenset[str]] | None
+    task: Task, names: Sequence[str], model: LexicalModel, tokens: Tokens, chosen: Mapping[str, frozenset[str]] | None
 ) -> Run:
     run = {}
     depth = max(task.depth, LEAST_DEPTH)
     for question in task.questions:
-        scores = model.get_scores(tokens(_asked(question)))
+        scores = model.get_scores(tokens(_words(question)))
         within = chosen[question.id] if chosen else None
         found = {names[at]: float(scores[at]) for at in _best(scores, depth if within is None else len(names))}
         run[question.id] = ordered({name: found[name] for name in (found if within is None else within)})[:depth]
@@ -111,7 +111,7 @@ def _run(
 
 
 def _best(scores: Values, count: int) -> NDArray[np.int64]:
-    """The places of the `count` best scores, and of all that are equal to the last of them."""
+    """The positions of the `count` best scores, and of all that are equal to the last of them."""
     if count >= scores.size:
         return np.arange(scores.size)
     return np.flatnonzero(scores >= np.partition(scores, scores.size - count)[scores.size - count])

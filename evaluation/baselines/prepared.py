@@ -36,7 +36,7 @@ def plain_tokens(text: str) -> list[str]:
 
 
 def expansions_for(texts: Iterable[str]) -> dict[str, str]:
-    """Short form -> most common long form for those of our dictionary that `texts` hold, as written, more than twice."""
+    """Short form → most common long form, for those of our dictionary that occur in `texts`, as written, more than twice."""
     senses: dict[str, str] = {}
     for short, long, *_ in rows("abbreviations"):
         if _WORD.fullmatch(short):

@@ -17,7 +17,7 @@ from evaluation import stages
 from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.index import open_corpus
 from evaluation.measures import Values, parse, per_query
-from evaluation.models import rerankers
+from evaluation.models import open_rerankers
 from evaluation.run import open_session
 from evaluation.statistics import compare
 from evaluation.suites import scifact
@@ -75,7 +75,7 @@ def _require_both(task: Task, settings: Settings) -> None:
             field="MEDLEY_RERANKER",
         )
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
-    found = rerankers(collection, settings)
+    found = open_rerankers(collection, settings)
     if found is not None and found.missing:
         raise ModelError(f"the first of the two stages is missing: {found.missing}", field="rerank.first")
     if found is None or found.first is None:

@@ -136,6 +136,6 @@ def _run_clients(file: Path, way: str, clients: int) -> list[float]:
     for client in started:
         output, _ = client.communicate()
         if client.returncode:
-            raise Unavailable("a client of the bench failed; its message stands above", field=way)
+            raise Unavailable("a client of the bench failed; its message is printed above", field=way)
         times += json.loads(output)
     return times

@@ -20,7 +20,7 @@ from search.settings import Settings
 
 POLY: Final = "medley-polyencoder"
 TEXTS: Final = 64
-"""As many candidates as CAPR's protocol ranks."""
+"""The number of candidates in CAPR's protocol."""
 
 
 def bench_poly(settings: Settings) -> Report:

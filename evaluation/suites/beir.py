@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluation.suite import Suite, SuiteOptions
 from evaluation.task import Corpus, Question, Task, folder_name
 from mappings import collection as kinds
 from mappings.collection import Collection
@@ -13,6 +14,7 @@ from mappings.datasets.files import existing_file, json_records, numbered_lines
 from mappings.documents import Document
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from mappings.formats.beir import parse
+from search.settings import Settings
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "Success@1", "Success@5", "R@100")
 FORM = "a line of a qrels file is 'query-id<TAB>corpus-id<TAB>score', the score a whole number"
@@ -22,11 +24,11 @@ HEADER = ("query-id", "corpus-id", "score")
 def task(folder: Path, split: str = "test", kind: str = "abstracts", own: Path | None = None) -> Task:
     """The suite of a folder; `own` holds further collection kinds.
 
-    Raises `NotFound`, `InvalidInput` naming file and line, and what would be right.
+    Raises `NotFound`, and `InvalidInput` that names file, line and what would be right.
     """
     if not folder.is_dir():
         raise NotFound(
-            f"{folder} is no folder; one with corpus.jsonl, queries.jsonl and qrels/ is expected", field="folder"
+            f"{folder} is not a folder; one with corpus.jsonl, queries.jsonl and qrels/ is expected", field="folder"
         )
     documents, empty = _corpus(existing_file(folder / "corpus.jsonl"), _collection(kind, own))
     queries = _queries(existing_file(folder / "queries.jsonl"))
@@ -76,7 +78,7 @@ def _corpus(path: Path, collection: Collection) -> tuple[list[Document], int]:
         identifier = _identifier(record, path, number)
         if identifier in seen:
             raise InvalidInput(
-                f"{path}, line {number}: the _id {identifier!r} stands in line {seen[identifier]} already; ids are unique",
+                f"{path}, line {number}: the _id {identifier!r} occurs in line {seen[identifier]}, too; ids are unique",
                 field=path.name,
             )
         seen[identifier] = number
@@ -84,7 +86,9 @@ def _corpus(path: Path, collection: Collection) -> tuple[list[Document], int]:
         if title.strip() or text.strip():
             found[identifier] = _document(identifier, title, text, collection, f"{path}, line {number}")
     if not found:
-        raise InvalidInput(f'{path} holds no document; a line is {{"_id": …, "title": …, "text": …}}', field=path.name)
+        raise InvalidInput(
+            f'{path} contains no document; a line is {{"_id": …, "title": …, "text": …}}', field=path.name
+        )
     return list(found.values()), len(seen) - len(found)
 
 
@@ -107,21 +111,21 @@ def _queries(path: Path) -> dict[str, str]:
                 f"{path}, line {number}: a second query has the _id {identifier!r}; ids are unique", field=path.name
             )
     if not found:
-        raise InvalidInput(f'{path} holds no query; a line is {{"_id": …, "text": …}}', field=path.name)
+        raise InvalidInput(f'{path} contains no query; a line is {{"_id": …, "text": …}}', field=path.name)
     return found
 
 
 def _identifier(record: dict[str, Any], path: Path, number: int) -> str:
     value = record["_id"]
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InvalidInput(f"{path}, line {number}: _id is a non-empty text, not {value!r}", field=path.name)
+        raise InvalidInput(f"{path}, line {number}: _id is a non-empty string, not {value!r}", field=path.name)
     return str(value)
 
 
 def _text(record: dict[str, Any], key: str, path: Path, number: int) -> str:
     value = record.get(key)
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"{path}, line {number}: {key!r} is a text, not {type(value).__name__}", field=path.name)
+        raise InvalidInput(f"{path}, line {number}: {key!r} is a string, not {type(value).__name__}", field=path.name)
     return value or ""
 
 
@@ -129,7 +133,7 @@ def _qrels_file(folder: Path, split: str) -> Path:
     path = folder / "qrels" / f"{split}.tsv"
     if not path.is_file():
         known = ", ".join(sorted(item.stem for item in (folder / "qrels").glob("*.tsv"))) or "none"
-        raise NotFound(f"{path} is missing; the splits that are there: {known}", field="split")
+        raise NotFound(f"{path} is missing; the existing splits: {known}", field="split")
     return path
 
 
@@ -157,3 +161,12 @@ def _judged_lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
             yield number, cells[0], cells[1], int(cells[2])
         except ValueError:
             raise InvalidInput(f"{path}, line {number}: the score is {cells[2]!r}; {FORM}", field=path.name) from None
+
+
+def _tasks(settings: Settings, options: SuiteOptions) -> Sequence[Task]:
+    if options.folder is None:
+        raise InvalidInput("evaluate beir needs a folder with corpus.jsonl, queries.jsonl and qrels/", field="folder")
+    return [task(options.folder, options.split, options.kind, settings.collections)]
+
+
+SUITE = Suite("beir", "judgements of your own in BEIR's form", _tasks, options=("folder", "split", "kind"), forms=())

@@ -1,8 +1,8 @@
-"""Headlines to the abstracts behind them, as Zuo, Acharya and Banerjee judge it (CLAIMS, 2020).
+"""Headlines to the abstracts behind them, as judged by Zuo, Acharya and Banerjee (CLAIMS, 2020).
 
 A folder holds `headlines.jsonl` (`{"id", "headline", "abstracts": [ids], "split"}`, the split where there are several) and
-`abstracts.jsonl` (`{"id", "title", "text"}`, or `sections` of `label` and `text` in the place of the text). Without a
-folder the news claims of Check-COVID stand in, over its abstracts and the pool of 39k others.
+`abstracts.jsonl` (`{"id", "title", "text"}`, or `sections` of `label` and `text` instead of the text). Without a folder
+the news claims of Check-COVID stand in, over its abstracts and the pool of 39k others.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.corpora import abstract
+from evaluation.suite import Suite, read_in_part
 from evaluation.suites import check_covid
 from evaluation.task import Corpus, Published, Question, Task, folder_name
 from mappings.datasets.files import existing_file, json_records
@@ -27,29 +28,29 @@ _CANDIDATES = "CLAIMS, table 2: candidates among 222k abstracts"
 _RANKING = "CLAIMS, table 3: 500 candidates of BM25+† ranked"
 
 
-def _found(system: str, *values: float) -> Published:
+def _candidate_row(system: str, *values: float) -> Published:
     return Published(
         system, _CANDIDATES, dict(zip((f"Success@{k}" for k in (1, 5, 20, 100, 500)), values, strict=True))
     )
 
 
-def _ranked(system: str, *values: float) -> Published:
+def _ranking_row(system: str, *values: float) -> Published:
     names = ("Success@1", "Success@3", "Success@5", "Success@20", "RR")
     return Published(system, _RANKING, dict(zip(names, values, strict=True)))
 
 
 PUBLISHED = (
-    _found("Okapi BM25", 0.295, 0.428, 0.538, 0.653, 0.761),
-    _found("BM25+", 0.301, 0.436, 0.543, 0.660, 0.768),
-    _found("BM25+†", 0.376, 0.530, 0.630, 0.738, 0.830),
-    _found("best embedding", 0.148, 0.265, 0.369, 0.509, 0.666),
-    _ranked("BM25+†", 0.364, 0.481, 0.529, 0.671, 0.442),
-    _ranked("BERT (20,50)", 0.579, 0.718, 0.755, 0.821, 0.662),
-    _ranked("XLNet (20,50)", 0.543, 0.697, 0.735, 0.804, 0.628),
-    _ranked("DistilBERT (20,50)", 0.343, 0.531, 0.604, 0.769, 0.463),
-    _ranked("Bio+Clinical BERT (0,1)", 0.311, 0.527, 0.601, 0.775, 0.447),
-    _ranked("Bio+Clinical BERT (4,10)", 0.538, 0.702, 0.759, 0.825, 0.636),
-    _ranked("Bio+Clinical BERT (20,50)", 0.626, 0.743, 0.783, 0.828, 0.695),
+    _candidate_row("Okapi BM25", 0.295, 0.428, 0.538, 0.653, 0.761),
+    _candidate_row("BM25+", 0.301, 0.436, 0.543, 0.660, 0.768),
+    _candidate_row("BM25+†", 0.376, 0.530, 0.630, 0.738, 0.830),
+    _candidate_row("best embedding", 0.148, 0.265, 0.369, 0.509, 0.666),
+    _ranking_row("BM25+†", 0.364, 0.481, 0.529, 0.671, 0.442),
+    _ranking_row("BERT (20,50)", 0.579, 0.718, 0.755, 0.821, 0.662),
+    _ranking_row("XLNet (20,50)", 0.543, 0.697, 0.735, 0.804, 0.628),
+    _ranking_row("DistilBERT (20,50)", 0.343, 0.531, 0.604, 0.769, 0.463),
+    _ranking_row("Bio+Clinical BERT (0,1)", 0.311, 0.527, 0.601, 0.775, 0.447),
+    _ranking_row("Bio+Clinical BERT (4,10)", 0.538, 0.702, 0.759, 0.825, 0.636),
+    _ranking_row("Bio+Clinical BERT (20,50)", 0.626, 0.743, 0.783, 0.828, 0.695),
 )
 _STAGES = (
     "the legs and the BM25 rows are ranked to 500; fused and reranked rank what a search does, so they end earlier"
@@ -61,7 +62,7 @@ def task(settings: Settings, folder: Path | None = None, split: str = "test") ->
     if folder is not None:
         return of_folder(folder, split)
     found = check_covid.task(settings, distractors=True)
-    stand_in = "stand-in for the headlines, which can't be had: the claims of Check-COVID come from news"
+    stand_in = "stand-in for the headlines, which are not available: the claims of Check-COVID come from news"
     return replace(
         found,
         suite="claims",
@@ -74,10 +75,10 @@ def task(settings: Settings, folder: Path | None = None, split: str = "test") ->
 
 
 def of_folder(folder: Path, split: str) -> Task:
-    """The suite of the headlines of one split; where the headlines name no split, of all."""
+    """The suite of the headlines of one split, or of all where they name no split."""
     if not folder.is_dir():
         raise NotFound(
-            f"{folder} is no folder; one with headlines.jsonl and abstracts.jsonl is expected", field="folder"
+            f"{folder} is not a folder; one with headlines.jsonl and abstracts.jsonl is expected", field="folder"
         )
     documents = _abstracts(existing_file(folder / "abstracts.jsonl"))
     questions, judgements = _headlines(existing_file(folder / "headlines.jsonl"), split)
@@ -114,12 +115,12 @@ def _headlines(path: Path, split: str) -> tuple[list[Question], dict[str, dict[s
         if not isinstance(cited, list) or not cited:
             raise _wrong(path, number, "abstracts is the list of the cited abstracts' ids, one or more")
         if question.id in questions:
-            raise _wrong(path, number, f"the id {question.id!r} was there before; ids are unique")
+            raise _wrong(path, number, f"the id {question.id!r} occurs twice; ids are unique")
         questions[question.id] = question
         if not splits or str(row.get("split")) == split:
             judgements[question.id] = {str(key): 1 for key in cited}
     if not judgements:
-        raise InvalidInput(f'{path} holds no headline; a line is {{"id", "headline", "abstracts"}}', field=path.name)
+        raise InvalidInput(f'{path} contains no headline; a line is {{"id", "headline", "abstracts"}}', field=path.name)
     return [questions[key] for key in judgements], judgements
 
 
@@ -127,14 +128,14 @@ def _abstracts(path: Path) -> dict[str, Document]:
     found: dict[str, Document] = {}
     for number, row in json_records(path, ("id",)):
         if str(row["id"]) in found:
-            raise _wrong(path, number, f"the id {row['id']!r} was there before; ids are unique")
+            raise _wrong(path, number, f"the id {row['id']!r} occurs twice; ids are unique")
         try:
             document = abstract(str(row["id"]), str(row.get("title") or ""), _sections(row), source="claims")
         except MedleyError as error:
             raise _wrong(path, number, error.message) from error
         found[document.id] = document
     if not found:
-        raise InvalidInput(f'{path} holds no abstract; a line is {{"id", "title", "text"}}', field=path.name)
+        raise InvalidInput(f'{path} contains no abstract; a line is {{"id", "title", "text"}}', field=path.name)
     return found
 
 
@@ -150,3 +151,12 @@ def _sections(row: dict[str, Any]) -> Iterator[Section]:
 
 def _wrong(path: Path, number: int, reason: str) -> InvalidInput:
     return InvalidInput(f"{path}, line {number}: {reason}", field=path.name)
+
+
+SUITE = Suite(
+    "claims",
+    "headlines to the abstracts behind them",
+    lambda settings, options: read_in_part(task(settings, options.folder, options.split), options.reading),
+    options=("folder", "split", "reading"),
+    quick=False,
+)

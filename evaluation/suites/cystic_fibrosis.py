@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation.corpora import abstract
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.cystic_fibrosis import read_corpus, read_queries, read_scores
 from mappings.documents import Section
@@ -33,3 +34,6 @@ def task(settings: Settings) -> Task:
         notes=("grades are the sum of four readers' scores (0 to 8); used for figures only, never for training",),
         reference=True,
     )
+
+
+SUITE = Suite("cystic-fibrosis", "questions to abstracts, graded", lambda settings, options: [task(settings)])

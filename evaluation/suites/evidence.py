@@ -1,7 +1,7 @@
-"""Evidence inference (Lehman 2019): intervention, comparator and outcome in, the trial's abstract out.
+"""Evidence inference (Lehman 2019): the query is intervention, comparator and outcome, the answer the trial's abstract.
 
-Prompts are those of validation and test articles, phrased as questions as labelling phrases those of training
-articles; the corpus is all articles' abstracts. The data set's copy marks no sentences of evidence, so none are judged.
+Prompts are those of validation and test articles, phrased as questions in the same way as labelling phrases those of
+training articles; the corpus is all articles' abstracts. The data set's copy marks no sentences of evidence, so none are judged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from encoders.labels.tasks.abstracts import trial_question
 from evaluation.corpora import abstract, plain
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.evidence_inference import read_abstracts, read_prompts, read_train_articles
 from mappings.documents import Document
@@ -19,7 +20,7 @@ MEASURES = ("RR", "Success@1", "Success@5", "Success@20")
 
 
 def task(settings: Settings) -> Task:
-    """The suite: prompts of one wording are one question, answered by the abstract of each of their articles."""
+    """The suite: prompts with the same wording are one question, answered by the abstract of each of their articles."""
     train = read_train_articles(settings.data)
     documents = list(_documents(settings))
     known = {document.id for document in documents}
@@ -37,7 +38,7 @@ def task(settings: Settings) -> Task:
         questions=tuple(questions.values()),
         judgements=judgements,
         measures=MEASURES,
-        notes=(f"prompts of validation and test articles over {len(documents):,} abstracts, one abstract an article",),
+        notes=(f"prompts of validation and test articles over {len(documents):,} abstracts, one abstract per article",),
         reference=True,
     )
 
@@ -46,3 +47,6 @@ def _documents(settings: Settings) -> Iterator[Document]:
     for record in read_abstracts(settings.data):
         if record.title.strip() or any(section.text.strip() for section in record.sections):
             yield abstract(f"pmc:{record.id}", record.title, record.sections, source="evidence")
+
+
+SUITE = Suite("evidence", "a trial's question to its abstract", lambda settings, options: [task(settings)])

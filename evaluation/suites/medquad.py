@@ -1,8 +1,8 @@
 """MedQuAD, test split of Arnold et al. 2020: a question, or an entity and an aspect, finds the passage that answers it.
 
-The question is the query: it is never indexed nor shown to a model. Each MedQuAD passage is one document here,
-so what is judged is what is found, however long it is. With 64 candidates, as in the papers: BM25 over the
-3,762 passages brings them, and a true answer that it missed takes the place of the lowest-ranked false one.
+The question is the query: it is never indexed nor shown to a model. Each MedQuAD passage is one document here, so what
+is retrieved is what is judged, however long it is. With 64 candidates, as in the papers: BM25 over the 3,762 passages
+retrieves them, and a true answer that it missed replaces the lowest-ranked false one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evaluation.corpora import LABELS, plain
+from evaluation.suite import Suite
 from evaluation.task import CANDIDATE_FIELD, Corpus, Published, Question, Task
 from mappings.datasets.medquad import read_articles, read_judged_passages, read_questions
 from mappings.documents import Document, Section
@@ -72,12 +73,12 @@ def _notes(full: bool, passages: int) -> tuple[str, ...]:
     protocol = (
         "all are ranked"
         if full
-        else f"{CANDIDATES} candidates a query by BM25, missed answers in the place of its last; "
+        else f"{CANDIDATES} candidates a query by BM25, missed answers replace its last ones; "
         "the product's own number of passages is reranked"
     )
     return (
         f"test split; {passages:,} passages; {protocol}",
-        "text only unless said otherwise; passages of identical text count as one answer unless 'strict'",
+        "text only unless said otherwise; passages with identical text count as one answer unless 'strict'",
     )
 
 
@@ -116,3 +117,12 @@ def with_twins(judgements: Mapping[str, Mapping[str, int]], texts: Mapping[str, 
         query: {twin: grade for key, grade in grades.items() for twin in (key, *same[plain(texts.get(key, ""))])}
         for query, grades in judgements.items()
     }
+
+
+SUITE = Suite(
+    "medquad",
+    "questions to passages of health articles",
+    lambda settings, options: tasks(settings, options.full),
+    options=("full",),
+    forms=({}, {"full": True}),
+)

@@ -1,4 +1,4 @@
-"""Clinical notes ask themselves (CAPR's self-labelling): what a note is about + a heading finds that section.
+"""Clinical notes with self-labelled queries (as in CAPR): what a note is about and a heading find that section.
 
 The notes are the held-out fifth of MTSamples, whole, split into sections by the product itself. The questions come
 from the labelling that training uses, on notes that training never sees.
@@ -12,6 +12,7 @@ from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
 from encoders.labels.tasks.notes import label_notes
 from evaluation.corpora import plain
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task, passage_key
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
@@ -21,21 +22,23 @@ from mappings.documents import Passage
 from search.settings import Settings
 
 OPENING = 8
-"""Words that tell a section's text from any other."""
+"""Words that distinguish a section's text from any other."""
 
 MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 
 def task(settings: Settings) -> Task:
-    """The suite: the held-out fifth of the notes, each asked for by its own sections."""
+    """The suite: the held-out fifth of the notes, with queries from their own sections."""
     chosen = [note for note in read_notes(settings.data) if is_test_note(note.id)]
-    return over(chosen, chosen, "notes", settings)
+    return task_over(chosen, chosen, "notes", settings)
 
 
-def over(indexed: Sequence[TranscribedNote], asked: Sequence[TranscribedNote], name: str, settings: Settings) -> Task:
-    """Questions from the notes `asked`, over a collection of the notes `indexed`."""
+def task_over(
+    indexed: Sequence[TranscribedNote], queried: Sequence[TranscribedNote], name: str, settings: Settings
+) -> Task:
+    """Questions from the notes `queried`, over a collection of the notes `indexed`."""
     collection = kinds.load("notes", None, settings.collections)
-    questions, judgements, lost = _judged(asked, collection)
+    questions, judgements, lost = _judge(queried, collection)
     return Task(
         suite="notes",
         corpus=Corpus(name, "notes", lambda: (note.document(collection) for note in indexed)),
@@ -44,23 +47,23 @@ def over(indexed: Sequence[TranscribedNote], asked: Sequence[TranscribedNote], n
         measures=MEASURES,
         unit="passage",
         notes=(
-            f"{len(indexed):,} notes of MTSamples, questions from {len(asked):,} of them, none seen in training",
-            f"{lost} labelled sections that the product's own sections do not show count as missed",
+            f"{len(indexed):,} notes of MTSamples, questions from {len(queried):,} of them, none seen in training",
+            f"{lost} labelled sections that are no section of the product's own count as missed",
         ),
     )
 
 
-def _judged(
-    asked: Iterable[TranscribedNote], collection: Collection
+def _judge(
+    notes: Iterable[TranscribedNote], collection: Collection
 ) -> tuple[tuple[Question, ...], dict[str, dict[str, int]], int]:
-    """Questions, judgements by passage key, and how many labelled sections no passage shows."""
+    """Questions, judgements by passage key, and how many labelled sections are in no passage."""
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
     lost = 0
-    for note in asked:
+    for note in notes:
         found = passages(note.document(collection), 1, collection)
         for pair in label_notes([note]):
-            # Questions of one wording are one question, whichever note they came from.
+            # Questions with the same wording are one question, whichever note they came from.
             question = questions.setdefault(plain(pair.query), Question(pair.id, pair.query))
             answers = _answers(pair.positive, found) or [f"{note.id}#lost"]
             lost += answers[0].endswith("#lost")
@@ -74,3 +77,6 @@ def _answers(section: Text, found: Sequence[Passage]) -> list[str]:
     opening = " ".join(plain(section.text).split()[:OPENING])
     chosen = headed or [passage for passage in found if opening in plain(passage.text)]
     return [passage_key(passage.document, passage.id) for passage in chosen]
+
+
+SUITE = Suite("notes", "entity and heading to sections of clinical notes", lambda settings, options: [task(settings)])

@@ -1,8 +1,9 @@
-"""Press releases: the conclusion as the press office wrote it in, the abstract's own conclusion out."""
+"""Press releases: the query is the conclusion as the press office wrote it, the answer the abstract's own conclusion."""
 
 from __future__ import annotations
 
 from evaluation.corpora import abstract, plain
+from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.press_releases import read_press_releases
 from mappings.documents import Section
@@ -12,7 +13,7 @@ MEASURES = ("Success@1", "RR", "Success@5", "Success@20", "nDCG@10")
 
 
 def task(settings: Settings) -> Task:
-    """The suite on the 563-pair half; conclusions of one text are one document."""
+    """The suite on the 563-pair half; conclusions with the same text are one document."""
     pairs = list(read_press_releases(settings.data, "test"))
     identifiers: dict[str, str] = {}
     for pair in pairs:
@@ -28,3 +29,6 @@ def task(settings: Settings) -> Task:
         notes=(f"{len(pairs)} pairs of the half that is never trained on; {len(documents)} distinct conclusions",),
         reference=True,
     )
+
+
+SUITE = Suite("press", "press-release conclusions to abstract conclusions", lambda settings, options: [task(settings)])

@@ -1,4 +1,4 @@
-"""SciFact (Wadden 2020): a claim in, the abstracts that a scientist cited for it out.
+"""SciFact (Wadden 2020): the query is a claim, the answers the abstracts that a scientist cited for it.
 
 Queries are all 300 development claims, judged by the documents they cite, as in BEIR's SciFact test set.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evaluation.corpora import merged, pool
+from evaluation.suite import POOLED, Suite, read_in_part
 from evaluation.task import Corpus, Published, Question, Task
 from mappings import collection as kinds
 from mappings.datasets.scifact import read_claims, read_corpus
@@ -24,7 +25,7 @@ PUBLISHED = (
 
 
 def corpus(settings: Settings) -> Iterator[Document]:
-    """The 5,183 abstracts, as the product's own reader makes them."""
+    """The 5,183 abstracts, by the product's own reader."""
     collection = kinds.load("abstracts", None, settings.collections)
     for abstract in read_corpus(settings.data):
         yield abstract.document(collection)
@@ -56,3 +57,12 @@ def _notes(distractors: bool, split: str) -> tuple[str, ...]:
     judged = f"{split} claims, judged by the documents they cite, as in BEIR's SciFact"
     added = "with the pool of 39k abstracts added, merged by normalised title" if distractors else "5,183 abstracts"
     return (judged, added)
+
+
+SUITE = Suite(
+    "scifact",
+    "claims to research abstracts",
+    lambda settings, options: read_in_part(task(settings, options.distractors), options.reading),
+    options=("distractors", "reading"),
+    forms=POOLED,
+)

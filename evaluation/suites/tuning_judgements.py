@@ -25,7 +25,7 @@ from search.settings import Settings
 MEASURES = ("nDCG@10", "Success@1", "R@100")
 QUESTIONS: Final = 300
 ARTICLES_OF_TEN: Final = 3
-"""Tenths of the training articles that are ranked: as many passages as the test split has."""
+"""Tenths of the training articles that are ranked: about as many passages as in the test split."""
 
 
 def _held_out(pairs: Iterable[Pair]) -> list[Pair]:
@@ -43,13 +43,13 @@ def _task(name: str, corpus: Corpus, pairs: Iterable[Pair]) -> Task:
 
 
 def abstracts(settings: Settings) -> list[Task]:
-    """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a collection of use, within the pool."""
+    """Claims of SciFact and of Check-COVID, each over its own corpus and, as in a real collection, within the pool."""
     dropped: Counter[str] = Counter()
-    asked = {
+    held_out = {
         scifact.task: _held_out(claims.label_scifact(settings.data, dropped)),
         check_covid.task: _held_out(claims.label_check_covid(settings.data, dropped)),
     }
-    suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in asked.items()]
+    suites = [(suite(settings, pooled), pairs) for pooled in (False, True) for suite, pairs in held_out.items()]
     return [_task(f"{task.suite}-train", task.corpus, pairs) for task, pairs in suites]
 
 
@@ -83,8 +83,8 @@ def _near(group: str) -> bool:
 def clinical(settings: Settings) -> list[Task]:
     """Self-labelled sections of the held-out training notes, among those and a fifth of the other training notes."""
     chosen = [row for row in read_training_notes(settings.data, Counter()) if _near_note(row.id)]
-    asked = [row for row in chosen if split_of(row.id) == HELD_OUT]
-    task = notes.over(chosen, asked, "notes-train", settings)
+    queried = [row for row in chosen if split_of(row.id) == HELD_OUT]
+    task = notes.task_over(chosen, queried, "notes-train", settings)
     return [replace(task, suite="notes-train", measures=MEASURES)]
 
 

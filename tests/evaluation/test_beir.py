@@ -93,18 +93,18 @@ WRONG = {
     "no id": ({"corpus": '{"id": "d1", "text": "x"}'}, r"corpus\.jsonl, line 1: the key '_id' is missing"),
     "id no text": (
         {"corpus": '{"_id": ["d"], "text": "x"}'},
-        r"corpus\.jsonl, line 1: _id is a non-empty text, not \['d'\]",
+        r"corpus\.jsonl, line 1: _id is a non-empty string, not \['d'\]",
     ),
     "id with space": (
         {"corpus": '{"_id": " d", "text": "x"}'},
         r"corpus\.jsonl, line 1: a document id must be a non-empty string",
     ),
-    "text no text": ({"corpus": '{"_id": "d", "text": 3}'}, r"corpus\.jsonl, line 1: 'text' is a text, not int"),
+    "text no text": ({"corpus": '{"_id": "d", "text": 3}'}, r"corpus\.jsonl, line 1: 'text' is a string, not int"),
     "two of one id": (
         {"corpus": f"{DOCUMENT}\n{DOCUMENT}"},
-        r"corpus\.jsonl, line 2: the _id 'd1' stands in line 1 already",
+        r"corpus\.jsonl, line 2: the _id 'd1' occurs in line 1, too",
     ),
-    "no documents": ({"corpus": "\n"}, r"corpus\.jsonl holds no document; a line is"),
+    "no documents": ({"corpus": "\n"}, r"corpus\.jsonl contains no document; a line is"),
     "query without text": ({"queries": '{"_id": "q1"}'}, r"queries\.jsonl, line 1: the key 'text' is missing"),
     "empty query": (
         {"queries": '{"_id": "q1", "text": " "}'},
@@ -114,7 +114,7 @@ WRONG = {
         {"queries": '{"_id": "q", "text": "a"}\n{"_id": "q", "text": "b"}'},
         r"line 2: a second query has the _id 'q'",
     ),
-    "no queries": ({"queries": ""}, r"queries\.jsonl holds no query; a line is"),
+    "no queries": ({"queries": ""}, r"queries\.jsonl contains no query; a line is"),
     "columns": (
         {"qrels": "query-id\tcorpus-id\tscore\nq1 d1 1\n"},
         r"test\.tsv, line 2: 1 columns; a line of a qrels file is",
@@ -140,13 +140,13 @@ def test_each_fault_is_named_with_file_and_line(tmp_path: Path, name: str) -> No
 
 def test_missing_parts_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        NotFound, match=r"nowhere is no folder; one with corpus\.jsonl, queries\.jsonl and qrels/ is expected"
+        NotFound, match=r"nowhere is not a folder; one with corpus\.jsonl, queries\.jsonl and qrels/ is expected"
     ):
         beir.task(tmp_path / "nowhere")
     with pytest.raises(NotFound, match=r"corpus\.jsonl is missing"):
         beir.task(tmp_path)
     write(tmp_path)
-    with pytest.raises(NotFound, match=r"train\.tsv is missing; the splits that are there: test"):
+    with pytest.raises(NotFound, match=r"train\.tsv is missing; the existing splits: test"):
         beir.task(tmp_path, "train")
 
 

@@ -60,19 +60,19 @@ def test_without_splits_every_headline_is_asked(tmp_path: Path) -> None:
         ([{"id": 1, "headline": "x"}], ABSTRACTS, r"headlines\.jsonl, line 1: the key 'abstracts' is missing"),
         ([HEADLINES[0] | {"headline": " "}], ABSTRACTS, r"headlines\.jsonl, line 1: the headline is empty"),
         ([HEADLINES[0] | {"abstracts": []}], ABSTRACTS, r"line 1: abstracts is the list of the cited abstracts' ids"),
-        ([HEADLINES[0], HEADLINES[0]], ABSTRACTS, r"line 2: the id '1' was there before"),
+        ([HEADLINES[0], HEADLINES[0]], ABSTRACTS, r"line 2: the id '1' occurs twice"),
         (HEADLINES[1:], ABSTRACTS, r"no headlines of split 'test'; there are train"),
-        ([], ABSTRACTS, r"headlines\.jsonl holds no headline"),
-        (HEADLINES, [], r"abstracts\.jsonl\.gz holds no abstract"),
+        ([], ABSTRACTS, r"headlines\.jsonl contains no headline"),
+        (HEADLINES, [], r"abstracts\.jsonl\.gz contains no abstract"),
         (HEADLINES, [{"id": "a", "title": "", "text": ""}], r"abstracts\.jsonl\.gz, line 1: the document has no text"),
         (HEADLINES, [{"id": "a", "sections": ["x"]}], r"line 1: sections is a list of objects with label and text"),
-        (HEADLINES, [ABSTRACTS[0], ABSTRACTS[0]], r"line 2: the id 'a' was there before"),
+        (HEADLINES, [ABSTRACTS[0], ABSTRACTS[0]], r"line 2: the id 'a' occurs twice"),
     ],
 )
 def test_a_wrong_folder_is_named(tmp_path: Path, headlines: list[Any], abstracts: list[Any], message: str) -> None:
     with pytest.raises(MedleyError, match=message):
         claims.task(Settings(), folder(tmp_path / "mine", headlines, abstracts))
-    with pytest.raises(NotFound, match="is no folder"):
+    with pytest.raises(NotFound, match="is not a folder"):
         claims.task(Settings(), tmp_path / "nothing")
 
 

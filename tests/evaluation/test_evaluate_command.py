@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from test_suites import folder
 
-from evaluation.run import Options
+from evaluation.suite import SuiteOptions
 from mappings.errors import InvalidInput
 from web.cli.commands import evaluate
 
@@ -24,7 +24,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_the_folder_holds_is_not_measured_again(mine: Path, tmp_path: Path) -> None:
-    options, kept = Options(folder=mine), tmp_path / "results"
+    options, kept = SuiteOptions(folder=mine), tmp_path / "results"
     first = evaluate._evaluated("beir", options, kept, resume=True)
     file = kept / "beir-mine.json"
     assert json.loads(file.read_text()) == first

@@ -10,23 +10,17 @@ import pytest
 from test_suites import folder
 
 from evaluation import plan
-from evaluation import run as suites
-from evaluation.plan import identity, kept
-from evaluation.suites.radiology import suite as radiology
+from evaluation.plan import find_kept, identity
+from evaluation.run import run_suite
+from evaluation.suite import SuiteOptions, command
 from mappings.errors import InvalidInput
 from search.settings import Settings
 
 pytest.importorskip("ir_measures")
 
 
-def _command(name: str, form: suites.Options) -> str:
-    if name == radiology.SUITE:
-        return radiology.command(form.queries, form.folds, form.baseline, form.variants)
-    return suites.command(name, form)
-
-
-def commands(quick: bool = False, options: suites.Options | None = None) -> list[str]:
-    return [_command(name, form) for name, form in plan.plan(options or suites.Options(), quick)]
+def commands(quick: bool = False, options: SuiteOptions | None = None) -> list[str]:
+    return [command(name, form) for name, form in plan.plan(options or SuiteOptions(), quick)]
 
 
 def test_all_runs_every_suite_in_every_form() -> None:
@@ -53,18 +47,18 @@ def test_the_quick_form_is_a_fixed_sample_and_leaves_the_pool_alone() -> None:
     found = commands(quick=True)
     assert all(line.endswith("--queries 50") for line in found)
     assert not any("--distractors" in line or "claims" in line or "--full" in line for line in found)
-    assert commands(True, suites.Options(queries=7))[0] == "medley evaluate scifact --queries 7"
+    assert commands(True, SuiteOptions(queries=7))[0] == "medley evaluate scifact --queries 7"
 
 
 def test_options_that_some_suite_does_not_know_are_refused_at_once() -> None:
     with pytest.raises(InvalidInput, match="--reading is for scifact, check-covid, claims, one at a time, not for all"):
-        commands(quick=False, options=suites.Options(reading="A"))
+        commands(quick=False, options=SuiteOptions(reading="A"))
     with pytest.raises(InvalidInput, match="--full is for medquad, one at a time, not for all"):
-        commands(quick=True, options=suites.Options(full=True))
+        commands(quick=True, options=SuiteOptions(full=True))
 
 
 def test_the_models_of_radiology_go_to_it_alone() -> None:
-    found = commands(options=suites.Options(folds=Path("models"), baseline="minilm"))
+    found = commands(options=SuiteOptions(folds=Path("models"), baseline="minilm"))
     assert [line for line in found if "models" in line] == [
         "medley evaluate radiology --folds models --baseline minilm"
     ]
@@ -78,10 +72,10 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: Path, settings: Settings) -> None:
     mine = folder(tmp_path / "mine")
-    options = suites.Options(folder=mine)
+    options = SuiteOptions(folder=mine)
     command, first = identity("beir", options, settings)
     assert command == "medley evaluate beir mine"
-    suites.run_suite("beir", options, settings)
+    run_suite("beir", options, settings)
     assert identity("beir", options, settings) == (command, first)  # the built index changes nothing
     changed = [
         identity("beir", replace(options, queries=3), settings),
@@ -99,9 +93,9 @@ def test_a_report_is_used_again_while_nothing_that_decides_it_changed(tmp_path: 
 
 def test_only_a_whole_report_of_the_same_identity_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "scifact.json"
-    assert kept(file, "x") is None
+    assert find_kept(file, "x") is None
     for text in ("{half", "[]", json.dumps({"identity": "y"}), json.dumps({"suite": "scifact"})):
         file.write_text(text)
-        assert kept(file, "x") is None
+        assert find_kept(file, "x") is None
     file.write_text(json.dumps({"identity": "x", "suite": "scifact"}))
-    assert kept(file, "x") == {"identity": "x", "suite": "scifact"}
+    assert find_kept(file, "x") == {"identity": "x", "suite": "scifact"}

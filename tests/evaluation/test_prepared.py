@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.baselines import papers as reference
+from evaluation.baselines import papers
 from evaluation.baselines.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
 from evaluation.task import Corpus, Question, Task
 from mappings.documents import Document, Section
@@ -51,7 +51,7 @@ def task(depth: int = 0, documents: int = 4) -> Task:
 
 
 def test_the_bm25_rows_are_rank_bm25s_own_orders() -> None:
-    found = reference.runs(task())
+    found = papers.rank(task())
     assert list(found) == ["TF-IDF", "BM25", "BM25+", "BM25+†"]
     texts = [plain_tokens(f"{text} w{number}") for number, text in enumerate(TEXTS)]
     for system, name in (("BM25", "BM25Okapi"), ("BM25+", "BM25Plus")):
@@ -64,13 +64,13 @@ def test_the_bm25_rows_are_rank_bm25s_own_orders() -> None:
 @pytest.mark.parametrize("name", ["BM25Okapi", "BM25Plus"])
 def test_scores_asked_for_where_a_word_stands_are_the_models_own(name: str) -> None:
     texts = [plain_tokens(f"all {text}") for text in TEXTS]
-    ours, theirs = reference._Additive(name, texts), getattr(rank_bm25, name)(texts)
+    ours, theirs = papers._Additive(name, texts), getattr(rank_bm25, name)(texts)
     for query in ("gout", "heart gout gout", "all", "nowhere", "lung all nowhere heart", ""):
         assert ours.get_scores(query.split()) == pytest.approx(theirs.get_scores(query.split()), abs=1e-12)
 
 
 def test_rankings_end_at_the_tasks_depth() -> None:
-    assert {len(run["q1"]) for run in reference.runs(task(documents=130)).values()} == {100}
-    assert {len(run["q1"]) for run in reference.runs(task(depth=120, documents=130)).values()} == {120}
+    assert {len(run["q1"]) for run in papers.rank(task(documents=130)).values()} == {100}
+    assert {len(run["q1"]) for run in papers.rank(task(depth=120, documents=130)).values()} == {120}
     chosen = {f"q{number}": frozenset({"d1", "d3"}) for number in (1, 2, 3)}
-    assert {frozenset(run["q1"]) for run in reference.runs(task(), chosen).values()} == {frozenset({"d1", "d3"})}
+    assert {frozenset(run["q1"]) for run in papers.rank(task(), chosen).values()} == {frozenset({"d1", "d3"})}

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.labels.sentences import Concept, label_sentences
-from evaluation import run as suites
 from evaluation.baselines import lexical
 from evaluation.measures import parse, per_query
 from evaluation.plan import identity
+from evaluation.run import run_suite
+from evaluation.suite import SuiteOptions
 from evaluation.suites.radiology import crossfit
 from evaluation.suites.radiology import judgements as radiology
-from evaluation.suites.radiology.judgements import Judged, Judgements
+from evaluation.suites.radiology.judgements import FindingJudgements, FindingQuery
 from mappings.datasets.indiana_cxr import ChestReport
 from mappings.errors import InvalidInput, MedleyError
 from search.settings import Settings
@@ -39,7 +40,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
-    report = suites.run_suite("radiology", suites.Options(baseline="hashing-256"), settings)
+    report = run_suite("radiology", SuiteOptions(baseline="hashing-256"), settings)
     assert json.loads(json.dumps(report)) == report
     systems = ["bm25", "rank-bm25 BM25Okapi", "tf-idf"]
     systems += [f"{name}{way}" for name in ("dense", "baseline") for way in ("", " + bm25", " + bm25, feedback")]
@@ -74,32 +75,32 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
 
 
 def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
-    options = suites.Options(queries=4, variants=False)
-    report = suites.run_suite("radiology", options, settings)
+    options = SuiteOptions(queries=4, variants=False)
+    report = run_suite("radiology", options, settings)
     assert report["sample"] == {"queries": 4, "of": 9, "fixed": True}
     assert report["command"] == "medley evaluate radiology --queries 4 --no-variants"
     assert [row["system"] for row in report["rows"]] == [
         *("bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "dense + bm25", "dense + bm25, feedback"),
     ]
-    again = suites.run_suite("radiology", options, settings)
+    again = run_suite("radiology", options, settings)
     assert report | {"seconds": 0} == again | {"seconds": 0}
 
 
 def test_wrong_input_is_named(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"fold-1 is no usable bi-encoder .*holds the models fold-1 and fold-2"):
-        suites.run_suite("radiology", suites.Options(folds=tmp_path), settings)
+    with pytest.raises(InvalidInput, match=r"fold-1 is not a usable bi-encoder .*holds the models fold-1 and fold-2"):
+        run_suite("radiology", SuiteOptions(folds=tmp_path), settings)
     with pytest.raises(MedleyError, match="there is no model 'nope'"):
-        suites.run_suite("radiology", suites.Options(baseline="nope"), settings)
+        run_suite("radiology", SuiteOptions(baseline="nope"), settings)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
-        suites.run_suite("radiology", suites.Options(), replace(settings, data=None))
+        run_suite("radiology", SuiteOptions(), replace(settings, data=None))
     with pytest.raises(InvalidInput, match="no finding is in 10 sentences"):
-        radiology.judged(list(label_sentences([ChestReport("1", "No effusion.", "")])))
+        radiology.judge(list(label_sentences([ChestReport("1", "No effusion.", "")])))
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"training_pairs": {"finding": 5}, "fold": 2}, r"fold-1 was trained on findings \(fold 2\) and is asked for those of fold 2"),
+        ({"training_pairs": {"finding": 5}, "fold": 2}, r"fold-1 was trained on findings \(fold 2\) and would be measured on those of fold 2"),
         ({"training_pairs": {"finding": 5}}, r"fold-1 was trained on findings \(all of them\)"),
         ({"training_pairs": {"finding": 5}, "fold": 1}, None),
         ({"training_pairs": {"title": 5}}, None),
@@ -111,9 +112,9 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
     for fold in ("fold-1", "fold-2"):
         tiny.write_artifact(tmp_path / fold)
     tiny.edit(tmp_path / "fold-1", card={"name": "fold-1", "data": data})
-    options = suites.Options(folds=tmp_path, queries=3, variants=False)
+    options = SuiteOptions(folds=tmp_path, queries=3, variants=False)
     if message is None:
-        report = suites.run_suite("radiology", options, settings)
+        report = run_suite("radiology", options, settings)
         assert [row["system"] for row in report["rows"][-3:]] == ["2-fold", "2-fold + bm25", "2-fold + bm25, feedback"]
         assert [(test["system"], test["against"]) for test in report["tests"]] == [
             ("dense", "bm25"),
@@ -125,15 +126,15 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
         ]
         return
     with pytest.raises(InvalidInput, match=message):
-        suites.run_suite("radiology", options, settings)
+        run_suite("radiology", options, settings)
     if "fold" not in data:
-        alone = suites.Options(baseline=str(tmp_path / "fold-1"))
-        with pytest.raises(InvalidInput, match=r"asked for all of them"):
-            suites.run_suite("radiology", alone, settings)
+        alone = SuiteOptions(baseline=str(tmp_path / "fold-1"))
+        with pytest.raises(InvalidInput, match=r"measured on all of them"):
+            run_suite("radiology", alone, settings)
 
 
 def test_queries_are_concepts_with_enough_sentences() -> None:
-    found = radiology.judged(list(label_sentences(radiology_reports.reports())))
+    found = radiology.judge(list(label_sentences(radiology_reports.reports())))
     assert {item.concept for item in found.queries} == {
         *(Concept(name, True) for name in ("atelectasis", "granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
         *(Concept(name, False) for name in ("granuloma", "pleural effusion", "pneumothorax", "pulmonary scarring")),
@@ -146,9 +147,9 @@ def test_queries_are_concepts_with_enough_sentences() -> None:
     assert len({item.fold for item in found.queries}) == 2
 
 
-def judged(relevant: list[bool], ranked: list[bool]) -> Judgements:
-    item = Judged(Concept("pleural effusion", True), 1, np.array(relevant), np.array(ranked) | np.array(relevant))
-    return Judgements(tuple(map(str, range(len(relevant)))), (item,))
+def judged(relevant: list[bool], ranked: list[bool]) -> FindingJudgements:
+    item = FindingQuery(Concept("pleural effusion", True), 1, np.array(relevant), np.array(ranked) | np.array(relevant))
+    return FindingJudgements(tuple(map(str, range(len(relevant)))), (item,))
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 5)), min_size=1, max_size=30).filter(
@@ -156,7 +157,7 @@ def judged(relevant: list[bool], ranked: list[bool]) -> Judgements:
 def test_measures_agree_with_ir_measures(rows: list[tuple[bool, bool, int]]) -> None:
     found = judged([row[0] for row in rows], [row[1] for row in rows])
     scores = np.array([[float(row[2]) for row in rows]])
-    ours = radiology.measured(found, lambda queries: scores)
+    ours = radiology.measure(found, lambda queries: scores)
     item = found.queries[0]
     order = sorted(np.flatnonzero(item.ranked), key=lambda at: (-scores[0][at], at))
     names = [parse("AP"), parse("R@100")]
@@ -176,7 +177,7 @@ def test_separation_is_the_matched_score_less_the_opposite_one() -> None:
 
 
 def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
-    from evaluation.suites.radiology.suite import _dense
+    from evaluation.suites.radiology.systems import score_cosines
 
     class Constant:
         fingerprint, dimension = "c", 1
@@ -189,28 +190,28 @@ def test_each_fold_is_asked_of_the_encoder_of_the_other() -> None:
 
         encode_passages = encode_queries
 
-    found = radiology.judged(list(label_sentences(radiology_reports.reports())))
+    found = radiology.judge(list(label_sentences(radiology_reports.reports())))
     encoders = (Constant(1.0), Constant(2.0))
     matrices = [np.ones((len(found.texts), 1))] * 2
-    scores = _dense(found, encoders, matrices)([item.text for item in found.queries])  # type: ignore[arg-type]
+    scores = score_cosines(found, encoders, matrices)([item.text for item in found.queries])  # type: ignore[arg-type]
     assert [row[0] for row in scores] == [3.0 - item.fold for item in found.queries]
 
 
-def two_folds() -> tuple[Judgements, np.ndarray, np.ndarray]:
+def two_folds() -> tuple[FindingJudgements, np.ndarray, np.ndarray]:
     """A query a fold over four sentences: vectors rank that of fold 1 right and that of fold 2 wrong, words the other way."""
     relevant = (np.array([True, False, False, False]), np.array([False, False, False, True]))
     queries = tuple(
-        Judged(Concept("pleural effusion", present), fold, mark, np.ones(4, bool))
+        FindingQuery(Concept("pleural effusion", present), fold, mark, np.ones(4, bool))
         for fold, present, mark in ((1, True, relevant[0]), (2, False, relevant[1]))
     )
     words = np.array([[0.0, 0, 3, 6], [0.0, 0, 3, 6]])
     vectors = np.array([[0.8, 0.4, 0.2, -0.5], [0.8, 0.4, 0.2, -0.5]])
-    return Judgements(("a", "b", "c", "d"), queries), words, vectors
+    return FindingJudgements(("a", "b", "c", "d"), queries), words, vectors
 
 
 def test_a_folds_share_is_what_the_other_folds_queries_like_best() -> None:
     found, words, vectors = two_folds()
-    scores, shares = crossfit.fused(found, words, vectors)
+    scores, shares = crossfit.fuse_scores(found, words, vectors)
     # Fold 2's query is best from .6 on (.5 ties and puts the earlier sentence first), fold 1's up to .4 and at the tie.
     assert shares == {1: 0.6, 2: 0.0}
     assert scores[0] == pytest.approx([0.4, 0.2, 0.6 * 0.5 + 0.4 * 0.25, 0.6])
@@ -220,7 +221,7 @@ def test_a_folds_share_is_what_the_other_folds_queries_like_best() -> None:
 def test_queries_of_one_fold_choose_no_share() -> None:
     found, words, vectors = two_folds()
     alone = replace(found, queries=found.queries[:1])
-    scores, shares = crossfit.fused(alone, words[:1], vectors[:1])
+    scores, shares = crossfit.fuse_scores(alone, words[:1], vectors[:1])
     assert shares == {1: 0.5}
     assert scores[0] == pytest.approx([0.5, 0.25, 0.375, 0.5])
 
@@ -234,12 +235,12 @@ def test_a_folds_feedback_is_what_the_other_folds_queries_like_best() -> None:
     words = np.array([[1.0, 0, 0, 0, 0], [0.0, 0, 0, 1, 0]])
     relevant = (np.array([True, True, True, False, False]), np.array([False, True, False, True, False]))
     queries = tuple(
-        Judged(Concept("pleural effusion", present), fold, mark, np.ones(5, bool))
+        FindingQuery(Concept("pleural effusion", present), fold, mark, np.ones(5, bool))
         for fold, present, mark in ((1, True, relevant[0]), (2, False, relevant[1]))
     )
-    found = Judgements(("a", "b", "c", "d", "e"), queries)
+    found = FindingJudgements(("a", "b", "c", "d", "e"), queries)
     shares = {1: 0.05, 2: 0.1}
-    scores, ways = crossfit.fed_back(found, words, [vector] * 2, [sentences] * 2, shares)
+    scores, ways = crossfit.apply_feedback(found, words, [vector] * 2, [sentences] * 2, shares)
     # Fold 2's query likes it best without, so fold 1's is ranked without; fold 1's likes feedback, so fold 2's gets it.
     assert ways[1] is None
     assert ways[2] is not None
@@ -257,7 +258,7 @@ def mixed(cosines: np.ndarray, words: np.ndarray, share: float) -> np.ndarray:
 def test_queries_of_one_fold_choose_no_feedback() -> None:
     found, words, vectors = two_folds()
     alone = replace(found, queries=found.queries[:1])
-    scores, ways = crossfit.fed_back(alone, words[:1], [np.array([1.0])], [vectors[:1].T], {1: 0.5})
+    scores, ways = crossfit.apply_feedback(alone, words[:1], [np.array([1.0])], [vectors[:1].T], {1: 0.5})
     assert ways == {1: None}
     assert scores[0] == pytest.approx([0.5, 0.25, 0.375, 0.5])
 
@@ -321,7 +322,7 @@ def test_all_looks_at_the_models_before_any_suite_runs(
 
 
 def test_what_decides_the_report_is_known_before_it_runs(settings: Settings) -> None:
-    options = suites.Options()
+    options = SuiteOptions()
     command, first = identity("radiology", options, settings)
     assert command == "medley evaluate radiology"
     assert identity("radiology", options, settings) == (command, first)
@@ -329,5 +330,5 @@ def test_what_decides_the_report_is_known_before_it_runs(settings: Settings) -> 
     lines = gzip.decompress(reports.read_bytes()).splitlines()
     reports.write_bytes(gzip.compress(b"\n".join(lines[1:])))
     other = identity("radiology", options, settings)[1]
-    named = identity("radiology", suites.Options(baseline="hashing-256"), settings)[1]
+    named = identity("radiology", SuiteOptions(baseline="hashing-256"), settings)[1]
     assert len({first, other, named}) == 3

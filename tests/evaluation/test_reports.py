@@ -117,7 +117,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path, content: str) -> None
 
 
 def test_no_reports_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="holds no report"):
+    with pytest.raises(NotFound, match="contains no report"):
         reports.write_page(tmp_path, tmp_path / "results.md")
 
 

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from evaluation import index, reports, stages
-from evaluation import run as suites
-from evaluation.baselines import papers as reference
+from evaluation.baselines import papers
 from evaluation.index import open_corpus
 from evaluation.indexing import index_all
 from evaluation.rows import rows_and_tests
+from evaluation.run import run_suite
 from evaluation.score_cache import KeptScores
+from evaluation.suite import SuiteOptions, command
 from evaluation.suites import beir
 from evaluation.task import CANDIDATE_FIELD, Question, Task
 from mappings.analysis.words import terms
@@ -85,7 +86,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_a_suite_runs_and_reports_in_the_stable_form(tmp_path: Path, settings: Settings) -> None:
-    report = suites.run_suite("beir", suites.Options(folder=folder(tmp_path / "mine")), settings)
+    report = run_suite("beir", SuiteOptions(folder=folder(tmp_path / "mine")), settings)
     assert json.loads(json.dumps(report)) == report
     assert [row["system"] for row in report["rows"]] == ["bm25", "dense", "fused"]
     assert [*report["rows"][0]["measures"]] == list(beir.MEASURES)
@@ -119,24 +120,24 @@ def test_a_sample_is_named_and_the_index_is_used_again(
 
     monkeypatch.setattr(index, "index_all", counting)
     mine = folder(tmp_path / "mine")
-    options = suites.Options(folder=mine, queries=3)
-    first = suites.run_suite("beir", options, settings)
-    again = suites.run_suite("beir", options, settings)
+    options = SuiteOptions(folder=mine, queries=3)
+    first = run_suite("beir", options, settings)
+    again = run_suite("beir", options, settings)
     assert first["sample"] == {"queries": 3, "of": 8, "fixed": True}
     assert first["command"] == "medley evaluate beir mine --queries 3"
     assert first | {"seconds": 0} == again | {"seconds": 0}
     assert list(filled.values()) == [1]
     (mine / "corpus.jsonl").write_text((mine / "corpus.jsonl").read_text() + '\n{"_id": "new", "text": "heart"}')
-    suites.run_suite("beir", options, settings)
+    run_suite("beir", options, settings)
     assert list(filled.values()) == [2]
 
 
 def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(tmp_path: Path, settings: Settings) -> None:
-    lacking, options = replace(settings, reranker="nope"), suites.Options(folder=folder(tmp_path / "mine"))
+    lacking, options = replace(settings, reranker="nope"), SuiteOptions(folder=folder(tmp_path / "mine"))
     with pytest.raises(ModelError, match="there is no model 'nope'"):
-        suites.run_suite("beir", options, lacking)
+        run_suite("beir", options, lacking)
     assert not lacking.home.exists()
-    assert suites.run_suite("beir", replace(options, rerank=False), lacking)["models"]["reranker"] is None
+    assert run_suite("beir", replace(options, rerank=False), lacking)["models"]["reranker"] is None
 
 
 def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_path: Path, settings: Settings) -> None:
@@ -148,7 +149,7 @@ def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_
     own = folder(tmp_path / "own")
     found = {}
     for name in ("letters", "plain", "letters"):
-        report = suites.run_suite("beir", suites.Options(folder=own, kind=name, variants=False), settings)
+        report = run_suite("beir", SuiteOptions(folder=own, kind=name, variants=False), settings)
         rows = {row["system"]: row["measures"]["nDCG@10"]["value"] for row in report["rows"]}
         assert found.setdefault(name, rows) == rows
         assert report["models"].get("feedback") == ({"passages": 5, "share": 0.8} if name == "letters" else None)
@@ -223,7 +224,7 @@ def test_the_protocol_ranks_its_candidates_only(tmp_path: Path, settings: Settin
     runs = stages.run_task(bench_of(task, settings))
     chosen = {query: frozenset(keys) for query, keys in runs["dense"].items()}
     assert {len(ids) for ids in chosen.values()} == {5}
-    for run in (runs | reference.runs(task, chosen)).values():
+    for run in (runs | papers.rank(task, chosen)).values():
         for query, keys in run.items():
             assert set(keys) <= chosen[query]
             assert len(set(keys)) == len(keys)
@@ -293,9 +294,9 @@ def test_abstracts_are_read_in_part_in_a_corpus_of_their_own(tmp_path: Path, set
         json.dumps({"id": "a", "sections": sections}) + "\n" + json.dumps({"id": "b", "text": "gout"})
     )
     (mine / "headlines.jsonl").write_text(json.dumps({"id": "h", "headline": "gout", "abstracts": ["a"]}))
-    options = suites.Options(folder=mine)
-    whole = suites.run_suite("claims", options, settings)
-    read = suites.run_suite("claims", replace(options, reading="A"), settings)
+    options = SuiteOptions(folder=mine)
+    whole = run_suite("claims", options, settings)
+    read = run_suite("claims", replace(options, reading="A"), settings)
     assert [row["system"] for row in whole["rows"]] == ["TF-IDF", "BM25", "BM25+", "BM25+†", "bm25", "dense", "fused"]
     assert [row["system"] for row in read["rows"]] == ["bm25, reading A", "dense, reading A", "fused, reading A"]
     assert whole["rows"][4]["measures"]["Success@20"]["value"] == 1.0
@@ -305,39 +306,39 @@ def test_abstracts_are_read_in_part_in_a_corpus_of_their_own(tmp_path: Path, set
 
 def test_wrong_options_are_named(settings: Settings) -> None:
     with pytest.raises(NotFound, match="there is no suite 'nope'; there are scifact, check-covid, medquad"):
-        suites.run_suite("nope", suites.Options(), settings)
+        run_suite("nope", SuiteOptions(), settings)
     with pytest.raises(InvalidInput, match="evaluate beir needs a folder"):
-        suites.run_suite("beir", suites.Options(), settings)
+        run_suite("beir", SuiteOptions(), settings)
     with pytest.raises(InvalidInput, match="queries is 0"):
-        suites.Options(queries=0)
+        SuiteOptions(queries=0)
     with pytest.raises(InvalidInput, match="reading is 'C'; it is one of whole, A, B"):
-        suites.Options(reading="C")  # type: ignore[arg-type]
+        SuiteOptions(reading="C")  # type: ignore[arg-type]
     wrong = {
-        "--reading is for scifact, check-covid, claims, not for press": suites.Options(reading="A"),
-        "--folds is for radiology, not for press": suites.Options(folds=Path("models")),
-        "--baseline is for radiology, not for press": suites.Options(baseline="minilm"),
-        "--full is for medquad, not for press": suites.Options(full=True),
-        "--distractors is for scifact, check-covid, not for press": suites.Options(distractors=True),
-        "a folder is for claims, beir, not for press": suites.Options(folder=Path("mine")),
-        "--split is for claims, beir, not for press": suites.Options(split="dev"),
-        "--kind is for beir, not for press": suites.Options(kind="notes"),
+        "--reading is for scifact, check-covid, claims, not for press": SuiteOptions(reading="A"),
+        "--folds is for radiology, not for press": SuiteOptions(folds=Path("models")),
+        "--baseline is for radiology, not for press": SuiteOptions(baseline="minilm"),
+        "--full is for medquad, not for press": SuiteOptions(full=True),
+        "--distractors is for scifact, check-covid, not for press": SuiteOptions(distractors=True),
+        "a folder is for claims, beir, not for press": SuiteOptions(folder=Path("mine")),
+        "--split is for claims, beir, not for press": SuiteOptions(split="dev"),
+        "--kind is for beir, not for press": SuiteOptions(kind="notes"),
     }
     for message, options in wrong.items():
         with pytest.raises(InvalidInput, match=message):
-            suites.run_suite("press", options, settings)
+            run_suite("press", options, settings)
     with pytest.raises(MedleyError, match="set MEDLEY_DATA"):
-        suites.run_suite("scifact", suites.Options(), settings)
+        run_suite("scifact", SuiteOptions(), settings)
 
 
 @pytest.mark.parametrize(
     ("suite", "options", "expected"),
     [
-        ("scifact-distractors", suites.Options(distractors=True), "medley evaluate scifact --distractors"),
-        ("medquad", suites.Options(queries=500, variants=False), "medley evaluate medquad --queries 500 --no-variants"),
-        ("medquad-full", suites.Options(full=True, rerank=False), "medley evaluate medquad --full --no-rerank"),
-        ("beir", suites.Options(folder=Path("/x/mine"), split="dev"), "medley evaluate beir mine --split dev"),
-        ("beir", suites.Options(folder=Path("/x/mine"), kind="letters"), "medley evaluate beir mine --kind letters"),
+        ("scifact", SuiteOptions(distractors=True), "medley evaluate scifact --distractors"),
+        ("medquad", SuiteOptions(queries=500, variants=False), "medley evaluate medquad --queries 500 --no-variants"),
+        ("medquad", SuiteOptions(full=True, rerank=False), "medley evaluate medquad --full --no-rerank"),
+        ("beir", SuiteOptions(folder=Path("/x/mine"), split="dev"), "medley evaluate beir mine --split dev"),
+        ("beir", SuiteOptions(folder=Path("/x/mine"), kind="letters"), "medley evaluate beir mine --kind letters"),
     ],
 )
-def test_the_command_that_prints_a_report_is_named(suite: str, options: suites.Options, expected: str) -> None:
-    assert suites.command(suite, options) == expected
+def test_the_command_that_prints_a_report_is_named(suite: str, options: SuiteOptions, expected: str) -> None:
+    assert command(suite, options) == expected

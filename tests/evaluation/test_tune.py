@@ -34,7 +34,7 @@ def own(tmp_path: Path) -> Path:
 
 def test_the_grid_is_printed_and_the_best_is_written(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
-    report = tune.run("abstracts", settings, tune.Options(folder=own))
+    report = tune.run("abstracts", settings, tune.TuningOptions(folder=own))
     assert len(report["grid"]) == 84
     best = max(row["nDCG@10"]["value"] for row in report["grid"])
     chosen = [
@@ -68,22 +68,22 @@ def test_a_wrong_kind_is_named(own: Path, tmp_path: Path) -> None:
     ) as untaught:
         tune.run("reports", settings)
     with pytest.raises(NotFound, match="there is no collection kind 'nope'; the known kinds are abstracts") as unknown:
-        tune.run("nope", settings, tune.Options(folder=own))
+        tune.run("nope", settings, tune.TuningOptions(folder=own))
     assert (untaught.value.field, unknown.value.field) == ("kind", "kind")
 
 
 def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: Path, tmp_path: Path) -> None:
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="nope")
     with pytest.raises(ModelError, match="there is no model 'nope'"):
-        tune.run("abstracts", settings, tune.Options(folder=own))
+        tune.run("abstracts", settings, tune.TuningOptions(folder=own))
     assert not (tmp_path / "home").exists()
-    assert tune.run("abstracts", settings, tune.Options(folder=own, rerank=False))["rerank"] == []
+    assert tune.run("abstracts", settings, tune.TuningOptions(folder=own, rerank=False))["rerank"] == []
 
 
 @pytest.mark.parametrize("queries", [0, -1])
 def test_a_sample_has_a_question(queries: int) -> None:
     with pytest.raises(InvalidInput, match=f"queries is {queries}; a sample has 1 or more"):
-        tune.Options(queries=queries)
+        tune.TuningOptions(queries=queries)
 
 
 @pytest.fixture

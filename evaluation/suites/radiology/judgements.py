@@ -1,7 +1,7 @@
-"""Findings of chest X-rays (RADIOLOGY, R5): a finding, or "no" finding, asks for all sentences that say so.
+"""Findings of chest X-rays (RADIOLOGY, R5): the query is a finding, or "no" finding, the answers all sentences that say so.
 
 Every sentence is ranked for every query, so nothing is cut off. The judgements are the project's own labels
-(`encoders.labels.sentences`). A sentence that leaves the finding open is out of that query's ranking.
+(`encoders.labels.sentences`). A sentence that leaves the finding open is left out of that query's ranking.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from encoders.labels.phrasing import query
 from encoders.labels.sentences import Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
+from evaluation.measures import Values
 from evaluation.task import SAMPLE_SEED, Published
 from mappings.errors import InvalidInput
 from search.settings import Settings
 
 REPORTS: Final = "indiana_cxr/reports.jsonl"
 LEAST: Final = 10
-"""Matching sentences that a concept needs to be asked for."""
+"""Matching sentences that a concept needs to become a query."""
 DEEP: Final = 100
 MEASURES: Final = ("AP", "Rprec", f"R@{DEEP}")
 
-Values = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 Scoring = Callable[[Sequence[str]], Values]
-"""Queries -> scores, shape (queries, sentences)."""
+"""Queries → scores, shape (queries, sentences)."""
 
 _TABLE: Final = "RADIOLOGY, table 1"
 _OTHER: Final = "their labels and lexicon: 275 queries over 10,363 sentences"
@@ -47,7 +47,7 @@ PUBLISHED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FindingQuery:
     """A query with its sentences: `relevant` and `ranked` are marks of shape (n,); all that is relevant is ranked."""
 
     concept: Concept
@@ -57,18 +57,18 @@ class Judged:
 
     @property
     def text(self) -> str:
-        """The query as it is asked."""
+        """The query as text."""
         return query(self.concept)
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class FindingJudgements:
     """All sentences, n of them by id, and the queries over them."""
 
     texts: tuple[str, ...]
-    queries: tuple[Judged, ...]
+    queries: tuple[FindingQuery, ...]
 
-    def sampled(self, number: int | None) -> Judgements:
+    def sampled(self, number: int | None) -> FindingJudgements:
         """The same sentences, with a fixed sample of the queries."""
         if number is None or number >= len(self.queries):
             return self
@@ -76,12 +76,12 @@ class Judgements:
         return replace(self, queries=tuple(self.queries[place] for place in chosen))
 
 
-def judgements(settings: Settings) -> Judgements:
+def judgements(settings: Settings) -> FindingJudgements:
     """The queries over the reports in MEDLEY_DATA. Raises `InvalidInput`, `NotFound` without them."""
-    return judged(read_sentences(settings.data))
+    return judge(read_sentences(settings.data))
 
 
-def judged(found: Sequence[LabelledSentence]) -> Judgements:
+def judge(found: Sequence[LabelledSentence]) -> FindingJudgements:
     """Queries for every concept that `LEAST` sentences match. Raises `InvalidInput` where there is none."""
     ordered = sorted(found, key=lambda sentence: sentence.id)
     matched = match_concepts(ordered)
@@ -96,10 +96,12 @@ def judged(found: Sequence[LabelledSentence]) -> Judgements:
         if len(ids) >= LEAST:
             relevant = _marks(len(ordered), [row[identifier] for identifier in ids])
             ranked = relevant | ~_marks(len(ordered), doubted.get(concept.finding, []))
-            queries.append(Judged(concept, sides[concept.finding], relevant, ranked))
+            queries.append(FindingQuery(concept, sides[concept.finding], relevant, ranked))
     if not queries:
-        raise InvalidInput(f"no finding is in {LEAST} sentences of {REPORTS}: there is nothing to ask", field=REPORTS)
-    return Judgements(tuple(sentence.text for sentence in ordered), tuple(queries))
+        raise InvalidInput(
+            f"no finding is in {LEAST} sentences of {REPORTS}: there is no query to measure", field=REPORTS
+        )
+    return FindingJudgements(tuple(sentence.text for sentence in ordered), tuple(queries))
 
 
 def _marks(size: int, rows: Sequence[int]) -> Marks:
@@ -108,15 +110,15 @@ def _marks(size: int, rows: Sequence[int]) -> Marks:
     return marks
 
 
-def measured(found: Judgements, scoring: Scoring) -> dict[str, Values]:
-    """Measure -> its values, shape (queries,), in the order of `found.queries`."""
+def measure(found: FindingJudgements, scoring: Scoring) -> dict[str, Values]:
+    """Measure → its values, shape (queries,), in the order of `found.queries`."""
     scores = scoring([item.text for item in found.queries])
     values = [_of_query(item, row) for item, row in zip(found.queries, scores, strict=True)]
     return {name: np.array([value[name] for value in values]) for name in MEASURES}
 
 
-def _of_query(item: Judged, scores: Values) -> Mapping[str, float]:
-    """AP, recall at as many as match (R-precision), and recall at `DEEP`, of one complete ranking; ties by id."""
+def _of_query(item: FindingQuery, scores: Values) -> Mapping[str, float]:
+    """AP, R-precision, and recall at `DEEP`, of one complete ranking; ties by id."""
     rows = np.flatnonzero(item.ranked)
     hits = item.relevant[rows[np.argsort(-scores[rows], kind="stable")]]
     ranks = np.flatnonzero(hits) + 1
@@ -129,7 +131,7 @@ def _of_query(item: Judged, scores: Values) -> Mapping[str, float]:
     }
 
 
-def separations(found: Judgements, scoring: Scoring) -> list[Values]:
+def separations(found: FindingJudgements, scoring: Scoring) -> list[Values]:
     """For each query score(it) - score(its opposite) of the sentences that match it (R5; their table 3)."""
     scores = scoring([item.text for item in found.queries])
     opposite = scoring([query(item.concept.opposite) for item in found.queries])

@@ -16,7 +16,7 @@ from search.settings import read
 from web.cli.common import json_option, progress, show
 
 if TYPE_CHECKING:
-    from evaluation.run import Options
+    from evaluation.suite import SuiteOptions
     from mappings.collection import Collection
 
 folder_type = click.Path(path_type=Path, file_okay=False)
@@ -55,12 +55,12 @@ def evaluate(
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """
-    from evaluation.run import Options
+    from evaluation.suite import SuiteOptions
 
     quick = chosen.pop("quick")
     if suite != "all" and (quick or again):
         raise InvalidInput("--quick and --again are for `medley evaluate all`", field="quick" if quick else "again")
-    options = Options(rerank=not no_rerank, variants=not no_variants, **chosen)
+    options = SuiteOptions(rerank=not no_rerank, variants=not no_variants, **chosen)
     steps = _all(options, quick) if suite == "all" else [(suite, options)]
     reports = []
     for name, form in steps:
@@ -71,26 +71,25 @@ def evaluate(
         show(reports[0] if suite != "all" else reports, True)
 
 
-def _all(options: Options, quick: bool) -> Sequence[tuple[str, Options]]:
+def _all(options: SuiteOptions, quick: bool) -> Sequence[tuple[str, SuiteOptions]]:
     """The steps of `all`; the models of radiology, one of the last, are opened now rather than hours later."""
-    from evaluation.plan import plan
-    from evaluation.suites.radiology import suite as radiology
+    from evaluation.plan import plan, require_standalone_models
 
     steps = list(plan(options, quick))
-    radiology.require(read(), options.folds, options.baseline)
+    require_standalone_models(options, read())
     return steps
 
 
-def _evaluated(name: str, options: Options, folder: Path | None, resume: bool) -> dict[str, Any]:
+def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bool) -> dict[str, Any]:
     """The report of one suite: the one in `folder` if it can be reused, or a new one, written there."""
-    from evaluation.plan import identity, kept
+    from evaluation.plan import find_kept, identity
     from evaluation.reports import file_of
     from evaluation.run import run_suite
 
     settings, made_of = read(), ""
     if folder:
         command, made_of = identity(name, options, settings)
-        found = kept(file_of(folder, command), made_of) if resume else None
+        found = find_kept(file_of(folder, command), made_of) if resume else None
         if found:
             return found
     with progress(name) as advance:
@@ -131,7 +130,7 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     from evaluation import tuning
 
     settings = read()
-    options = tuning.Options(rerank=not no_rerank, **chosen)
+    options = tuning.TuningOptions(rerank=not no_rerank, **chosen)
     if collection:
         _require_kind(Medley.open(settings).collections.get(collection), kind)  # fails now rather than after the tuning
     with progress("tuning") as advance:
