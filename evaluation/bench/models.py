@@ -152,7 +152,7 @@ def reference(artifact: Artifact) -> Iterator[Any]:
     try:
         theirs: Any = importlib.import_module(REFERENCE)
         restore = importlib.import_module("encoders.training.export.restore").restore
-        save = importlib.import_module("encoders.training.architectures.checkpoint").save
+        save = importlib.import_module("encoders.training.architectures.checkpoint").save_checkpoint
     except ImportError as error:
         raise Unavailable(
             f"this bench compares with sentence-transformers and needs {error.name}: pip install -e '.[cpu,train,bench]'"
