@@ -47,7 +47,7 @@ def check_numbers(settings: Any, ranges: Mapping[str, NumberRange]) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], where: str = "") -> None:
-    """Raise `InvalidInput` unless `value` is one of `choices`; `where` says for what they hold."""
+    """Raise `InvalidInput` unless `value` is one of `choices`; `where` restricts them in the message."""
     if value not in choices:
         raise InvalidInput(f"{name} is {value!r};{where} it must be one of {', '.join(choices)}", field=name)
 

@@ -26,8 +26,8 @@ from encoders.training.export import compact, gate  # noqa: E402
 from encoders.training.export import towers as two_towers  # noqa: E402
 from encoders.training.export.service import export_run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [
@@ -88,7 +88,7 @@ def by_runtime(artifact: Artifact) -> np.ndarray:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_learns_and_is_the_same_wherever_it_runs(family: str, design: str, home: Path, tmp_path: Path) -> None:
     recipe = replace(DESIGNS[design], base=str(home / family), tasks=TASKS, threads=1, steps=10, dropout=0.0)
-    run.train(recipe, home / "pairs", tmp_path / "run")
+    train(recipe, home / "pairs", tmp_path / "run")
     entries = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert entries[-1]["step"] == 10
     assert falls(recipe, home, tmp_path)
@@ -112,7 +112,7 @@ def test_every_form_orders_alike(
         gate, "RANKS", 0.95
     )  # with nothing left in fp32, a few of so small a model's texts change places
     recipe = replace(DESIGNS[design], base=str(home / family), tasks=TASKS, threads=1, steps=10)
-    run.train(recipe, home / "pairs", tmp_path / "run")
+    train(recipe, home / "pairs", tmp_path / "run")
     artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
     found = artifact.manifest["gate"]
     figures = found.get("whole", found["forms"])
@@ -122,7 +122,7 @@ def test_every_form_orders_alike(
 
 def test_a_compact_form_that_ranks_otherwise_as_a_whole_is_not_shipped(home: Path, tmp_path: Path, monkeypatch) -> None:
     recipe = replace(DESIGNS["poly"], base=str(home / "bert"), tasks=TASKS, threads=1, steps=4)
-    run.train(recipe, home / "pairs", tmp_path / "run")
+    train(recipe, home / "pairs", tmp_path / "run")
     true = two_towers._compare
     spoiled = {"int8": {"spearman": 0.5}}
     monkeypatch.setattr(two_towers, "_compare", lambda *given: spoiled.get(given[2]) or true(*given))
@@ -246,13 +246,15 @@ def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path
     write_base(tmp_path)
     small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     transformers.AutoModel.from_config(transformers.ElectraConfig(vocab_size=30, **small)).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="of the family 'electra'; supported are BERT, RoBERTa, DistilBERT, XLNet"):
+    with pytest.raises(
+        ModelError, match="belongs to the family 'electra'; supported are BERT, RoBERTa, DistilBERT, XLNet"
+    ):
         load_initial(replace(BI, base=str(tmp_path)))
 
 
 def test_a_head_goes_on_under_another_reading_and_one_that_is_lacking_is_named(home: Path, tmp_path: Path) -> None:
     recipe = replace(CROSS, base=str(home / "bert"), head="interaction", steps=1, threads=1)
-    run.train(recipe, home / "pairs", tmp_path / "run")
+    train(recipe, home / "pairs", tmp_path / "run")
     export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
     had, middle = load_initial(replace(recipe, base=str(tmp_path / "model"))), replace(recipe, cut="middle")
     assert had.model.head.importance.abs().max() > 0

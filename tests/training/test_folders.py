@@ -13,9 +13,9 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 
 from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
-from encoders.training.loop import optimise as loop  # noqa: E402
+from encoders.training.loop import optimise  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import Conflict, InvalidInput  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -37,27 +37,27 @@ def status(folder: Path) -> str:
 
 def test_a_finished_run_without_its_state_is_not_trained_over(recipe: Recipe, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    run.train(recipe, tmp_path / "pairs", out)
+    train(recipe, tmp_path / "pairs", out)
     (out / "state.pt").unlink()
     before = held(out)
     with pytest.raises(Conflict, match=r"contains a finished run.*train into another folder"):
-        run.train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", out)
+        train(replace(recipe, learning_rate=1e-3), tmp_path / "pairs", out)
     (out / "report.json").unlink()
     with pytest.raises(Conflict, match="contains a finished run"):
-        run.train(recipe, tmp_path / "pairs", out)
+        train(recipe, tmp_path / "pairs", out)
     assert held(out) == {name: content for name, content in before.items() if name != "report.json"}
 
 
 def test_a_refused_run_changes_nothing(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "pairs/claim.jsonl").write_text("{}\n")
     with pytest.raises(InvalidInput, match=r"claim\.jsonl, line 1"):
-        run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+        train(recipe, tmp_path / "pairs", tmp_path / "run")
     assert not (tmp_path / "run").exists()
     record = tmp_path / "old/record.json"
     record.parent.mkdir()
     record.write_text('{"status": "finished"}')
     with pytest.raises(InvalidInput):
-        run.train(recipe, tmp_path / "pairs", tmp_path / "old")
+        train(recipe, tmp_path / "pairs", tmp_path / "old")
     assert held(record.parent) == {"record.json": b'{"status": "finished"}'}
 
 
@@ -65,7 +65,7 @@ def test_a_folder_below_a_file_is_refused(recipe: Recipe, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("mine")
     for out in (tmp_path / "file", tmp_path / "file/run"):
         with pytest.raises(InvalidInput, match="can't be created") as caught:
-            run.train(recipe, tmp_path / "pairs", out)
+            train(recipe, tmp_path / "pairs", out)
         assert caught.value.field == "OUT"
 
 
@@ -74,9 +74,9 @@ def test_no_run_that_ended_is_running(recipe: Recipe, tmp_path: Path, monkeypatc
     def broken(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(loop, "compute_loss", broken)
+    monkeypatch.setattr(optimise, "compute_loss", broken)
     with pytest.raises(type(error)):
-        run.train(recipe, tmp_path / "pairs", tmp_path / "run")
+        train(recipe, tmp_path / "pairs", tmp_path / "run")
     assert status(tmp_path / "run") == "failed"
     assert type(error).__name__ in json.loads((tmp_path / "run/record.json").read_bytes())["cause"]
 
@@ -85,7 +85,7 @@ def test_lines_of_a_log_that_cannot_be_read_are_passed_over(recipe: Recipe, tmp_
     log = tmp_path / "run/log.jsonl"
     log.parent.mkdir()
     log.write_text('{"step": 1, "loss": NaN}\n{"step": 1, "loss": Infinity}\n[]\n{"step": 1, "lo\n')
-    run.train(recipe, tmp_path / "pairs", log.parent)
+    train(recipe, tmp_path / "pairs", log.parent)
     assert status(log.parent) == "finished"
     assert "polyline" in (log.parent / "loss.svg").read_text()
 
@@ -93,7 +93,7 @@ def test_lines_of_a_log_that_cannot_be_read_are_passed_over(recipe: Recipe, tmp_
 @pytest.mark.parametrize("spoil", ["cut", "empty", "garbage", "list", "parts"])
 def test_a_damaged_state_is_named(recipe: Recipe, tmp_path: Path, spoil: str) -> None:
     out = tmp_path / "run"
-    run.train(recipe, tmp_path / "pairs", out)
+    train(recipe, tmp_path / "pairs", out)
     path = out / "state.pt"
     state = torch.load(path, weights_only=True)
     if spoil in ("list", "parts"):
@@ -102,17 +102,17 @@ def test_a_damaged_state_is_named(recipe: Recipe, tmp_path: Path, spoil: str) ->
         path.write_bytes({"cut": path.read_bytes()[:5000], "empty": b"", "garbage": b"no state"}[spoil])
     record = (out / "record.json").read_bytes()
     with pytest.raises(Conflict, match=r"state\.pt is damaged.*remove it to start again, or restore it from a copy"):
-        run.train(recipe, tmp_path / "pairs", out)
+        train(recipe, tmp_path / "pairs", out)
     assert ((out / "record.json").read_bytes() == record) is (spoil != "parts")
     assert status(out) == ("failed" if spoil == "parts" else "finished")
 
 
 def test_damaged_best_weights_are_named(recipe: Recipe, tmp_path: Path) -> None:
     watched, best = replace(recipe, evaluate_every=1), tmp_path / "run/best.pt"
-    run.train(watched, tmp_path / "pairs", best.parent)
+    train(watched, tmp_path / "pairs", best.parent)
     best.write_bytes(best.read_bytes()[:5000])
     with pytest.raises(Conflict, match=r"best\.pt is damaged"):
-        run.train(watched, tmp_path / "pairs", best.parent)
+        train(watched, tmp_path / "pairs", best.parent)
     best.unlink()
     with pytest.raises(Conflict, match=r"best\.pt is missing"):
-        run.train(watched, tmp_path / "pairs", best.parent)
+        train(watched, tmp_path / "pairs", best.parent)

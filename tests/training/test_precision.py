@@ -13,7 +13,7 @@ from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
 from encoders.training.loop import precision  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import Conflict  # noqa: E402
 
 
@@ -41,10 +41,10 @@ def test_a_run_keeps_to_the_precision_it_began_with(
     short: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs, out = write_pairs(tmp_path / "pairs"), tmp_path / "run"
-    monkeypatch.setattr(run, "choose_precision", lambda device, threads: "bf16")
-    run.train(short, pairs, out)
-    monkeypatch.setattr(run, "choose_precision", lambda device, threads: "fp32")
-    assert run.train(short, pairs, out)["recipe"]["precision"] == "bf16"
+    monkeypatch.setattr("encoders.training.runs.train.choose_precision", lambda device, threads: "bf16")
+    train(short, pairs, out)
+    monkeypatch.setattr("encoders.training.runs.train.choose_precision", lambda device, threads: "fp32")
+    assert train(short, pairs, out)["recipe"]["precision"] == "bf16"
     assert orjson.loads((out / "record.json").read_bytes())["recipe"]["precision"] == "bf16"
     with pytest.raises(Conflict, match="precision"):
-        run.train(replace(short, precision="fp32"), pairs, out)
+        train(replace(short, precision="fp32"), pairs, out)

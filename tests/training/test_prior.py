@@ -20,8 +20,8 @@ from encoders.training.data.batches import load_pairs, plan_batches  # noqa: E40
 from encoders.training.data.frozen_models import PRIOR, WINDOW_WORDS  # noqa: E402
 from encoders.training.objectives import formulas, losses  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.analysis.passages import windows  # noqa: E402
 from mappings.documents import Passage  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
@@ -78,8 +78,8 @@ def test_the_objective_judges_the_sum(objective: str, home: Path, tmp_path: Path
 
 def test_a_run_with_a_prior_trains_and_goes_on_with_that_prior_alone(home: Path, tmp_path: Path) -> None:
     recipe = of(home)
-    run.train(recipe, home / "pairs", tmp_path / "with")
-    run.train(replace(recipe, prior=""), home / "pairs", tmp_path / "without")
+    train(recipe, home / "pairs", tmp_path / "with")
+    train(replace(recipe, prior=""), home / "pairs", tmp_path / "without")
     weights = [
         torch.load(tmp_path / name / "state.pt", weights_only=False, map_location="cpu")["model"]
         for name in ("with", "without")
@@ -87,7 +87,7 @@ def test_a_run_with_a_prior_trains_and_goes_on_with_that_prior_alone(home: Path,
     assert any(not torch.equal(value, weights[1][name]) for name, value in weights[0].items())
     assert [path.name.startswith("prior-") for path in (tmp_path / "with").glob("*.bin")] == [True]
     with pytest.raises(Conflict, match="prior"):
-        run.train(replace(recipe, prior=""), home / "pairs", tmp_path / "with")
+        train(replace(recipe, prior=""), home / "pairs", tmp_path / "with")
 
 
 def test_a_prior_that_cannot_rank_is_named(home: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_prior_that_cannot_rank_is_named(home: Path, tmp_path: Path) -> None:
         ("medley-crossencoder", "'medley-crossencoder' is a cross-encoder; it must be a bi-encoder"),
     ):
         with pytest.raises(ModelError, match=message) as caught:
-            run.train(replace(of(home), prior=prior), home / "pairs", tmp_path)
+            train(replace(of(home), prior=prior), home / "pairs", tmp_path)
         assert caught.value.field == "prior"
 
 

@@ -21,8 +21,8 @@ from encoders.training.data.frozen_models import TEACHER  # noqa: E402
 from encoders.training.data.frozen_scores import RECORD  # noqa: E402
 from encoders.training.objectives import formulas, losses  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -49,7 +49,7 @@ def student(home: Path, recipe: Recipe) -> Recipe:
 @pytest.mark.parametrize("kind", STUDENTS)
 def test_a_student_comes_nearer_to_its_teacher(kind: str, home: Path, tmp_path: Path) -> None:
     recipe = student(home, STUDENTS[kind])
-    report = run.train(recipe, home / "pairs", tmp_path)
+    report = train(recipe, home / "pairs", tmp_path)
     assert report["recipe"]["teacher"] == recipe.teacher
     (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
     teacher = TEACHER.score(recipe, batches, tmp_path, lambda entry: None)
@@ -117,6 +117,6 @@ def test_a_teacher_that_cannot_teach_is_named(home: Path, tmp_path: Path) -> Non
         ("medley-biencoder", "'medley-biencoder' is a bi-encoder; it must be a cross-encoder"),
     ):
         with pytest.raises(ModelError, match=message) as caught:
-            run.train(replace(recipe, teacher=teacher), home / "pairs", tmp_path)
+            train(replace(recipe, teacher=teacher), home / "pairs", tmp_path)
         assert caught.value.field == "teacher"
     assert list(tmp_path.iterdir()) == []  # told before a record says that the run goes on

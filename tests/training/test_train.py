@@ -20,8 +20,8 @@ from encoders.training.architectures import bases, checkpoint, scoring, weights 
 from encoders.training.export.restore import read_architecture  # noqa: E402
 from encoders.training.export.service import Serving, export_run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
-from encoders.training.runs import train as run  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
+from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -47,7 +47,7 @@ def test_training_learns_what_the_pairs_show(bert: Recipe, tmp_path: Path, preci
     ]  # fmt: skip
     write_lines(tmp_path / "pairs/claim.jsonl", found)
     recipe = replace(bert, tasks={"claim": Share(repeat=30)}, learning_rate=1e-3, precision=precision)
-    assert run.train(recipe, tmp_path / "pairs", tmp_path / "run")["held_out"]["trained"]["mean"] == {
+    assert train(recipe, tmp_path / "pairs", tmp_path / "run")["held_out"]["trained"]["mean"] == {
         "RR": 1.0,
         "Success@1": 1.0,
     }
@@ -82,8 +82,8 @@ def test_a_shipped_model_is_a_base_by_its_name() -> None:
 
 def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, tmp_path: Path) -> None:
     recipe = replace(bert, kind="bi-encoder", objective="contrastive", negatives=1, frozen=("embeddings",))
-    run.train(recipe, pairs, tmp_path / "full")
-    run.train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
+    train(recipe, pairs, tmp_path / "full")
+    train(replace(recipe, soup=0.25), pairs, tmp_path / "mixed")
     folders = (bert.base, tmp_path / "full/checkpoint", tmp_path / "mixed/checkpoint")
     base, full, mixed = (
         load_initial(replace(recipe, base=str(folder))).model.passages.state_dict() for folder in folders
@@ -198,7 +198,7 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     with pytest.raises(NotFound, match="the run has not finished"):
         export_run(tmp_path / "run", pairs, tmp_path / "model")
     (pairs / "counts.json").write_text('{"dropped": {"twins": 3}}')
-    report = run.train(bert, pairs, tmp_path / "run")
+    report = train(bert, pairs, tmp_path / "run")
     kept = sorted((tmp_path / "run").rglob("*"))
     for place in ("run", "run/checkpoint", "run/model", "."):
         with pytest.raises(InvalidInput, match=r"is, contains or is inside .*run, which is being exported"):
@@ -226,7 +226,7 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
     scores = [CrossEncoder(model, form="fp32").score(query, texts).tolist() for model in (lean, artifact)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
-    further = run.train(replace(bert, base=str(artifact.folder)), pairs, tmp_path / "further")
+    further = train(replace(bert, base=str(artifact.folder)), pairs, tmp_path / "further")
     assert further["base"]["base"] == f"model {artifact.fingerprint[:12]}, itself from {bert.base}"
     assert further["held_out"]["base"]["claim"]["queries"] == 8
     with pytest.raises(ModelError, match="is a cross-encoder, not a bi-encoder"):

@@ -69,5 +69,5 @@ def test_greek_letters_stay_and_other_signs_go() -> None:
 
 def test_other_tokenizers_are_refused() -> None:
     other = transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, "a")))
-    with pytest.raises(ModelError, match="WordPiece, not for WordLevel"):
+    with pytest.raises(ModelError, match="only WordPiece vocabularies can be trimmed, not WordLevel"):
         trim_vocabulary(None, other, set())

@@ -1,7 +1,7 @@
 """Export a model: from a finished run or a checkpoint to a model directory, through the gate.
 
 The gate's texts are held-out pairs. A run knows its kind and recipe, so its export also has judged queries for the gate
-and a card with recipe, data and scores; a plain checkpoint needs both told.
+and a card with recipe, data and scores; for a plain checkpoint both must be given.
 """
 
 from __future__ import annotations
