@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from evaluation.index import home, mark
+from evaluation.corpus.index import home, mark
 from evaluation.run import chosen_tasks
 from evaluation.suite import Report, SuiteOptions, command, spell_option
 from evaluation.suites.registry import SUITES, find_suite, suites_with

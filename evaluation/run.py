@@ -8,7 +8,7 @@ from typing import Final
 
 from evaluation import stages
 from evaluation.baselines import papers
-from evaluation.index import open_corpus
+from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import describe_models, require_models
 from evaluation.rows import rows_and_tests

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from evaluation import stages
-from evaluation.index import open_corpus
+from evaluation.corpus.index import open_corpus
 from evaluation.measures import Measure, Values, parse, per_query
 from evaluation.models import require_models
 from evaluation.run import open_session

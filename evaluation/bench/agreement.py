@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation.bench.shared.cluster import DEPTH, TOP, EncodedQuestion, encode_questions, open_on_cluster
 from evaluation.bench.shared.figures import Report, bench_report
-from evaluation.index import open_corpus
+from evaluation.corpus.index import open_corpus
 from evaluation.measures import parse, per_query
 from evaluation.suites import scifact
 from evaluation.task import Task

@@ -14,7 +14,7 @@ import numpy as np
 
 from evaluation.bench.shared.apart import WARM_UP
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
-from evaluation.index import home, open_corpus
+from evaluation.corpus.index import home, open_corpus
 from evaluation.measures import parse, per_query
 from evaluation.stages import ACCESS
 from evaluation.suites import scifact

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from evaluation import stages
 from evaluation.bench.shared.figures import Report, bench_report
-from evaluation.index import open_corpus
+from evaluation.corpus.index import open_corpus
 from evaluation.measures import Values, parse, per_query
 from evaluation.models import open_rerankers
 from evaluation.run import open_session

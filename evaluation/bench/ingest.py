@@ -23,7 +23,7 @@ from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.bench.shared.ingestion import NAME, require_indexed
 from evaluation.bench.shared.models import ENCODER, open_artifact
 from evaluation.bench.shared.reference import open_reference
-from evaluation.indexing import index_pending
+from evaluation.corpus.indexing import index_pending
 from evaluation.suites import scifact
 from mappings.documents import Document
 from search.bootstrap import Medley

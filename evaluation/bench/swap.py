@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
-from evaluation.indexing import find_faults, index_pending, rebuild_index
+from evaluation.corpus.indexing import find_faults, index_pending, rebuild_index
 from evaluation.stages import ACCESS
 from evaluation.suites import scifact
 from mappings.documents import Document

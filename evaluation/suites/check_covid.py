@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.corpora import merged, plain, pool
+from evaluation.corpus.abstracts import merged, plain, pool
 from evaluation.suite import POOLED, Suite, read_in_part
 from evaluation.task import Corpus, Question, Task
 from mappings import collection as kinds

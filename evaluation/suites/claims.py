@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.corpora import abstract
+from evaluation.corpus.abstracts import abstract
 from evaluation.suite import Suite, read_in_part
 from evaluation.suites import check_covid
 from evaluation.task import Corpus, Published, Question, Task, folder_name

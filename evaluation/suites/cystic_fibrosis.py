@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.corpora import abstract
+from evaluation.corpus.abstracts import abstract
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.cystic_fibrosis import read_corpus, read_queries, read_scores

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from encoders.labels.tasks.abstracts import trial_question
-from evaluation.corpora import abstract, plain
+from evaluation.corpus.abstracts import abstract, plain
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.evidence_inference import read_abstracts, read_prompts, read_train_articles

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from evaluation.corpora import LABELS, plain
+from evaluation.corpus.abstracts import LABELS, plain
 from evaluation.suite import Suite
 from evaluation.task import CANDIDATE_FIELD, Corpus, Published, Question, Task
 from mappings.datasets.medquad import read_articles, read_judged_passages, read_questions

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
 from encoders.labels.tasks.notes import label_notes
-from evaluation.corpora import plain
+from evaluation.corpus.abstracts import plain
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task, passage_key
 from mappings import collection as kinds

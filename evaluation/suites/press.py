@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.corpora import abstract, plain
+from evaluation.corpus.abstracts import abstract, plain
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
 from mappings.datasets.press_releases import read_press_releases

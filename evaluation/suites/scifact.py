@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.corpora import merged, pool
+from evaluation.corpus.abstracts import merged, pool
 from evaluation.suite import POOLED, Suite, read_in_part
 from evaluation.task import Corpus, Published, Question, Task
 from mappings import collection as kinds

@@ -15,7 +15,7 @@ from encoders.labels.pairs import Pair
 from encoders.labels.split import HELD_OUT, bucket, split_of
 from encoders.labels.tasks import claims, health
 from encoders.labels.tasks.notes import read_training_notes
-from evaluation.corpora import LABELS
+from evaluation.corpus.abstracts import LABELS
 from evaluation.suites import check_covid, notes, scifact
 from evaluation.suites.medquad import CANDIDATES
 from evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from test_bench_search import settings  # noqa: F401 - the same small SciFact
 
-from evaluation import index
 from evaluation.bench.cascade import bench_cascade
+from evaluation.corpus import index
 from mappings.errors import InvalidInput, ModelError
 from search.bootstrap import Medley
 from search.settings import Settings

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import index, reports, stages
+from evaluation import reports, stages
 from evaluation.baselines import papers
-from evaluation.index import open_corpus
-from evaluation.indexing import index_all
+from evaluation.corpus import index
+from evaluation.corpus.index import open_corpus
+from evaluation.corpus.indexing import index_all
 from evaluation.rows import rows_and_tests
 from evaluation.run import run_suite
 from evaluation.score_cache import KeptScores

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from encoders.labels.split import is_test_note
-from evaluation.corpora import merged
+from evaluation.corpus.abstracts import merged
 from evaluation.suites import check_covid, cystic_fibrosis, medquad, notes, press, scifact
 from mappings.errors import InvalidInput, NotFound
 from search.settings import Settings

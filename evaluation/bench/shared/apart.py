@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from evaluation.index import home, open_corpus
+from evaluation.corpus.index import home, open_corpus
 from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings.errors import MedleyError, Unavailable

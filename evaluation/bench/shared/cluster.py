@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from evaluation.index import open_corpus
+from evaluation.corpus.index import open_corpus
 from evaluation.stages import ACCESS
 from evaluation.task import Task
 from mappings.analysis.passages import passages

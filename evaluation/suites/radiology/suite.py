@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from evaluation.index import home
+from evaluation.corpus.index import home
 from evaluation.measures import Values
 from evaluation.statistics import compare, interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command

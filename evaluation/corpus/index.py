@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from evaluation.indexing import index_all
+from evaluation.corpus.indexing import index_all
 from evaluation.task import Corpus
 from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
