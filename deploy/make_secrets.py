@@ -1,6 +1,6 @@
 """Makes what docker-compose.yml needs and nobody else may know: certificates, passwords, tokens. `make secrets` runs it.
 
-What is there is kept: remove a file to have it made anew. Needs Python and the `openssl` command alone.
+Existing files are kept: remove a file to create it again. Needs only Python and the `openssl` command.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
 from search.bootstrap import Medley
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -81,8 +81,10 @@ def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
     return stages.Session(medley, task, RerankStages(_keep_scores(medley, found.last), first))
 
 
-def _keep_scores(medley: Medley, anytime: Anytime) -> Anytime:
-    return Anytime(KeptScores(anytime.reranker, medley.settings.home / "scores.sqlite"), ScoreCache(1_000), Pace())
+def _keep_scores(medley: Medley, anytime: AnytimeReranker) -> AnytimeReranker:
+    return AnytimeReranker(
+        KeptScores(anytime.reranker, medley.settings.home / "scores.sqlite"), ScoreCache(1_000), Pace()
+    )
 
 
 def _rank(medley: Medley, task: Task, options: SuiteOptions, progress: Progress | None) -> dict[str, Run]:

@@ -27,7 +27,7 @@ from mappings.errors import InvalidInput, ModelError
 from search.pipeline.rerank import existing, rerank_window
 from search.pipeline.retrieve import Retrieved
 from search.ranking import cascade
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -115,9 +115,9 @@ def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, 
     return medians | {"speed_ratio": sum(times["full"]) / sum(times["cascade"]), "timed_queries": len(times["full"])}
 
 
-def _fresh(anytime: Anytime) -> Anytime:
+def _fresh(anytime: AnytimeReranker) -> AnytimeReranker:
     """The same model with an empty cache."""
-    return Anytime(anytime.reranker, ScoreCache(), Pace())
+    return AnytimeReranker(anytime.reranker, ScoreCache(), Pace())
 
 
 def _models(session: stages.Session) -> Mapping[str, Any]:

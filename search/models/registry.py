@@ -19,7 +19,7 @@ from search.engines.opened import secret
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
 from search.protocols import Encoder, Reranker
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -34,7 +34,7 @@ class Models:
         self.settings = settings
         self.servers = model_servers(settings)
         self._encoders: dict[str, Encoder] = {}
-        self._rerankers: dict[str, Anytime | MedleyError] = {}
+        self._rerankers: dict[str, AnytimeReranker | MedleyError] = {}
         self._lock = threading.RLock()
 
     def folders(self) -> Sequence[Path]:
@@ -115,12 +115,12 @@ class Models:
         manifest = json.loads((find(name, self.folders()) / "model.json").read_text(encoding="utf-8"))
         return str(manifest.get("fingerprint", "")) if isinstance(manifest, dict) else ""
 
-    def _anytime(self, name: str) -> Anytime:
+    def _anytime(self, name: str) -> AnytimeReranker:
         """A reranker with its cache and pace, created once."""
         with self._lock:
             if name not in self._rerankers:
                 try:
-                    self._rerankers[name] = Anytime(self.reranker(name), ScoreCache(), Pace())
+                    self._rerankers[name] = AnytimeReranker(self.reranker(name), ScoreCache(), Pace())
                 except MedleyError as error:
                     self._rerankers[name] = error  # looked for once, not in every search
             found = self._rerankers[name]

@@ -74,7 +74,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Anytime:
+class AnytimeReranker:
     """A reranker with its score cache, its pace and a clock."""
 
     reranker: Reranker

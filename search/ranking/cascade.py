@@ -16,7 +16,7 @@ from mappings.collection import PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
 from search.query import in_order
-from search.ranking.anytime import Anytime
+from search.ranking.anytime import AnytimeReranker
 from search.ranking.candidates import Candidate, RerankScore
 from search.ranking.fusion import min_max
 
@@ -28,8 +28,8 @@ FIRST_SHARE = 0.4
 class RerankStages:
     """The rerankers of a collection. `first` is None if there is only one stage, or if it failed to load (`missing` says why)."""
 
-    last: Anytime
-    first: Anytime | None = None
+    last: AnytimeReranker
+    first: AnytimeReranker | None = None
     missing: str = ""
 
 
@@ -137,7 +137,11 @@ def _blend(
 
 
 def _scored(
-    stage: Anytime, query: str, window: Sequence[Candidate], texts: Mapping[str, Sequence[str]], until: float | None
+    stage: AnytimeReranker,
+    query: str,
+    window: Sequence[Candidate],
+    texts: Mapping[str, Sequence[str]],
+    until: float | None,
 ) -> dict[str, float]:
     """The best score of each passage's texts, for the leading passages whose texts were all reached."""
     found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
@@ -151,6 +155,6 @@ def _scored(
     return scores
 
 
-def _halt(stage: Anytime, until: float | None) -> float | None:
+def _halt(stage: AnytimeReranker, until: float | None) -> float | None:
     """When the first stage stops: it gets its share of the remaining time."""
     return None if until is None else (now := stage.clock()) + FIRST_SHARE * (until - now)

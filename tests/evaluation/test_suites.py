@@ -30,7 +30,7 @@ from search.bootstrap import Medley
 from search.pipeline.search import search
 from search.protocols import Vectors
 from search.query import Query, Ranking, Scored
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -169,7 +169,7 @@ def bench_of(task: Task, settings: Settings, rerankers: RerankStages | None = No
 
 
 def test_the_stages_are_the_products_own_answers(tmp_path: Path, settings: Settings) -> None:
-    rerankers = RerankStages(Anytime(Overlap(), ScoreCache(), Pace()))
+    rerankers = RerankStages(AnytimeReranker(Overlap(), ScoreCache(), Pace()))
     bench = bench_of(task_of(tmp_path / "mine"), settings, rerankers)
     runs = stages.run_task(bench)
     parts = replace(bench.medley.services, reranker=lambda collection: rerankers)

@@ -1,6 +1,6 @@
 """The index bodies of every shipped kind, whole, beside golden files: a change of one is seen and meant.
 
-`MEDLEY_WRITE_GOLDEN=1 pytest tests/mappings/test_indexes.py` writes them anew.
+`MEDLEY_WRITE_GOLDEN=1 pytest tests/mappings/test_indexes.py` writes them again.
 """
 
 import json

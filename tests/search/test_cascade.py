@@ -15,7 +15,7 @@ from mappings.errors import Unavailable
 from search.pipeline.explanation import explain
 from search.pipeline.paging import _last_stage
 from search.pipeline.results import Explanation, RerankContribution
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.candidates import Candidate, LegContribution, LegContributions
 from search.ranking.cascade import FIRST_SHARE, RerankStages, StageScores, combine, completed_share, score_window
 
@@ -86,8 +86,8 @@ class Model:
         return np.asarray([self.sign * float(text) for text in passages], dtype=np.float32)
 
 
-def stage(model: Model) -> Anytime:
-    return Anytime(model, ScoreCache(), Pace(), clock=lambda: model.now)
+def stage(model: Model) -> AnytimeReranker:
+    return AnytimeReranker(model, ScoreCache(), Pace(), clock=lambda: model.now)
 
 
 def texts(count: int) -> list[str]:
@@ -177,7 +177,7 @@ class Broken:
 
 def test_without_its_first_stage_the_last_one_reads_alone():
     large = Model()
-    broken = Anytime(Broken(), ScoreCache(), Pace())
+    broken = AnytimeReranker(Broken(), ScoreCache(), Pace())
     scores = score_window(RerankStages(stage(large), broken), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
     assert (sorted(large.read), scores.first, scores.missing) == (texts(8), {}, "no model server answers")
     with pytest.raises(Unavailable):
@@ -186,7 +186,7 @@ def test_without_its_first_stage_the_last_one_reads_alone():
 
 def test_the_first_stage_leaves_time_to_the_last():
     clock = Model(seconds_each=1e-4)
-    small, large = stage(clock), Anytime(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
+    small, large = stage(clock), AnytimeReranker(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
     window = in_words([1 - number / 1e4 for number in range(2000)])
     scores = score_window(RerankStages(large, small), TWO, "q", window, passages(texts(2000)), 0.1)
     assert 0 < len(scores.first) < 2000

@@ -12,7 +12,7 @@ from search.bootstrap import Medley
 from search.cache import Cache
 from search.pipeline.search import search
 from search.query import Query, Range, Terms
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 from workers.indexing.indexer import Indexer
@@ -40,7 +40,7 @@ class Longest:
 
 
 def with_reranker(medley, reranker, **settings):
-    stages = RerankStages(Anytime(reranker, ScoreCache(), Pace()))
+    stages = RerankStages(AnytimeReranker(reranker, ScoreCache(), Pace()))
     changed = dataclasses.replace(medley.settings, **settings)
     return dataclasses.replace(medley.services, settings=changed, reranker=lambda _: stages)
 
@@ -160,7 +160,7 @@ def test_two_stages_through_the_whole_path_and_without_the_first(medley):
     collection = medley.collections.get("abstracts")
     reranking = dataclasses.replace(collection.reranking, first=FirstStage("small", 2, 0.5))
     two = dataclasses.replace(collection, reranking=reranking)
-    anytime = [Anytime(Longest(), ScoreCache(), Pace()) for _ in range(2)]
+    anytime = [AnytimeReranker(Longest(), ScoreCache(), Pace()) for _ in range(2)]
     for stages, degraded in (
         (RerankStages(*anytime), ()),
         (RerankStages(anytime[0], missing="weights.bin was altered"), ("the first stage of reranking is missing (weights.bin was altered); the last one read alone",)),

@@ -18,7 +18,7 @@ from search.models.servers import Servers
 from search.process import warm_up
 from search.protocols import Encoder, Reranker, TimedOut, TimedReranker
 from search.query import Query
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.settings import Settings
 
 BI, CROSS = offered("bi"), offered("cross", "cross-encoder")
@@ -267,7 +267,7 @@ def test_an_invalid_address_is_named():
 
 
 def test_reranking_keeps_what_it_has_when_the_server_turns_slow(cross):
-    anytime = Anytime(reranker(cross), ScoreCache(), Pace(1e-6))
+    anytime = AnytimeReranker(reranker(cross), ScoreCache(), Pace(1e-6))
     anytime.score("q", ["warm"], None)
     calls = iter(range(100))
 

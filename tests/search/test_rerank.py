@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from search.ranking.anytime import Anytime, Pace, ScoreCache
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 
 
 @dataclass
@@ -20,8 +20,8 @@ class Slow:
         return np.asarray([len(text) for text in passages], dtype=np.float32)
 
 
-def anytime(model: Slow) -> Anytime:
-    return Anytime(model, ScoreCache(), Pace(), clock=lambda: model.now)
+def anytime(model: Slow) -> AnytimeReranker:
+    return AnytimeReranker(model, ScoreCache(), Pace(), clock=lambda: model.now)
 
 
 TEXTS = [f"text number {number:04d} with some words" for number in range(100)]

@@ -1,4 +1,4 @@
-"""The loop survives: it resumes exactly, refuses other input, stops early, and stops at a loss that is no number."""
+"""The loop survives: it resumes exactly, refuses other input, stops early, and stops at a loss that is not a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of reports with another name in the place of a finding's."""
+"""Sentences of reports with another name instead of a finding's."""
 
 from __future__ import annotations
 

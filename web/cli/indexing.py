@@ -32,7 +32,7 @@ def fill_quietly(medley: Medley, name: str) -> None:
 
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
-    """Index the whole collection anew, aside, and publish it in one step."""
+    """Rebuild the index of a collection aside, and publish it in one step."""
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import rebuild as build
 

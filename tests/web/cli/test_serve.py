@@ -18,7 +18,7 @@ from portal_home import settings_of
 from mappings.errors import ModelError
 from search.bootstrap import Medley
 from search.process import warm_up
-from search.ranking.anytime import Anytime
+from search.ranking.anytime import AnytimeReranker
 from web import create_app
 from web.access import tokens
 
@@ -93,7 +93,7 @@ def test_models_are_loaded_before_the_first_search(home):
     warm_up(medley)
     assert set(medley.models._rerankers) == SHIPPED_RERANKERS
     for kept in medley.models._rerankers.values():
-        assert isinstance(kept, Anytime)
+        assert isinstance(kept, AnytimeReranker)
         assert kept.pace._measured
 
 
