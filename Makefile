@@ -12,6 +12,8 @@ FAST := $(WORKERS) -m 'not slow and not torch and not browser and not opensearch
 	--ignore tests/browser --ignore tests/web/test_schemathesis.py -p no:schemathesis
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Some images set it; then every process that the tests start compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +25,7 @@ $(SERVE)/.ready: setup.py
 
 $(TEST)/.ready: setup.py
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/pip install --quiet --no-compile --editable '.[cpu,train,eval,dev,bench]'
+	$(TEST)/bin/pip install --quiet --editable '.[cpu,train,eval,dev,bench]'
 	@touch $@
 
 run: $(SERVE)/.ready  ## install, index the demo collections and open the search page

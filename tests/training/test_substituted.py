@@ -16,8 +16,13 @@ SIDES = assign_folds(match_concepts(SENTENCES))
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def pairs(request: pytest.FixtureRequest) -> list[Pair]:
-    return make_substituted_pairs(SENTENCES, SIDES, request.param)
+def fold(request: pytest.FixtureRequest) -> int:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def pairs(fold: int) -> list[Pair]:
+    return make_substituted_pairs(SENTENCES, SIDES, fold)
 
 
 def says(text: str, name: str) -> bool | None:
@@ -65,8 +70,6 @@ def test_the_names_are_no_findings_and_none_holds_another_or_a_cue() -> None:
         assert polarity(f"There is {name}.", 9, 9 + len(name)) == "present"
 
 
-@pytest.mark.parametrize("fold", [1, 2])
-def test_the_same_pairs_in_whatever_order_the_names_were_read(fold: int) -> None:
-    first = make_substituted_pairs(SENTENCES, SIDES, fold)
+def test_the_same_pairs_in_whatever_order_the_names_were_read(pairs: list[Pair], fold: int) -> None:
     names.cache_clear()
-    assert make_substituted_pairs(SENTENCES, SIDES, fold) == first
+    assert make_substituted_pairs(SENTENCES, SIDES, fold) == pairs
