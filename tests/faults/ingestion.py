@@ -101,7 +101,7 @@ def _record(number: int, revision: int, what: str) -> Record:
         return Record(number, revision, replace(fine, title=f"{RAISES}{name}"), f"{RAISES}{name}")
     if what in KINDS:
         value = "x" * 9_000 if what == "patient" else "yesterday"
-        return Record(number, revision, replace(fine, fields={what: value}), f"field {what!r} takes")
+        return Record(number, revision, replace(fine, fields={what: value}), f"field {what!r} must")
     return Record(number, revision, fine)
 
 

@@ -107,7 +107,7 @@ def test_a_bad_record_is_named_and_stops_nothing(medley, tmp_path):
             "collection",
             "there is no collection 'nothing'; there are: none yet",
         ),
-        (["search", "aspirin", "-c", "../etc"], "invalid_input", "collection", "is no collection name"),
+        (["search", "aspirin", "-c", "../etc"], "invalid_input", "collection", "is not a valid collection name"),
         (["ingest", "missing.jsonl", "-c", "abstracts"], "invalid_input", None, "missing.jsonl"),
         (["ingest", ".", "-c", "mine"], "not_found", "kind", "give the kind with --kind"),
         (["index", "drop", "abstracts-9"], "not_found", None, "abstracts"),

@@ -55,7 +55,7 @@ def test_files_and_collections_label_themselves_alike(medley, tmp_path):
         (["out"], "MEDLEY_DATA", "MEDLEY_DATA is not set"),
         (["out", "nothing.jsonl"], "path", "there is no such file"),
         (["out", "notes.jsonl", "--collection", "notes"], "collection", "not both"),
-        (["out", "notes.jsonl", "--lexicon", "mine.tsv"], "mine.tsv", "line 1: a line is a name, a tab"),
+        (["out", "notes.jsonl", "--lexicon", "mine.tsv"], "mine.tsv", "line 1: a line must be a name, a tab"),
         (["out", "--collection", "nobody"], "collection", "there is no collection 'nobody'"),
     ],
 )
