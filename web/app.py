@@ -12,7 +12,7 @@ from search.settings import Settings, read
 from web import errors
 from web.access.log import FILE, AccessLog
 from web.access.sessions import set_up_sessions
-from web.api import feeding, operations
+from web.api import documents, operations
 from web.api import search as search_api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
@@ -59,7 +59,7 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
     errors.register(app)
     operations.register(app)
     app.register_blueprint(search_api.blueprint)
-    app.register_blueprint(feeding.blueprint)
+    app.register_blueprint(documents.blueprint)
     app.register_blueprint(pages.blueprint)
     app.after_request(finish)
     return app
