@@ -13,7 +13,7 @@ from mappings.errors import MedleyError, Unauthorized
 from web.backlog import BacklogFull
 from web.context import request_id
 from web.statuses import CODES, status_of
-from web.wire import ErrorAnswer, ErrorBody
+from web.wire import ErrorAnswer, ErrorDetail
 
 MACHINE_PATHS: Final = ("/v1/", "/openapi.json", "/healthz", "/readyz", "/metrics")
 _MESSAGES: Final = {
@@ -80,7 +80,7 @@ def is_for_programs() -> bool:
 
 
 def _error(code: str, message: str) -> ErrorAnswer:
-    return ErrorAnswer(error=ErrorBody(code=code, message=message, field=None))
+    return ErrorAnswer(error=ErrorDetail(code=code, message=message, field=None))
 
 
 def answer(status: int, body: ErrorAnswer) -> Response:

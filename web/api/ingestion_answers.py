@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from web.use_cases import RecordStatus
-from web.wire import ErrorBody, WireModel
+from web.wire import ErrorDetail, WireModel
 
 
 class RecordOutcome(WireModel):
@@ -17,7 +17,7 @@ class RecordOutcome(WireModel):
     id: str | None
     status: RecordStatus
     version: int | None = Field(description="the newest version of the document")
-    error: ErrorBody | None = Field(description="why the record was rejected")
+    error: ErrorDetail | None = Field(description="why the record was rejected")
 
 
 class FeedAnswer(WireModel):

@@ -136,7 +136,7 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    error = wire.ErrorBody(code=CODES[status], message=_MEANINGS[status], field=None)
+    error = wire.ErrorDetail(code=CODES[status], message=_MEANINGS[status], field=None)
     example = wire.ErrorAnswer(error=error).model_dump()
     return {
         "description": _MEANINGS[status],

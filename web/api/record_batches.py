@@ -13,7 +13,7 @@ from web.api.ingestion_answers import RecordOutcome
 from web.api.record_stream import PostedRecord
 from web.backlog import BacklogFull
 from web.use_cases import RecordedDelivery, record_status
-from web.wire import ErrorBody
+from web.wire import ErrorDetail
 
 
 class Intake:
@@ -53,9 +53,11 @@ class Intake:
         for record in batch:
             item = record.item
             if isinstance(item, Rejection):
-                outcome = _rejected(record, ErrorBody(code="invalid_input", message=item.reason, field=item.field))
+                outcome = _rejected(record, ErrorDetail(code="invalid_input", message=item.reason, field=item.field))
             elif self.refusal is not None:
-                outcome = _rejected(record, ErrorBody(code=self.refusal.code, message=self.refusal.message, field=None))
+                outcome = _rejected(
+                    record, ErrorDetail(code=self.refusal.code, message=self.refusal.message, field=None)
+                )
             else:
                 answer = next(answers)
                 outcome = RecordOutcome(
@@ -75,5 +77,5 @@ class Intake:
             raise Unavailable(f"could not write the outcomes of the records: {reason}") from error
 
 
-def _rejected(record: PostedRecord, error: ErrorBody) -> RecordOutcome:
+def _rejected(record: PostedRecord, error: ErrorDetail) -> RecordOutcome:
     return RecordOutcome(line=record.line, id=record.id, status="rejected", version=None, error=error)

@@ -151,7 +151,7 @@ class OpenSearchEngine:
         return self._indexes.published(collection)
 
     def names(self, collection: str) -> Sequence[str]:
-        """Every index by name, readable or not, by generation."""
+        """The names of all indexes, readable or not, in order of generation."""
         return self._indexes.names(collection)
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
