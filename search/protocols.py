@@ -28,7 +28,7 @@ BM25: Final = "bm25"
 class IndexMeta:
     """The description and counts of one index.
 
-    `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window, 0
+    `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
     if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
     """
 

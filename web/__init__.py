@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def create_app(source: Medley | Settings | None = None) -> Flask:
-    """Create the gateway: the API and the pages, over an open Medley, or one opened with `source` or this process's settings.
+    """Create the gateway (API and pages) over `source`: an open Medley, or settings; by default this process's settings.
 
     Every worker process of a server calls this once. Raises a `MedleyError` when the home folder cannot be used.
     """

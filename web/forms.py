@@ -117,7 +117,10 @@ PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.mode
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse `body` as JSON and remove the characters that engines cannot store from its texts. Raises `InvalidInput`."""
+    """Parse `body` as JSON and remove the characters that engines cannot store from its texts.
+
+    Raises `InvalidInput`.
+    """
     try:
         return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:

@@ -82,7 +82,7 @@ class ExpansionJson(WireModel):
 
 
 class UnderstandingJson(WireModel):
-    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if the collection uses feedback."""
+    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any."""
 
     model_config = ConfigDict(title="Understanding")
 

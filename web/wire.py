@@ -23,7 +23,7 @@ class WireModel(BaseModel):
 
 
 def _to_json(value: Any) -> Any:
-    """A field's value as JSON: a date as `YYYY-MM-DD`, several keywords as a list, a whole number without a decimal point."""
+    """A field's value as JSON: a date as `YYYY-MM-DD`, keywords as a list, a whole number without a decimal point."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer():

@@ -55,7 +55,10 @@ def _may_read_all() -> bool:
 
 
 class IngestionMetrics(Collector):
-    """Metrics of the stores, the queue and the workers. Unavailable ones are omitted: the rest is still worth reading."""
+    """Metrics of the stores, the queue and the workers.
+
+    Unavailable ones are omitted: the rest is still worth reading.
+    """
 
     def __init__(self, medley: Medley, queue: Queue | None) -> None:
         self._medley, self._queue = medley, queue

@@ -64,7 +64,7 @@ def description() -> dict[str, Any]:
             "schemas": schemas["$defs"],
             "responses": {str(status): _error(status) for status in _MEANINGS},
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "a token of `medley tokens add`"}
+                "token": {"type": "http", "scheme": "bearer", "description": "a token from `medley tokens add`"}
             },
         },
     }

@@ -17,9 +17,9 @@ ANSWERED: Final = (
 )
 _READ: Final = (400, 401, 403, 404, 500, 503)
 _RECORDS: Final = (
-    'One JSON object per line: a document in Medley\'s own schema, or `{"id": …, "deleted": true}`; can be compressed with gzip. '
-    "There is no size limit: the body is read as it arrives. The answer has a `RecordOutcome` for each record, in order, and a "
-    "`FeedAnswer` as its last line."
+    'One JSON object per line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed with '
+    "gzip. There is no size limit: the body is read as it arrives. The answer has a `RecordOutcome` for each record, in "
+    "order, and a `FeedAnswer` as its last line."
 )
 _JOB: Final = r"^[a-z0-9][a-z0-9_-]{0,62}\.[0-9a-f]{16}$"
 _DELETED: Final = "With `source_version`, a deletion that is older than the document is rejected as a conflict."

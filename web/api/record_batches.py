@@ -28,7 +28,7 @@ class Intake:
         self.refusal: BacklogFull | None = None
 
     def accept(self, batches: Iterable[list[PostedRecord]]) -> None:
-        """Accept every batch. Errors of reading and storing are raised with the job of the accepted records in the message."""
+        """Accept every batch. The messages of errors in reading and storing name the job of the accepted records."""
         try:
             for batch in batches:
                 self._note(batch, self._store(batch))

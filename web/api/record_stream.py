@@ -52,14 +52,17 @@ class PostedRecord:
 
 
 def body_of(environ: dict[str, Any], expected: int | None) -> Iterator[bytes]:
-    """The body of a request, in pieces. Raises `BrokenOff` if it stalls or ends before its announced length, `expected` bytes."""
+    """The body of a request, in pieces. Raises `BrokenOff` if it stalls or ends before `expected` bytes."""
     if connection := environ.get("gunicorn.socket"):
         connection.settimeout(STALL_SECONDS)
     return pieces(get_input_stream(environ), expected)
 
 
 def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
-    """The content of `stream`, in pieces. Raises `BrokenOff` if it ends before `expected` bytes, its announced length."""
+    """The content of `stream`, in pieces.
+
+    Raises `BrokenOff` if it ends before `expected` bytes, its announced length.
+    """
     received = 0
     while piece := _read(stream, received):
         received += len(piece)
@@ -115,7 +118,10 @@ def _decoder() -> Any:
 
 
 def records(body: Iterator[bytes], collection: Collection) -> Iterator[PostedRecord]:
-    """The records of a body, in order. An invalid one becomes a rejection, an empty line is skipped. Raises `BrokenOff`."""
+    """The records of a body, in order.
+
+    An invalid one becomes a rejection, an empty line is skipped. Raises `BrokenOff`.
+    """
     for number, line in enumerate(split_lines("", body, MAX_LINE_BYTES), start=1):
         if isinstance(line, Rejection):
             yield PostedRecord(number, None, 0, line)
@@ -140,7 +146,10 @@ def _shown_id(identifier: object) -> str | None:
 
 
 def batches(posted: Iterable[PostedRecord]) -> Iterator[list[PostedRecord]]:
-    """Group records into batches of bounded size. If the body breaks off, yields the complete records before it raises."""
+    """Group records into batches of bounded size.
+
+    If the body breaks off, yields the complete records before it raises.
+    """
     batch: list[PostedRecord] = []
     size = 0
     try:

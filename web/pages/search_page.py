@@ -59,7 +59,10 @@ class SearchPage:
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """The parameters that the search form is parsed from. An unknown collection stays, so that the error can name it."""
+        """The parameters that the search form is parsed from.
+
+        An unknown collection stays, so that the error can name it.
+        """
         named = (
             self.address
             if self.address.get("collection") or not self.collection

@@ -80,7 +80,10 @@ class EmbeddedEngine:
             return snapshot.fields(documents, access)
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """Create an empty index generation, not yet published. Its number is never reused, even after the index is dropped."""
+        """Create an empty index generation, not yet published.
+
+        Its number is never reused, even after the index is dropped.
+        """
         settings = self._collection(collection)
         fields = {name: field.type for name, field in settings.fields.items()}
         folder = collection_folder(self._home, collection)

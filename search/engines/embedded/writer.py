@@ -21,7 +21,10 @@ _HEAP_BYTES: Final = 64_000_000
 
 
 class EmbeddedWriter:
-    """An `IndexWriter`. After an error, everything since the last commit is discarded and the writer rejects further calls."""
+    """An `IndexWriter`.
+
+    After an error, everything since the last commit is discarded and the writer rejects further calls.
+    """
 
     def __init__(self, folder: Path, description: EmbeddedIndexDescription) -> None:
         self._description = description

@@ -46,7 +46,10 @@ class OpenSearchEngine:
     # Search
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The published index of `collection`, as it was at most a second ago. Raises `NotFound` where there is none."""
+        """The published index of `collection`, as it was at most a second ago.
+
+        Raises `NotFound` where there is none.
+        """
         try:
             return self.meta(self._indexes.resolve(collection))
         except NotFound:  # dropped by another process, which has published another one before

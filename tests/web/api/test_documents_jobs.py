@@ -149,7 +149,7 @@ def test_once_the_backlog_is_full_the_rest_is_rejected_in_order(home, monkeypatc
     client = overloaded_at(home, 3)
     sent = [good("a"), good("b"), good("c"), good("d"), good("a", "Fever rose."), b"{"]
     records, whole = outcomes(post(client, sent))
-    message = "4 changes of 'abstracts' are waiting to be indexed, and the limit is 3: send it again in 10 seconds"
+    message = "4 changes of 'abstracts' are waiting to be indexed, and the limit is 3: try again in 10 seconds"
     assert [record["status"] for record in records] == ["accepted"] * 4 + ["rejected"] * 2
     assert records[4] == refused(5, "a", message, code="overloaded")
     assert records[5]["error"]["code"] == "invalid_input"
