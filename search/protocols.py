@@ -29,7 +29,7 @@ class IndexMeta:
     """The description and counts of one index.
 
     `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
-    if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
+    0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
     """
 
     index: str

@@ -1,4 +1,4 @@
-"""Builds the answer of `GET /v1/jobs/<id>`: what became of a delivery's records on arrival, and of its documents since."""
+"""Builds the answer of `GET /v1/jobs/<id>`: the outcomes of a delivery's records, and the states of its documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the body of `POST /v1/documents` as it arrives: decompresses it, splits it into lines, and parses and batches them.
+"""Reads the body of `POST /v1/documents` as it arrives: decompresses it, then splits, parses and batches its lines.
 
 Memory is bounded by one batch and one line, however long the body is.
 """
@@ -80,7 +80,7 @@ def _read(stream: IO[bytes], received: int) -> bytes:
 
 
 def discard(body: Iterator[bytes]) -> None:
-    """Read the rest of a refused body, up to a bound: many clients read the answer only after they have sent everything."""
+    """Read the rest of a rejected body, up to a bound: many clients read the answer only after sending everything."""
     left = _DISCARDED_BYTES
     try:
         while left > 0:

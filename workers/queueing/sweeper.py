@@ -17,7 +17,7 @@ _log = logging.getLogger("medley.worker")
 class SweepTimer(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
     """Sends the sweep task from the worker's main process, every `SWEEP_SECONDS` while it is connected.
 
-    Celery's own scheduler is a separate process: nothing would notice its death, and nothing would end it with its worker.
+    Celery's own scheduler is a separate process: nothing would notice its death or end it with its worker.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
