@@ -1,6 +1,6 @@
-"""The contracts of engines, encoders and rerankers; `tests/contracts/` checks them on every engine.
+"""The interfaces of engines, encoders and rerankers; `tests/contracts/` checks every engine against them.
 
-Laws: every ranking is sorted by descending score, then by passage id; access and filters apply inside every leg, to
+Invariants: every ranking is sorted by descending score, then by passage id; access and filters apply inside every leg, to
 totals and to facets; one answer never shows two versions of a document.
 """
 
@@ -26,10 +26,10 @@ BM25: Final = "bm25"
 
 @dataclass(frozen=True, slots=True)
 class IndexMeta:
-    """The description and the counts of one index.
+    """The description and counts of one index.
 
-    `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the most words in a window, 0 where a
-    vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
+    `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
+    0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
     """
 
     index: str
@@ -49,7 +49,7 @@ class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
 
     Analysis happens once, in Python, for every engine. A phrase is the long form of an abbreviation. An empty word in it
-    keeps the position of a stop word, as the positions in an index do: ("short", "", "breath").
+    holds the position of a stop word, as positions in an index do: ("short", "", "breath").
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -58,7 +58,7 @@ class LexicalQuery:
 
 @dataclass(frozen=True, slots=True)
 class LegsRequest:
-    """All legs of one search: the same filters and access in each, fetched in one round trip.
+    """All legs of one search, fetched in one round trip, each with the same filters and access.
 
     `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct documents each
     leg should return. The legs are named `bm25` and by their vector fields.
@@ -90,8 +90,8 @@ class LegsAnswer:
 class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
-    `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each where
-    `windows` is empty. A passage scores as its best row.
+    `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each if
+    `windows` is empty. The score of a passage is that of its best row.
     """
 
     document: str
@@ -109,16 +109,16 @@ class IndexEntry:
 
 
 class SearchEngine(Protocol):
-    """Reads one index at a time. Raises `NotFound` for an unknown one, `Unavailable` when the engine is down."""
+    """Reads one index at a time. Raises `NotFound` for an unknown one, `Unavailable` if the engine is down."""
 
     def resolve(self, collection: str) -> IndexMeta:
         """The published index of `collection`, as it was at most a second ago."""
         ...
 
     def meta(self, index: str) -> IndexMeta:
-        """The description and the counts of any index, published or not.
+        """The description and counts of any index, published or not.
 
-        They are those of its newest commit, or of one that was the newest at most a second ago: cheap enough for every
+        They describe its newest commit, or one that was the newest at most a second ago: cheap enough for every
         request. Raises `NotFound` for a dropped index.
         """
         ...
@@ -150,7 +150,7 @@ class IndexWriter(Protocol):
     def commit(self) -> Mapping[str, str]:
         """Make all writes durable and visible.
 
-        Returns the documents that the index rejected, with the cause: it holds no version of them.
+        Returns the documents that the index rejected, each with the cause: the index contains no version of them.
         """
         ...
 
@@ -159,7 +159,7 @@ class IndexAdmin(Protocol):
     """Creates, publishes and drops the indexes of collections."""
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """A new empty generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
+        """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
         ...
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
@@ -167,9 +167,9 @@ class IndexAdmin(Protocol):
         ...
 
     def publish(self, index: str, first: bool = False) -> None:
-        """Publish an index: its collection is searched there from now on, in one step.
+        """Publish an index atomically: searches of its collection use it from now on.
 
-        `first`: only if the collection has no published index. Of several processes that do this at once, one succeeds.
+        With `first`, does nothing if an index is already published; if several processes call it at once, one publishes.
         """
         ...
 
@@ -182,7 +182,7 @@ class IndexAdmin(Protocol):
         ...
 
     def names(self, collection: str) -> Sequence[str]:
-        """Every index by name, readable or not."""
+        """The names of all indexes, readable or not, in order of generation."""
         ...
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
@@ -190,14 +190,17 @@ class IndexAdmin(Protocol):
         ...
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
-        """Passage id -> vector field -> its vectors, shape (rows, d), for the passages that the index holds unchanged.
+        """Passage id -> vector field -> its vectors, shape (rows, d), for passages that are unchanged in the index.
 
-        For building another index. It returns no text, so it takes no access.
+        Used to build another index. It returns no text, so it takes no access.
         """
         ...
 
     def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
-        """(document, version, passages) of every version in the index, unordered; a document with two is an error in the index."""
+        """(document, version, passages) of every version in the index, unordered.
+
+        A document with two versions is an error in the index.
+        """
         ...
 
     def drift(self, index: str) -> Sequence[str]:
@@ -207,7 +210,7 @@ class IndexAdmin(Protocol):
     def dead(self, index: str) -> int:
         """How many vectors of replaced or removed passages a search still reads.
 
-        0 where the engine itself removes them.
+        0 for engines that remove them by themselves.
         """
         ...
 
@@ -218,7 +221,7 @@ class Engine(SearchEngine, IndexAdmin, Protocol):
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Texts in, unit vectors out; queries and passages have separate methods."""
+    """Encodes texts as unit vectors; queries and passages have separate methods."""
 
     @property
     def fingerprint(self) -> str:
@@ -241,16 +244,16 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class TimedEncoder(Protocol):
-    """An encoder with a time limit; within it, it returns the same vectors."""
+    """An encoder that also accepts a time limit; it returns the same vectors, or raises."""
 
     def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
-        """As `Encoder.encode_passages`. Raises `Unavailable` after `seconds`."""
+        """Like `Encoder.encode_passages`. Raises `Unavailable` after `seconds`."""
         ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores texts against a query; sorting and cutting are the caller's."""
+    """Scores texts against a query; the caller sorts and truncates."""
 
     @property
     def fingerprint(self) -> str:
@@ -268,8 +271,8 @@ class TimedOut(Unavailable):
 
 @runtime_checkable
 class TimedReranker(Protocol):
-    """A reranker with a time limit; within it, it returns the same scores."""
+    """A reranker that also accepts a time limit; it returns the same scores, or raises."""
 
     def score_within(self, query: str, passages: Sequence[str], seconds: float) -> Vectors:
-        """As `Reranker.score`. Raises `TimedOut` after `seconds`."""
+        """Like `Reranker.score`. Raises `TimedOut` after `seconds`."""
         ...

@@ -1,4 +1,4 @@
-"""The doors: the HTTP API, the search page and the command line."""
+"""The ways into Medley: the HTTP API, the search page, the model server and the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def create_app(source: Medley | Settings | None = None) -> Flask:
-    """The gateway over an open Medley, or over one opened with the settings given or those of this process.
+    """Create the gateway (API and pages) over `source`: an open Medley, or settings; by default this process's settings.
 
     Every worker process of a server calls this once. Raises a `MedleyError` when the home folder cannot be used.
     """

@@ -1,4 +1,4 @@
-"""The Flask application: its blueprints put together, and the headers of every answer."""
+"""The Flask application of the gateway: its blueprints, and the security headers of every answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from flask import Flask, request
 from flask.wrappers import Response
 
 from search.bootstrap import Medley
-from search.settings import Settings, read
+from search.settings import Settings
+from search.settings import read as read_settings
 from web import errors
 from web.access.log import FILE, AccessLog
 from web.access.sessions import set_up_sessions
-from web.api import feeding, operations
+from web.api import documents, operations
 from web.api import search as search_api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
@@ -45,11 +46,11 @@ HEADERS: Final = {
 
 
 def make_app(source: Medley | Settings | None = None) -> Flask:
-    """The application over `source`; see `web.create_app`."""
-    medley = source if isinstance(source, Medley) else Medley.open(source or read())
+    """Create the application over `source`; see `web.create_app`."""
+    medley = source if isinstance(source, Medley) else Medley.open(source or read_settings())
     app = Flask("web", template_folder="pages/templates", static_folder="pages/static", static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
-    app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's own provider has it, its base class doesn't
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the default provider has it, its base class does not
     app.url_map.merge_slashes = False  # a document's id can hold two slashes in a row
     log = AccessLog(medley.settings.home / FILE)
     app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings))
@@ -59,14 +60,14 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
     errors.register(app)
     operations.register(app)
     app.register_blueprint(search_api.blueprint)
-    app.register_blueprint(feeding.blueprint)
+    app.register_blueprint(documents.blueprint)
     app.register_blueprint(pages.blueprint)
     app.after_request(finish)
     return app
 
 
 def finish(response: Response) -> Response:
-    """Add the protective headers. Browsers may keep only what is the same for everybody."""
+    """Add the security headers. Browsers may cache only static files, which are the same for everybody."""
     response.headers.update(HEADERS)
     response.headers["X-Request-ID"] = request_id()
     response.headers["Cache-Control"] = "public, max-age=86400" if request.endpoint == "static" else "no-store"

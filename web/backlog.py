@@ -1,4 +1,4 @@
-"""How many changes are pending: checked before more are accepted."""
+"""Limits how many changes can be pending: checked before more are accepted."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from search.bootstrap import Medley
 
 RETRY_SECONDS: Final = 10
-"""When a refused sender should try again: one or two batches of an encoder later."""
+"""When a rejected client should retry: an encoder finishes one or two batches in this time."""
 
 _FRESH_SECONDS: Final = 1.0
 _SHARE: Final = 10
-"""Counting millions takes a while: it is done so rarely that it takes a tenth of the time at most."""
+"""Counting millions is slow: it is repeated so rarely that it takes at most a tenth of the time."""
 
 
 class BacklogFull(MedleyError):
-    """So many changes are pending that no more are accepted for a while."""
+    """Too many changes are pending; no more are accepted for now."""
 
     code = "overloaded"
     retry_after = RETRY_SECONDS
 
 
 class Backlog:
-    """The pending changes of each collection, counted about once a second at most; threads can share it."""
+    """Counts the pending changes of each collection, at most about once a second. Thread-safe."""
 
     def __init__(self, medley: Medley) -> None:
         self._medley = medley
@@ -39,7 +39,7 @@ class Backlog:
         if pending >= limit:
             raise BacklogFull(
                 f"{pending:,} changes of {collection!r} are waiting to be indexed, and the limit is {limit:,}: "
-                f"send it again in {RETRY_SECONDS} seconds"
+                f"try again in {RETRY_SECONDS} seconds"
             )
 
     def pending(self, collection: str) -> int:

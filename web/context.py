@@ -1,4 +1,4 @@
-"""What a request works with: the opened Medley, the caller, the request's id, and the use cases over them."""
+"""The context of a request: the open Medley, the caller, the request's id, and the use cases for this caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """What one application serves."""
+    """The objects that one application serves from."""
 
     medley: Medley
     log: AccessLog
@@ -40,12 +40,15 @@ class Portal:
 
 
 def portal() -> Portal:
-    """What this application serves."""
+    """The objects of this application."""
     return cast("Portal", current_app.extensions[EXTENSION])
 
 
 def require_caller() -> None:
-    """Authenticate the request. Raises `Unauthorized`, or `Forbidden` for a stranger to a portal without tokens."""
+    """Authenticate the request.
+
+    Raises `Unauthorized`, or `Forbidden` for a remote caller of a server without tokens.
+    """
     g.caller = auth.authenticate(portal().home)
 
 
@@ -55,7 +58,7 @@ def caller() -> Caller:
 
 
 def request_id() -> str:
-    """The id of this request: the client's own `X-Request-ID` when it is a plain one, else a new one."""
+    """The id of this request: the client's `X-Request-ID` if it is a plain one, otherwise a new one."""
     if "request_id" not in g:
         given = request.headers.get("X-Request-ID", "")
         g.request_id = given if _REQUEST_ID.match(given) else secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""Every error as an answer: JSON with a stable code for programs, a page for people."""
+"""Turns every error into an answer: JSON with a stable code for programs, an HTML page for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mappings.errors import MedleyError, Unauthorized
 from web.backlog import BacklogFull
 from web.context import request_id
 from web.statuses import CODES, status_of
-from web.wire import ErrorAnswer, ErrorBody
+from web.wire import ErrorAnswer, ErrorDetail
 
 MACHINE_PATHS: Final = ("/v1/", "/openapi.json", "/healthz", "/readyz", "/metrics")
 _MESSAGES: Final = {
@@ -25,20 +25,20 @@ _MESSAGES: Final = {
 
 
 class MediaTypeError(MedleyError):
-    """The body is of a type that this address does not read."""
+    """The body has a media type that this URL does not accept."""
 
     code = "unsupported_media_type"
 
 
 def register(app: Flask) -> None:
-    """Answer every error of `app` in one form."""
+    """Register the handlers of every error of `app`."""
     app.register_error_handler(MedleyError, answer_medley_error)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(Exception, answer_bug)
 
 
 def answer_medley_error(error: MedleyError) -> Response:
-    """Our own errors carry code, message and field; a person who is not logged in is led to the login page."""
+    """Answer one of our own errors with its code, message and field; pages redirect to the login when it is required."""
     status = status_of(error)
     if status >= 500:
         current_app.logger.error("request %s: %s: %s", request_id(), error.code, error.message)
@@ -54,7 +54,7 @@ def answer_medley_error(error: MedleyError) -> Response:
 
 
 def answer_http_error(error: HTTPException) -> Response:
-    """The errors of Flask and Werkzeug: an unknown address, a wrong method, a body too large."""
+    """Answer an error of Flask or Werkzeug: an unknown URL, a wrong method, a body that is too large."""
     status = error.code or 500
     if status < 400:
         return make_response(error.get_response())
@@ -69,22 +69,22 @@ def answer_http_error(error: HTTPException) -> Response:
 
 
 def answer_bug(error: Exception) -> Response:
-    """A bug of ours: the log has the traceback, the caller gets the request's id."""
+    """Answer a bug: the log gets the traceback, the caller the request's id."""
     current_app.logger.error("request %s failed", request_id(), exc_info=error)
     return answer(500, _error(CODES[500], _MESSAGES[500].format(id=request_id())))
 
 
 def is_for_programs() -> bool:
-    """Whether the address is one that programs read."""
+    """Whether the request is to a URL for programs."""
     return request.path == "/v1" or request.path.startswith(MACHINE_PATHS)
 
 
 def _error(code: str, message: str) -> ErrorAnswer:
-    return ErrorAnswer(error=ErrorBody(code=code, message=message, field=None))
+    return ErrorAnswer(error=ErrorDetail(code=code, message=message, field=None))
 
 
 def answer(status: int, body: ErrorAnswer) -> Response:
-    """The error as JSON or as a page."""
+    """Build the answer for an error, as JSON or as a page."""
     if is_for_programs():
         response = jsonify(body.model_dump())
     else:

@@ -1,4 +1,8 @@
-"""What callers send, validated: from JSON or the parameters of an address to a `Query`. 400 here or nowhere."""
+"""Validates what callers send, as JSON or URL parameters, and builds a `Query` from it.
+
+The shape of a request and its filters are validated here; facets, sort and cursor are validated by the search
+(`search.pipeline`), and an invalid one is a 400, too.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ Scalar = str | int | float
 
 
 class RangeForm(BaseModel):
-    """Bounds of a number or a date (`YYYY-MM-DD`), both inclusive; one of them can be left out."""
+    """Bounds of a number or a date (`YYYY-MM-DD`), both inclusive; one of them can be omitted."""
 
     model_config = ConfigDict(extra="forbid", title="Range")
 
@@ -71,7 +75,7 @@ class SearchForm(BaseModel):
 
 
 class BatchForm(BaseModel):
-    """Several searches, answered in their order: all of them, or an error that names the one at fault."""
+    """Several searches, answered in order: all of them, or an error that names the invalid one."""
 
     model_config = ConfigDict(extra="forbid", title="Batch")
 
@@ -79,7 +83,7 @@ class BatchForm(BaseModel):
 
 
 class DocumentForm(BaseModel):
-    """The collection of a document, and the format of the answer."""
+    """The parameters for reading a document: its collection and the format of the answer."""
 
     model_config = ConfigDict(extra="forbid", title="DocumentParameters")
 
@@ -96,7 +100,7 @@ class FeedForm(BaseModel):
 
 
 class DeletionForm(BaseModel):
-    """The collection of a document to delete, and the source version of the deletion."""
+    """The parameters for deleting a document: its collection and the source version of the deletion."""
 
     model_config = ConfigDict(extra="forbid", title="DeletionParameters")
 
@@ -104,7 +108,7 @@ class DeletionForm(BaseModel):
     source_version: str | None = Field(
         None,
         max_length=64,
-        description="a whole number, or a time stamp with a time zone; a document with a newer one stays",
+        description="a whole number, or a timestamp with a time zone; a document with a newer one is not deleted",
     )
 
 
@@ -113,7 +117,10 @@ PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.mode
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`, its texts cleaned of what no engine can hold. Raises `InvalidInput`."""
+    """Parse `body` as JSON and remove the characters that engines cannot store from its texts.
+
+    Raises `InvalidInput`.
+    """
     try:
         return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
     except (ValueError, RecursionError) as error:
@@ -135,19 +142,19 @@ def _cleaned(value: Any) -> Any:
 
 
 def search_form(value: Any) -> SearchForm:
-    """A search from a JSON value. Raises `InvalidInput`."""
+    """Validate one search given as a JSON value. Raises `InvalidInput`."""
     return validated(SearchForm, value)
 
 
 def batch_form(value: Any) -> BatchForm:
-    """Several searches from a JSON value. Raises `InvalidInput`."""
+    """Validate several searches given as a JSON value. Raises `InvalidInput`."""
     return validated(BatchForm, value)
 
 
 def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
-    """A search from the parameters of an address: `filter.year=2015..2020`, `filter.source=x`, lists with commas.
+    """Validate a search given as URL parameters: `filter.year=2015..2020`, `filter.source=x`, comma-separated lists.
 
-    Raises `InvalidInput`, also for an unknown parameter and for one that is repeated where only one is allowed.
+    Raises `InvalidInput`, also for an unknown parameter and for a repeated one that takes a single value.
     """
     value: dict[str, Any] = {}
     chosen: dict[str, list[str]] = {}
@@ -170,24 +177,24 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
 
 
 def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
-    """A document's parameters. Raises `InvalidInput`."""
+    """Validate the parameters for reading a document. Raises `InvalidInput`."""
     value = {name: _single(name, texts) for name, texts in parameters.lists()}
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
-    """The parameters of a delivery of documents. Raises `InvalidInput`."""
+    """Validate the parameters for posting documents. Raises `InvalidInput`."""
     return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
 
 
 def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
-    """The parameters of a deletion. Raises `InvalidInput`."""
+    """Validate the parameters for deleting a document. Raises `InvalidInput`."""
     return validated(DeletionForm, {name: _single(name, texts) for name, texts in parameters.lists()})
 
 
 def check_format(name: str) -> str:
-    """`name`, when it is a known format of answers. Raises `InvalidInput` naming the known ones."""
+    """Return `name` if it is a known format of answers. Raises `InvalidInput` with the known ones."""
     if name not in FORMATS:
         raise InvalidInput(f"there is no format {name[:80]!r}; known are {', '.join(FORMATS)}", field="format")
     return name
@@ -209,9 +216,9 @@ def known_collection(medley: Medley, name: str) -> Collection:
 
 
 def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
-    """The query of `form` over `collection`. Raises `InvalidInput` for a filter that does not fit its field.
+    """Build the query of `form` over `collection`. Raises `InvalidInput` for a filter that does not fit its field.
 
-    Facets and sort are checked by the search, as the filters' names are (`search.pipeline.checks`).
+    The search itself checks facets, sort and cursor (`search.pipeline`).
     """
     return Query(
         collection=collection.name,
@@ -240,7 +247,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 def validated(kind: type[Form], value: Any, *, strict: bool = True) -> Form:
-    """`value` as a `kind`. Raises `InvalidInput` for the first thing that is wrong, naming its field."""
+    """Validate `value` as a `kind`. Raises `InvalidInput` for the first error, with its field."""
     try:
         return kind.model_validate(value, strict=strict)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Requests counted and timed, for the `/metrics` of every server."""
+"""The request part of `/metrics`, for every server: counts and times requests, and renders metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Meter:
-    """Requests counted and timed; has its own registry, so that several applications can live in one process."""
+    """Counts and times requests. It has its own registry, so that several applications can run in one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -26,7 +26,7 @@ class Meter:
         )
 
     def start(self) -> None:
-        """Note when the request came."""
+        """Record when the request arrived."""
         g.started = time.perf_counter()
 
     def finish(self, response: Response) -> Response:
@@ -38,7 +38,7 @@ class Meter:
 
 
 def across_processes(registry: CollectorRegistry) -> CollectorRegistry:
-    """The figures of all processes with `PROMETHEUS_MULTIPROC_DIR` set, else those of `registry`."""
+    """The metrics of all processes if `PROMETHEUS_MULTIPROC_DIR` is set, otherwise those of `registry`."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return registry
     collected = CollectorRegistry()
@@ -47,7 +47,7 @@ def across_processes(registry: CollectorRegistry) -> CollectorRegistry:
 
 
 def as_text(*registries: CollectorRegistry) -> Response:
-    """The figures in the text form that Prometheus reads."""
+    """The metrics in the text format of Prometheus."""
     response = make_response(b"".join(generate_latest(registry) for registry in registries))
     response.headers["Content-Type"] = CONTENT_TYPE_LATEST
     return response

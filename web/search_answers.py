@@ -1,4 +1,4 @@
-"""The JSON forms of search answers, over HTTP and on the command line."""
+"""The JSON shapes of search answers, over HTTP and on the command line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from search.pipeline.results import Results, Span
-from web.wire import Value, WireModel
+from web.wire import FieldValueJson, WireModel
 
 
 def _offsets(span: Any) -> Any:
-    return tuple(span) if isinstance(span, list | Span) else span  # strict validation takes no list for a tuple
+    return (
+        tuple(span) if isinstance(span, list | Span) else span
+    )  # strict validation rejects a list where a tuple is declared
 
 
 Mark = Annotated[tuple[int, int], BeforeValidator(_offsets)]
@@ -19,7 +21,10 @@ Mark = Annotated[tuple[int, int], BeforeValidator(_offsets)]
 
 
 class EvidenceJson(WireModel):
-    """A sentence that carries the answer. `start` and `end` are character offsets in the hit's `text`, `marks` in this one."""
+    """A sentence that supports the answer.
+
+    `start` and `end` are character offsets in the hit's `text`; `marks` are offsets in this sentence's `text`.
+    """
 
     model_config = ConfigDict(title="Evidence")
 
@@ -31,7 +36,7 @@ class EvidenceJson(WireModel):
 
 
 class LegJson(WireModel):
-    """What a leg contributes to the fused score: `contribution` = `weight` × `normalised`. Ranks begin at 1."""
+    """What a leg contributes to the fused score: `contribution` = `weight` × `normalised`. Ranks start at 1."""
 
     model_config = ConfigDict(title="LegContribution")
 
@@ -55,7 +60,7 @@ class RerankerJson(WireModel):
 
 
 class ExplanationJson(WireModel):
-    """The arithmetic of a score: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+    """How a score was computed: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
 
     model_config = ConfigDict(title="Explanation")
 
@@ -77,7 +82,7 @@ class ExpansionJson(WireModel):
 
 
 class UnderstandingJson(WireModel):
-    """How the query was read. `feedback` names the passages that moved its vectors, where a collection searches twice."""
+    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any."""
 
     model_config = ConfigDict(title="Understanding")
 
@@ -89,7 +94,7 @@ class UnderstandingJson(WireModel):
 
     @classmethod
     def of(cls, results: Results) -> UnderstandingJson:
-        """The JSON form of how the query of `results` was read."""
+        """Build from the results of a query."""
         understanding = results.understood
         return cls(
             text=understanding.model_text,
@@ -101,7 +106,7 @@ class UnderstandingJson(WireModel):
 
 
 class HitJson(WireModel):
-    """A found document: its best passage, the evidence in it and, on request, the explanation of its score."""
+    """A document that was found: its best passage, the evidence in it and, on request, an explanation of its score."""
 
     model_config = ConfigDict(title="Hit")
 
@@ -113,10 +118,12 @@ class HitJson(WireModel):
     heading: str
     text: str
     evidence: list[EvidenceJson]
-    fields: dict[str, Value]
-    lexical: bool = Field(description="false: found by its vectors alone, no word of the query matches")
-    more_passages: int = Field(description="further passages of the same document that were found")
-    others: list[str] = Field(description="further documents of the same group that were found, such as of one patient")
+    fields: dict[str, FieldValueJson]
+    lexical: bool = Field(description="false: found by its vectors alone; no query term matches")
+    more_passages: int = Field(description="how many further passages of the same document were found")
+    others: list[str] = Field(
+        description="further documents of the same group (such as the same patient) that were found"
+    )
     explain: ExplanationJson | None
 
 
@@ -148,7 +155,7 @@ class RerankedJson(WireModel):
 
 
 class SearchAnswer(WireModel):
-    """One page of an answer. `degraded` names in plain words everything that is missing."""
+    """One page of an answer. `degraded` lists in plain words what is missing from it."""
 
     hits: list[HitJson]
     total: TotalJson
@@ -158,12 +165,12 @@ class SearchAnswer(WireModel):
     reranked: RerankedJson
     cursor: str | None = Field(description="send it with the same search to get the next page")
     index: str
-    beyond_window: bool = Field(description="these hits are past the result window and stand in fused order")
+    beyond_window: bool = Field(description="these hits are past the result window, in fused order")
     understood: UnderstandingJson
 
     @classmethod
     def of(cls, results: Results) -> SearchAnswer:
-        """The JSON form of one page of results."""
+        """Build from one page of results."""
         return cls(
             hits=[HitJson.model_validate(hit) for hit in results.hits],
             total=TotalJson.model_validate(results.total),

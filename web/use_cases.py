@@ -1,6 +1,6 @@
-"""What a caller can do, the same through every door: search, read, add and delete documents, follow a job.
+"""What a caller can do, the same over every interface: search, read, add and delete documents, follow a job.
 
-Each use is written to the access log before its result is returned.
+Each action is written to the access log before its result is returned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LOGGED_ID_CHARACTERS: Final = 1000
 
 
 class RecordedDelivery:
-    """A delivery that counts what became of its records; see `UseCases.delivery`."""
+    """A delivery that counts the outcomes of its records; see `UseCases.delivery`."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
@@ -63,7 +63,7 @@ class RecordedDelivery:
         return self._delivery.counts
 
     def accept(self, records: Sequence[Document | Deletion | Rejection]) -> Sequence[Accepted]:
-        """Store the changes among `records`, in order, and count the rejections; one answer for each change."""
+        """Store the changes among `records`, in order, and count the rejections; one result per change."""
         changes = [item for item in records if not isinstance(item, Rejection)]
         done = self._delivery.accept(changes) if changes else []
         self.counts.update(record_status(change, item) for change, item in zip(changes, done, strict=True))
@@ -79,7 +79,7 @@ class RecordedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What `caller` can do. `queue` is None where this process indexes by itself."""
+    """What `caller` can do. `queue` is None if this process does the indexing itself."""
 
     medley: Medley
     log: AccessLog
@@ -88,7 +88,7 @@ class UseCases:
     queue: Queue | None = None
 
     def search(self, query: Query) -> Results:
-        """The answer to `query`; a search that fails is logged, too."""
+        """Run `query`; a search that fails is logged, too."""
         asked = _asked(query)
         try:
             results = self.medley.search(query)
@@ -113,32 +113,32 @@ class UseCases:
     def visible(self, collection: str, ids: Sequence[str]) -> dict[str, Document]:
         """Those of the documents that exist and that the caller can see, in the order of `ids`.
 
-        Nothing is logged: the search that named them has been.
+        Not logged: the search that returned their ids already is.
         """
         stored = self.medley.collections.store(collection).latest(ids)
         found = {name: stored[name].document for name in ids if name in stored}
         return {name: item for name, item in found.items() if item and self.caller.access.may_see(item.labels)}
 
     def writable(self, collection: str) -> Collection:
-        """The collection of this name. Raises `Forbidden` for a caller who may not write there, `NotFound`."""
+        """The collection of this name. Raises `Forbidden` for a caller who may not write to it, `NotFound`."""
         self.check_writer(collection)
         return self.medley.collections.get(collection)
 
     def check_writer(self, collection: str) -> None:
-        """Raise `Forbidden` unless the caller may write into `collection`, whether there is one of this name or not."""
+        """Raise `Forbidden` unless the caller may write to `collection`, whether or not it exists."""
         if not self.caller.may_write(collection):
             raise Forbidden(
-                f"this token may not write into {collection[:80]!r}: make one that may with "
+                f"this token may not write to {collection[:80]!r}: create one that may with "
                 "`medley tokens add USER --label LABEL --write COLLECTION`",
                 field="collection",
             )
 
     @contextmanager
     def delivery(self, collection: str) -> Iterator[RecordedDelivery]:
-        """A delivery of records into `collection`, ended with the block; broken off where the block raises.
+        """A delivery of records to `collection`, which ends with the block; it counts as broken off if the block raises.
 
-        It is logged twice: `feed` with its job before anything is accepted, because a process that is killed halfway has
-        written, too, and `fed` with the number of its records by status afterwards.
+        It is logged twice: as `feed` with its job before anything is accepted, because a process that is killed halfway has
+        written, too, and as `fed` with the number of its records by status afterwards.
         """
         delivery = self._deliver(collection)
         self.audit("feed", collection, {"job": delivery.job.id})
@@ -156,9 +156,9 @@ class UseCases:
                 asked |= {"job": delivery.job.id, **recorded.counts}
 
     def delete(self, collection: str, deletions: Sequence[Deletion]) -> tuple[Delivery, Sequence[Accepted]]:
-        """Carry out deletions as one job, whether the caller can see the documents or not; one answer for each.
+        """Delete documents as one job, whether or not the caller can see them; one result per deletion.
 
-        The caller of this logs it with `audited`, so that refusals are logged, too.
+        The calling code logs it with `audited`, so that rejections are logged, too.
         """
         delivery = self._deliver(collection)
         done = delivery.accept(deletions)
@@ -169,7 +169,7 @@ class UseCases:
         return Delivery(self.medley.collections.store(collection), collection, self.queue, self.actor.request or "")
 
     def job(self, identifier: str) -> tuple[str, Job]:
-        """(collection, job) for a caller who may write into the collection. Raises `Forbidden`, `NotFound`."""
+        """(collection, job) for a caller who may write to the collection. Raises `Forbidden`, `NotFound`."""
         collection = identifier.rpartition(".")[0]
         self.check_writer(collection)
         known = collection in self.medley.collections.names()
@@ -182,7 +182,7 @@ class UseCases:
     def audited(
         self, action: str, collection: str, asked: Mapping[str, Any] | None = None, only_errors: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Log what the block does to `collection`, also where it raises; what was done goes into the dict."""
+        """Log what the block does to `collection`, even if it raises; the block adds details to the dict."""
         done = dict(asked or {})
         try:
             yield done
@@ -195,7 +195,7 @@ class UseCases:
     def audit(
         self, action: str, collection: str, asked: Mapping[str, Any], ids: Sequence[str] = (), status: int = 200
     ) -> None:
-        """Write one record. Raises `Unavailable`: nothing is shown that cannot be logged."""
+        """Write one record. Raises `Unavailable`: what cannot be logged is not shown."""
         self.log.write(AuditRecord(self.actor, action, collection[:_LOGGED_NAME_CHARACTERS], asked, ids, status))
 
 
@@ -215,7 +215,7 @@ def _asked(query: Query) -> Mapping[str, Any]:
 
 
 def record_status(change: Change, done: Accepted) -> RecordStatus:
-    """What became of a change that the store was given."""
+    """The outcome of a change, from the store's result."""
     if done.stale:
         return "stale"
     if isinstance(change, Deletion):
@@ -224,7 +224,7 @@ def record_status(change: Change, done: Accepted) -> RecordStatus:
 
 
 def published_index(medley: Medley, collection: str) -> str:
-    """The index that answers for a collection; empty before there is one."""
+    """The published index of a collection; empty if there is none yet."""
     return medley.engine.published(collection) or ""
 
 

@@ -1,4 +1,7 @@
-"""The JSON forms of answers, over HTTP and on the command line: each form is a model, which gives its schema, too."""
+"""The JSON shapes of answers, over HTTP and on the command line.
+
+Each is a pydantic model, from which its JSON schema is derived.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from search.storage import StoredDocument
 
 
 class WireModel(BaseModel):
-    """A JSON form; it is read from the attributes of a value of the domain."""
+    """A JSON shape, built from the attributes of a domain object."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-def _plain(value: Any) -> Any:
-    """A field's value as JSON: a date as `YYYY-MM-DD`, several keywords as a list, a whole number without a point."""
+def _to_json(value: Any) -> Any:
+    """A field's value as JSON: a date as `YYYY-MM-DD`, keywords as a list, a whole number without a decimal point."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer():
@@ -28,9 +31,9 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-Value = Annotated[
+FieldValueJson = Annotated[
     str | int | float | list[str],
-    BeforeValidator(_plain),
+    BeforeValidator(_to_json),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}, {"items": {"type": "string"}, "type": "array"}]}),
 ]
 
@@ -52,11 +55,11 @@ class DocumentAnswer(WireModel):
     version: int
     title: str
     sections: list[SectionJson]
-    fields: dict[str, Value]
+    fields: dict[str, FieldValueJson]
 
     @classmethod
     def of(cls, collection: str, stored: StoredDocument) -> DocumentAnswer:
-        """The JSON form of a stored document that is not a tombstone. Its labels are left out."""
+        """Build from a stored document that is not a tombstone. Its labels are omitted."""
         if stored.document is None:
             raise ValueError("a tombstone has no document to show")
         return cls(
@@ -65,7 +68,8 @@ class DocumentAnswer(WireModel):
             version=stored.version,
             title=stored.document.title,
             sections=[SectionJson.model_validate(section) for section in stored.document.sections],
-            fields={name: _plain(value) for name, value in stored.document.fields.items()},
+            # Validation converts the values, too; converted here, they have the types that the constructor declares.
+            fields={name: _to_json(value) for name, value in stored.document.fields.items()},
         )
 
 
@@ -81,7 +85,7 @@ class FieldJson(WireModel):
 
 
 class CollectionJson(WireModel):
-    """A collection and its fields and orders."""
+    """A collection with its fields and the sort orders it offers."""
 
     model_config = ConfigDict(title="Collection")
 
@@ -94,7 +98,7 @@ class CollectionJson(WireModel):
 
     @classmethod
     def of(cls, collection: Collection, sorts: Sequence[str]) -> CollectionJson:
-        """The JSON form of a collection whose hits can be shown in the orders `sorts`."""
+        """Build from a collection; `sorts` are the sort orders it offers."""
         return cls(
             name=collection.name,
             title=collection.title,
@@ -111,10 +115,8 @@ class CollectionsAnswer(WireModel):
     collections: list[CollectionJson]
 
 
-class ErrorBody(WireModel):
-    """What is wrong: a stable code, one clear message and, where there is one, the field at fault."""
-
-    model_config = ConfigDict(title="ErrorDetail")
+class ErrorDetail(WireModel):
+    """What is wrong: a stable code, one clear message and the invalid field, if there is one."""
 
     code: str
     message: str
@@ -122,13 +124,13 @@ class ErrorBody(WireModel):
 
 
 class ErrorAnswer(WireModel):
-    """The one form of every error."""
+    """Every error has this shape."""
 
     model_config = ConfigDict(title="Error")
 
-    error: ErrorBody
+    error: ErrorDetail
 
     @classmethod
     def of(cls, error: MedleyError) -> ErrorAnswer:
-        """The JSON form of an error."""
-        return cls(error=ErrorBody.model_validate(error))
+        """Build from an error."""
+        return cls(error=ErrorDetail.model_validate(error))

@@ -1,4 +1,4 @@
-"""Changes on their way into the store: counted, recorded as a job, and announced to the queue once they are safe."""
+"""Stores a delivery of changes: counts them, records them as a job, and announces them to the queue once stored."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from workers.queueing.queue import Queue
 
 
 class Delivery:
-    """One delivery to one collection. What `accept` returned is safe, whatever happens afterwards."""
+    """One delivery to one collection. Changes are durable when `accept` returns."""
 
     def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None, request: str = "") -> None:
         self._store, self._target, self._queue, self._request = store, QueueTarget(collection), queue, request
         self._announced = queue is not None
-        # The collection is part of a job's name, as whoever requests the job knows nothing else of it.
+        # A job's id contains its collection, because requests for the job name nothing else.
         self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
         store.keep_job(self.job)
 
     def accept(self, changes: Sequence[Change]) -> Sequence[Accepted]:
-        """Accept changes, in order; one result for each. Raises what `DocumentStore.put` raises."""
+        """Store changes, in order; returns one result per change. Raises the errors of `DocumentStore.put`."""
         done = self._store.put(changes, self.job.id)
         documents = [isinstance(change, Document) for change in changes]
         kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
@@ -46,19 +46,22 @@ class Delivery:
         self._count({"rejected": count})
 
     def finish(self, broken: bool = False) -> Job:
-        """Record that nothing more comes; `broken`: although more should have come."""
+        """Record the end of the delivery; `broken` means that it ended early."""
         self.job = replace(self.job, finished=time.time(), broken=broken)
         self._store.keep_job(self.job)
         return self.job
 
     @property
     def queued(self) -> bool:
-        """Whether all that was accepted is in the queue. After one failure the rest is left to the sweeper: no batch waits."""
+        """Whether every accepted change was queued.
+
+        After one failure the rest is left to the sweeper, so that no batch waits.
+        """
         return self._announced
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of the records so far."""
+        """The outcomes of the records so far, counted."""
         names = ("accepted", "unchanged", "stale", "deleted", "rejected")
         return {name: getattr(self.job, name) for name in names}
 

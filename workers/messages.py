@@ -1,4 +1,4 @@
-"""What a message of the queue carries: the target that documents are to be indexed in, and a slice of their ids."""
+"""The content of a queue message: the index target, and the ids of some of its documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from search.engines.names import split_index
 
 MESSAGE_IDS: Final = 512
-"""Ids in one message: a few batches of an encoder, and few enough to be done again when a worker dies."""
+"""Ids per message: a few batches of an encoder, and little enough work to repeat if a worker dies."""
 
 _INDEX: Final = "index:"
 
@@ -23,14 +23,17 @@ class QueueTarget:
 
     @classmethod
     def parse(cls, text: str) -> QueueTarget:
-        """The target of a message. Raises `NotFound` for what can name no index."""
+        """Parse the target of a message. Raises `NotFound` for an invalid index name."""
         if not text.startswith(_INDEX):
             return cls(text)
         index = text.removeprefix(_INDEX)
         return cls(split_index(index)[0], index)
 
     def encode(self) -> str:
-        """As it is written in messages and in Redis' keys; messages under way during an upgrade depend on it."""
+        """The target as text, for messages and Redis keys.
+
+        Must not change: messages in transit during an upgrade use it.
+        """
         return self.collection if self.index is None else f"{_INDEX}{self.index}"
 
     def __str__(self) -> str:
@@ -38,6 +41,6 @@ class QueueTarget:
 
 
 def split_ids(ids: Iterable[str], size: int) -> list[list[str]]:
-    """Ids in lists of at most `size`."""
+    """Split ids into lists of at most `size`."""
     names = list(ids)
     return [names[start : start + size] for start in range(0, len(names), size)]

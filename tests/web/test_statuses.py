@@ -14,7 +14,7 @@ from mappings.errors import (
     Unavailable,
 )
 from web.access.sessions import ExpiredForm
-from web.api.upload import BrokenOff
+from web.api.record_stream import BrokenOff
 from web.backlog import BacklogFull
 from web.errors import MediaTypeError
 from web.statuses import CODES, status_of

@@ -252,7 +252,7 @@ def test_a_collection_in_trouble_holds_up_no_other(worker, client, caplog):
     caplog.set_level(logging.ERROR, "medley.worker")
     assert worker.sweep() == 1
     assert [arguments[0] for arguments in sent(client)] == ["reports"]
-    assert "notes could not be swept: the index is red" in caplog.text
+    assert "could not sweep notes: the index is red" in caplog.text
 
 
 def test_a_document_that_kills_is_given_up_also_in_an_index_of_another_model(worker):

@@ -170,7 +170,7 @@ def test_one_that_was_dropped_is_not_filled(filled):
 
 def test_another_encoder_than_the_index_was_made_for_is_refused(filled):
     index = begin(filled)
-    with pytest.raises(ModelError, match="is not among the models here"):
+    with pytest.raises(ModelError, match="is not among the available models"):
         fill(filled, index, ["n0"], Counting(dimension=16))
     assert filled.store.counts(index).waiting == 6
 

@@ -14,21 +14,21 @@ from web.access import tokens
 from web.access.caller import LOCAL, Caller
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_TOKEN_NEEDED: Final = "a token is needed: send 'Authorization: Bearer' with a token made by `medley tokens add`"  # noqa: S105
+_TOKEN_NEEDED: Final = "an access token is required: send 'Authorization: Bearer' with a token from `medley tokens add`"  # noqa: S105
 
 
 def check_bind(home: Path, host: str) -> None:
-    """Raise `InvalidInput` when an address that other machines can reach would be served without any token."""
+    """Raise `InvalidInput` if `host` can be reached from other machines and no token exists."""
     if not is_loopback(host) and not tokens.list_tokens(home):
         raise InvalidInput(
-            f"other machines can reach {host}, and no token protects it: "
-            "make one with `medley tokens add`, or serve on 127.0.0.1",
+            f"{host} can be reached from other machines, and no token protects it: "
+            "create one with `medley tokens add`, or serve on 127.0.0.1",
             field="host",
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the address or name `host`, in brackets or not, belongs to this machine."""
+    """Whether the address or host name `host`, in brackets or not, is a loopback one."""
     name = host.strip("[]").lower()
     try:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
@@ -37,12 +37,18 @@ def is_loopback(host: str) -> bool:
 
 
 def is_guarded(home: Path) -> bool:
-    """Whether a token was ever made here. Revoking the last one closes the door; it does not open it to everybody."""
+    """Whether a token was ever created here.
+
+    Revoking the last one locks everybody out; it does not give open access.
+    """
     return (home / tokens.FILE).exists()
 
 
 def authenticate(home: Path) -> Caller:
-    """The caller of this request. Raises `Unauthorized`, or `Forbidden` for a stranger to a portal without tokens."""
+    """The caller of this request.
+
+    Raises `Unauthorized`, or `Forbidden` for a remote caller of a server without tokens.
+    """
     if request.headers.get("Authorization"):
         return _by_header(tokens.list_tokens(home))
     if is_guarded(home):
@@ -52,7 +58,7 @@ def authenticate(home: Path) -> Caller:
 
 
 def require_program(home: Path) -> None:
-    """For servers without sessions: raise `Unauthorized` or `Forbidden` unless a token or this machine is asking."""
+    """For servers without sessions: raise `Unauthorized` or `Forbidden` unless the request has a token or is local."""
     if request.headers.get("Authorization"):
         _by_header(tokens.list_tokens(home))
     elif is_guarded(home):
@@ -73,7 +79,7 @@ def _by_header(known: Sequence[tokens.ApiToken]) -> Caller:
     scheme, _, text = request.headers["Authorization"].partition(" ")
     token = tokens.verify(known, text) if scheme.lower() == "bearer" else None
     if token is None:
-        raise Unauthorized("the token is not valid: send 'Authorization: Bearer' with a token of `medley tokens add`")
+        raise Unauthorized("the token is not valid: send 'Authorization: Bearer' with a token from `medley tokens add`")
     return Caller(token.access, token.id, token.writes)
 
 
@@ -87,9 +93,9 @@ def _by_session(known: Sequence[tokens.ApiToken]) -> Caller:
 
 
 def _check_local() -> None:
-    """Refuse what may come from elsewhere: another machine, a proxy, a page whose name was rebound to this address.
+    """Reject requests that can come from elsewhere: another machine, a proxy, or a page after DNS rebinding.
 
-    A page of another site may link here, but not send requests in the background.
+    A page of another site can link here, but cannot send requests in the background.
     """
     forwarded = any(name in request.headers for name in ("X-Forwarded-For", "Forwarded", "X-Real-Ip"))
     host = request.host if request.host.endswith("]") else request.host.rsplit(":", 1)[0]
@@ -98,6 +104,6 @@ def _check_local() -> None:
     )
     if forwarded or foreign or not is_loopback(request.remote_addr or "") or not is_loopback(host):
         raise Forbidden(
-            "no token has been made yet, so only requests from this machine are answered, at 127.0.0.1 or localhost: "
-            "make a token with `medley tokens add`"
+            "no access token exists yet, so only requests from this machine to 127.0.0.1 or localhost are answered: "
+            "create a token with `medley tokens add`"
         )

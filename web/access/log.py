@@ -1,6 +1,6 @@
-"""The access log: who asked for what through which door, and which documents they were shown.
+"""The access log: who requested what over which interface, and which documents they were shown.
 
-One JSON line for each record, written before the answer is given.
+One JSON line per record, written before the answer is sent.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Door = Literal["http", "command line"]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who made a request, through which door and from where.
+    """Who made a request, over which interface (`door`) and from where.
 
-    `user` is None for a caller who tried to log in with a wrong token; `token` is the id of theirs, None for the user of
+    `user` is None for a login attempt with a wrong token; `token` is the id of the caller's token, None for the user of
     this machine. `address` and `request` (the request's id) exist over HTTP only.
     """
 
@@ -39,10 +39,10 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One line of the access log, the same from every door.
+    """One line of the access log, the same for every interface.
 
-    `asked` is what was asked for, `ids` are the documents that the actor was shown, `status` is the HTTP status of the
-    answer, or the one it would have had.
+    `asked` is what was requested, `ids` are the documents that the actor was shown, `status` is the HTTP status of the
+    answer, or the one it would have over HTTP.
     """
 
     actor: Actor
@@ -53,7 +53,7 @@ class AuditRecord:
     status: int = 200
 
     def as_json(self) -> dict[str, Any]:
-        """The record as it is written, apart from the time."""
+        """The record as it is written, without the time."""
         return {
             **asdict(self.actor),
             "action": self.action,
@@ -74,13 +74,16 @@ class AccessLog:
         self.path = path
 
     def write(self, *records: AuditRecord) -> None:
-        """Append one line for each record, all or none. Raises `Unavailable`: what cannot be logged is not answered."""
+        """Append one line per record, all or none.
+
+        Raises `Unavailable`: a request that cannot be logged is not answered.
+        """
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         lines = [json.dumps({"time": now, **item.as_json()}, ensure_ascii=True, default=str) for item in records]
         try:
             self._append("".join(f"{line}\n" for line in lines).encode())
         except OSError as error:
-            message = "the access log can't be written, so the request is refused"
+            message = "the access log cannot be written, so the request is rejected"
             raise Unavailable(f"{message}: {error.strerror or error}") from error
 
     def _append(self, content: bytes) -> None:
@@ -91,7 +94,7 @@ class AccessLog:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             before = os.fstat(descriptor).st_size
             if os.write(descriptor, content) != len(content):
-                os.ftruncate(descriptor, before)  # a full disk took only part: half a line would spoil the next one too
-                raise OSError(0, "the disk took only a part of the line")
+                os.ftruncate(descriptor, before)  # the disk is full: half a line would corrupt the next one, too
+                raise OSError(0, "only part of the line could be written")
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Files that only their owner can read: written whole or not at all, and safe with several processes."""
+"""Files that only their owner can read: written atomically, and safe with several processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OWNER_ONLY = 0o600
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock on the file `path` during the block. Raises `Unavailable` when the file cannot be made."""
+    """Hold the lock on the file `path` during the block. Raises `Unavailable` if the file cannot be created."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
     except OSError as error:
-        raise Unavailable(f"{path} can't be written: {error.strerror}", field=path.name) from error
+        raise Unavailable(f"{path} cannot be written: {error.strerror}", field=path.name) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -30,29 +30,29 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replace the file `path` by one with `content`, in one step. Raises `Unavailable`; the old content then stays."""
+    """Replace the content of the file `path` atomically. Raises `Unavailable`; the old content then stays."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write(aside, content)
         aside.replace(path)
     except OSError as error:
-        raise Unavailable(f"{path} can't be written: {error.strerror}", field=path.name) from error
+        raise Unavailable(f"{path} cannot be written: {error.strerror}", field=path.name) from error
     finally:
         aside.unlink(missing_ok=True)
 
 
 def load_or_make_secret(path: Path, size: int = 32) -> bytes:
-    """The secret in the file `path`; the first of several processes makes it, the others read it."""
+    """The secret in the file `path`; the first of several processes creates it, the others read it."""
     with suppress(FileNotFoundError):
         return _read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write(aside, secrets.token_bytes(size))
-        with suppress(FileExistsError):  # a link is refused where a rename would replace the other process's secret
+        with suppress(FileExistsError):  # a link fails, whereas a rename would replace another process's secret
             os.link(aside, path)
     except OSError as error:
-        raise Unavailable(f"{path} can't be written: {error.strerror}", field=path.name) from error
+        raise Unavailable(f"{path} cannot be written: {error.strerror}", field=path.name) from error
     finally:
         aside.unlink(missing_ok=True)
     return _read(path)
@@ -61,7 +61,7 @@ def load_or_make_secret(path: Path, size: int = 32) -> bytes:
 def _read(path: Path) -> bytes:
     content = path.read_bytes()
     if len(content) < 16:
-        raise Unavailable(f"{path} is damaged: remove it, and the next start makes a new secret", field=path.name)
+        raise Unavailable(f"{path} is damaged: remove it, and the next start creates a new secret", field=path.name)
     return content
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from web import forms, search_answers, wire
-from web.api import openapi_feeding
+from web.api import openapi_ingestion
 from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
@@ -20,7 +20,7 @@ _ANSWERS: Final = (
     wire.DocumentAnswer,
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
-    *openapi_feeding.ANSWERED,
+    *openapi_ingestion.ANSWERED,
 )
 _MEANINGS: Final = {
     400: "the request is wrong; `field` names where",
@@ -64,7 +64,7 @@ def description() -> dict[str, Any]:
             "schemas": schemas["$defs"],
             "responses": {str(status): _error(status) for status in _MEANINGS},
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "a token of `medley tokens add`"}
+                "token": {"type": "http", "scheme": "bearer", "description": "a token from `medley tokens add`"}
             },
         },
     }
@@ -88,7 +88,7 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
-        "/v1/documents": {"post": openapi_feeding.feed()},
+        "/v1/documents": {"post": openapi_ingestion.feed()},
         "/v1/documents/{id}": {
             "get": _operation(
                 "document",
@@ -97,9 +97,9 @@ def _paths() -> dict[str, Any]:
                 parameters=_document_parameters(),
                 cited=True,
             ),
-            "delete": openapi_feeding.delete(),
+            "delete": openapi_ingestion.delete(),
         },
-        "/v1/jobs/{identifier}": {"get": openapi_feeding.job()},
+        "/v1/jobs/{identifier}": {"get": openapi_ingestion.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
@@ -136,7 +136,7 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    error = wire.ErrorBody(code=CODES[status], message=_MEANINGS[status], field=None)
+    error = wire.ErrorDetail(code=CODES[status], message=_MEANINGS[status], field=None)
     example = wire.ErrorAnswer(error=error).model_dump()
     return {
         "description": _MEANINGS[status],

@@ -1,4 +1,4 @@
-"""For operators: whether the portal is alive and ready, its metrics, and the API description."""
+"""The routes for operators: `/healthz`, `/readyz`, `/metrics` and `/openapi.json`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from mappings.errors import Forbidden, MedleyError, Unauthorized
 from web import context, metrics
 from web.access import auth
 from web.api import openapi
-from web.api.gauges import Gauges
+from web.api.ingestion_metrics import IngestionMetrics
 from web.context import EXTENSION, portal
 
 
 class Anything(BaseConverter):
-    """A document's id in an address: any text, slashes included."""
+    """A document's id in a URL path: any text, including slashes."""
 
     regex = ".+?"
     part_isolating = False
 
 
 def register(app: Flask) -> None:
-    """Add the addresses for operators to `app`, and the URL converter `anything`."""
+    """Add the routes for operators and the URL converter `anything` to `app`."""
     meter, gauges = metrics.Meter(), CollectorRegistry()
     served = app.extensions[EXTENSION]
-    gauges.register(Gauges(served.medley, served.queue))
+    gauges.register(IngestionMetrics(served.medley, served.queue))
 
     def show_metrics() -> Response:
-        """The figures of this process or of all, and the gauges, collected now."""
+        """The request metrics of this process or of all processes, and the ingestion metrics, collected now."""
         context.require_caller()
         return metrics.as_text(metrics.across_processes(meter.registry), gauges)
 
@@ -43,14 +43,14 @@ def register(app: Flask) -> None:
 
 
 def healthz() -> Response:
-    """The process answers."""
+    """Answer 200 as long as the process responds."""
     return jsonify({"status": "alive"})
 
 
 def readyz() -> Response:
-    """200 when every collection's index is open and its models are loaded; else 503 with the reasons.
+    """Answer 200 when every collection's index is open and its models are loaded, otherwise 503 with the reasons.
 
-    The reasons name collections and models, so once there are tokens only callers with one are told the reasons.
+    The reasons name collections and models, so once there are tokens, only callers with a token see them.
     """
     reasons = not_ready()
     if reasons and not _may_know():
@@ -71,7 +71,7 @@ def _may_know() -> bool:
 
 
 def not_ready() -> list[str]:
-    """What prevents searching, in plain words; loads the models in passing."""
+    """The reasons why searches would fail, in plain words. Loads the models."""
     medley = portal().medley
     reasons = [] if medley.collections.names() else ["there is no collection yet: run `medley demo` or `medley ingest`"]
     for name in medley.collections.names():
@@ -84,7 +84,7 @@ def not_ready() -> list[str]:
             continue
         missing = [field for field, mark in meta.encoders.items() if medley.models.find_encoder(mark) is None]
         reasons += [
-            f"{name}: the encoder that filled the vector field '{field}' is not among the models here"
+            f"{name}: the encoder that filled the vector field '{field}' is not among the available models"
             for field in missing
         ]
     return reasons

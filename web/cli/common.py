@@ -1,4 +1,4 @@
-"""What commands share: opening Medley, printing JSON or text, progress on a terminal only."""
+"""What the commands share: opening Medley, printing JSON or text, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from mappings.documents import EVERY_LABEL
 from search.bootstrap import Medley
-from search.settings import read
+from search.settings import read as read_settings
 
 if TYPE_CHECKING:
     from web.use_cases import UseCases
@@ -26,12 +26,12 @@ queue_option = click.option(
 
 
 def open_medley(patient: bool = False) -> Medley:
-    """Medley with the settings of this process; `patient`: it waits for a cluster that is restarting."""
-    return Medley.open(read(), patient)
+    """Open Medley with the settings of this process; with `patient`, it waits for a cluster that is restarting."""
+    return Medley.open(read_settings(), patient)
 
 
 def open_use_cases(medley: Medley, queue: Queue | None = None, labels: Iterable[str] = ()) -> UseCases:
-    """What the user of this machine can do; without `labels` they can see every document."""
+    """The use cases for the user of this machine; without `labels`, they can see every document."""
     from web.access.caller import local_caller
     from web.access.log import FILE, AccessLog, Actor
     from web.use_cases import UseCases
@@ -42,12 +42,12 @@ def open_use_cases(medley: Medley, queue: Queue | None = None, labels: Iterable[
 
 
 def chosen_queue(queue: bool) -> Queue | None:
-    """The queue of the settings of this process, if the option is given. Raises `InvalidInput` when there is none."""
+    """The queue of the settings of this process, if the option is given. Raises `InvalidInput` if there is none."""
     if not queue:
         return None
     from workers.queueing.queue import require_queue
 
-    return require_queue(read())
+    return require_queue(read_settings())
 
 
 def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:
@@ -57,7 +57,7 @@ def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> No
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int], None]]:
-    """A counter on the terminal, silent if stderr is not one. The callback takes how many more are done."""
+    """Show a counter if stderr is a terminal. The callback takes how many more items are done."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return

@@ -1,4 +1,4 @@
-"""Where the command line reaches ingestion: in this process, no broker needed."""
+"""Indexing for the commands, in this process: no queue is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
-    """Index all that waits in a collection; its first index is made when there is none."""
+    """Index everything pending in a collection; creates its first index if there is none."""
     from workers.indexing.indexer import Indexer, IndexingOptions
     from workers.indexing.ingest import ingest
 
@@ -23,7 +23,7 @@ def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
 
 
 def fill_quietly(medley: Medley, name: str) -> None:
-    """`fill` for callers that want no outcomes. Raises `MedleyError` when a document failed."""
+    """`fill` for callers that do not need the outcomes. Raises `MedleyError` if a document failed."""
     from mappings.errors import MedleyError
 
     for outcome in fill(medley, name):
@@ -32,7 +32,7 @@ def fill_quietly(medley: Medley, name: str) -> None:
 
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
-    """Rebuild the index of a collection aside, and publish it in one step."""
+    """Build a new index of a collection next to the published one, then publish it atomically."""
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import rebuild as build
 
@@ -40,7 +40,7 @@ def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[O
 
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
-    """The index that the workers fill from now on."""
+    """Start a rebuild that the workers of the queue carry out; returns the name of the new index."""
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import begin
     from workers.queueing.worker import IndexWorker
@@ -51,7 +51,7 @@ def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) 
 
 
 def forget(medley: Medley, index: str) -> None:
-    """Leave no trace in the store of an index that was dropped: neither its records nor that workers fill it."""
+    """Remove a dropped index from the store: its document states, and that workers are filling it."""
     from workers.indexing import rebuild
     from workers.indexing.indexer import Indexer
 
@@ -61,7 +61,7 @@ def forget(medley: Medley, index: str) -> None:
 
 
 def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str, Encoder]:
-    """Vector field -> the encoder of this name, or the collection's own where none is named."""
+    """Vector field -> the encoder of this name, or the collection's own if `encoder` is None."""
     collection = medley.collections.get(name)
     if encoder is None:
         return medley.models.encoders(collection)
@@ -69,7 +69,7 @@ def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str,
 
 
 def findings(medley: Medley, name: str) -> list[str]:
-    """What `medley index verify` says of a collection; nothing of one that is whole."""
+    """The problems that `medley index verify` reports for a collection; empty if it is consistent."""
     from workers.indexing.indexer import Indexer
     from workers.indexing.inspection import inspect
 

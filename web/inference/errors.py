@@ -1,4 +1,4 @@
-"""Every error of the model server in the form of text-embeddings-inference: `{"error", "error_type"}`."""
+"""Turns every error of the model server into an answer in the format of text-embeddings-inference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPES: Final[Mapping[str, tuple[int, str]]] = {
     "model_error": (424, "Backend"),
     "invalid_request": (422, "Validation"),
 }
-"""The code of an error -> its HTTP status and `error_type` here; any other has the portal's status and `Validation`."""
+"""Error code -> HTTP status and `error_type`; any other code has the gateway's status and `Validation`."""
 
 _MESSAGES: Final = {
     404: "there is nothing at {path}; there are /embed, /rerank, /info, /health, /metrics",
@@ -33,7 +33,7 @@ _MESSAGES: Final = {
 
 
 class InvalidRequest(MedleyError):
-    """A request that is wrong however often it is sent; the message says what would be right."""
+    """An invalid request, which fails again if retried; the message says what is valid."""
 
     code = "invalid_request"
 
@@ -45,14 +45,14 @@ class TooManyTexts(InvalidRequest):
 
 
 def register(app: Flask) -> None:
-    """Answer every error of `app` in one form."""
+    """Register the handlers of every error of `app`."""
     app.register_error_handler(MedleyError, answer_medley_error)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(Exception, answer_bug)
 
 
 def answer_medley_error(error: MedleyError) -> Response:
-    """Our own errors carry a code and a message."""
+    """Answer one of our own errors with its message and the `error_type` of its code."""
     status, kind = _TYPES.get(error.code, (status_of(error), "Validation"))
     if kind == "Backend":
         current_app.logger.error("%s: %s", request.path, error.message)
@@ -63,7 +63,7 @@ def answer_medley_error(error: MedleyError) -> Response:
 
 
 def answer_http_error(error: HTTPException) -> Response:
-    """The errors of Flask and Werkzeug: an unknown address, a wrong method, a body too large."""
+    """Answer an error of Flask or Werkzeug: an unknown URL, a wrong method, a body that is too large."""
     status = error.code or 500
     words = {"path": request.path, "method": request.method, "limit": current_app.config["MAX_CONTENT_LENGTH"]}
     message = _MESSAGES[status].format_map(words) if status in _MESSAGES else error.description or error.name
@@ -71,13 +71,13 @@ def answer_http_error(error: HTTPException) -> Response:
 
 
 def answer_bug(error: Exception) -> Response:
-    """A bug of ours: the log has the traceback."""
+    """Answer a bug: the log gets the traceback."""
     current_app.logger.error("%s failed", request.path, exc_info=error)
-    return answer(500, "Backend", "something went wrong here; the server's log has the details")
+    return answer(500, "Backend", "something went wrong; the server's log has the details")
 
 
 def answer(status: int, kind: str, message: str) -> Response:
-    """The error as JSON."""
+    """Build the answer for an error: `{"error", "error_type"}`."""
     response = jsonify({"error": message, "error_type": kind})
     response.status_code = status
     return response

@@ -1,4 +1,4 @@
-"""The models of a model server: texts in, rows out, through a bounded queue."""
+"""The models of a model server: each encodes or scores texts, with a bounded queue in front."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from search.models.registry import HASHING
 from search.settings import Settings
 
 DEFAULT: Final = ("medley-biencoder", "medley-crossencoder", "medley-crossencoder-small")
-"""Every model that a shipped collection names."""
+"""Every model that the shipped collection kinds use."""
 
 LINGER: Final = 0.002
-"""Seconds that a batch waits for more inputs on a GPU."""
+"""Seconds that a batch waits for further inputs on a GPU."""
 
 ALIKE: Final = 0.8
 RUNS_A_CORE: Final = 3
 NICE: Final = 5
-"""The niceness of runs on a CPU: the threads that read and refuse requests go first, and need little time."""
+"""The niceness of model runs on a CPU: the threads that read and reject requests have priority and need little time."""
 
 HASHED_CHARACTERS: Final = 10_000_000
 _WARMING: Final = "Does early treatment shorten the stay in hospital? "
@@ -43,7 +43,7 @@ class TokenizerError(MedleyError):
 
 
 class TooLong(MedleyError):
-    """A text is longer than the model reads, and must not be cut."""
+    """A text is longer than the model can read, and the request forbids truncation."""
 
     code = "too_large"
 
@@ -75,18 +75,18 @@ class LoadedModel:
     count: Callable[[Sequence[str], int], Sequence[int]]
 
     def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
-        """Shape (n, d), in input order. Raises `Overloaded` at once when the queue is full."""
+        """Shape (n, d), in input order. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
             vectors = self.runner.submit(self._tokens(None, texts, as_queries), lifetime)
         return unit(vectors) if normalise else vectors
 
     def score(self, query: str, texts: Sequence[str], lifetime: RequestLifetime) -> Floats:
-        """Shape (n,), in input order; logits. Raises `Overloaded` at once when the queue is full."""
+        """Shape (n,), in input order; logits. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
             return self.runner.submit(self._tokens(query, texts, False), lifetime)
 
     def check_lengths(self, texts: Sequence[str], limit: int) -> None:
-        """Raise `TooLong` for a text of more than `limit` tokens, which would be cut."""
+        """Raise `TooLong` for a text of more than `limit` tokens, which would be truncated."""
         for number, tokens in enumerate(self.count(texts, limit)):
             if tokens > limit:
                 raise TooLong(
@@ -95,7 +95,7 @@ class LoadedModel:
                 )
 
     def check_pairs(self, query: str, texts: Sequence[str]) -> None:
-        """Raise `TooLong` for a query, or a text paired with it, that would be cut."""
+        """Raise `TooLong` for a query, or a text paired with it, that would be truncated."""
         self.check_lengths([query], self.query_length)
         self.check_lengths(texts, self.length - self.count([query], self.query_length)[0])
 
@@ -124,7 +124,7 @@ def artifacts(names: Sequence[str], settings: Settings) -> list[Artifact | None]
 
 
 def load(found: Sequence[Artifact | None], settings: Settings, options: RunOptions) -> list[LoadedModel]:
-    """The models, loaded and run once, so that no request waits for either. Raises `ModelError`."""
+    """Load the models and run each once, so that no request has to wait for that. Raises `ModelError`."""
     served = [_hashing(options) if artifact is None else _of(artifact, settings, options) for artifact in found]
     for model in served:
         texts, lifetime = [_WARMING * count for count in (1, 3, 6)], RequestLifetime()
@@ -166,10 +166,10 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
 def _plan(model: OnnxModel) -> BatchPlan:
     """How to batch on the device of `model`.
 
-    A GPU is fed by one thread, which waits a moment for a fuller batch. A CPU is kept busy by several threads per core,
-    because each also waits for Python between its runs: one per core was a quarter slower than requests that run on
-    their own, three were as fast. On a CPU padding costs as much as tokens: in fp32, batches of unlike lengths halved the
-    speed. In int8 every input runs on its own.
+    A GPU is fed by one thread, which waits briefly for a fuller batch. A CPU is kept busy by several threads per core,
+    because each also waits for Python between its runs: one per core was a quarter slower than running each request
+    separately, three were as fast. On a CPU, padding costs as much as tokens: in fp32, batches of mixed lengths halved
+    the speed. In int8 every input runs separately.
     """
     if model.device == "cuda":
         return BatchPlan(model.budget, model.threads, LINGER)

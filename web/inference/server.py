@@ -1,4 +1,4 @@
-"""The model server: vectors and scores over HTTP, in the request form of Hugging Face's text-embeddings-inference."""
+"""The model server: vectors and scores over HTTP, with the API of Hugging Face's text-embeddings-inference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_TEXTS: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many requests are worked on at once, and how many inputs can wait for one model."""
+    """How many requests are handled at the same time, and how many inputs can wait for one model."""
 
     requests: int
     waiting: int
@@ -49,7 +49,7 @@ class Inference:
 
     def __init__(self, models: Sequence[LoadedModel], home: Path, limits: Limits) -> None:
         self.models, self.home, self.limits = models, home, limits
-        # Threads beyond this many stay free to refuse: in the server's own queue a request would have to wait for that.
+        # The server has more threads than this: the extra ones reject requests at once instead of letting them wait.
         self.gate = Capacity(limits.requests, "requests")
 
     def embed(self) -> Response:
@@ -97,7 +97,7 @@ class Inference:
 
     @contextmanager
     def _admitted(self) -> Iterator[RequestLifetime]:
-        """A place among the requests that are worked on; a request is refused before its body is read."""
+        """Admit a request, or reject it before its body is read, for lack of a token or of capacity."""
         auth.require_program(self.home)
         lifetime = RequestLifetime(deadline(), _disconnected(request.environ.get("gunicorn.socket")))
         with self.gate.hold(1):
@@ -115,7 +115,7 @@ class Inference:
 
 
 def make_inference_app(models: Sequence[LoadedModel], home: Path, limits: Limits, meter: ModelMeter) -> Flask:
-    """The application over loaded `models`; tokens are read from `home`."""
+    """Create the application over loaded `models`; tokens are read from `home`."""
     app = Flask("web.inference", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     server = Inference(models, home, limits)
@@ -127,7 +127,7 @@ def make_inference_app(models: Sequence[LoadedModel], home: Path, limits: Limits
     app.add_url_rule("/rerank", "rerank", server.rerank, methods=["POST"])
     app.add_url_rule("/info", "info", server.info)
     app.add_url_rule("/metrics", "metrics", lambda: meter.page(home))
-    for name in ("health", "healthz", "readyz"):  # the application exists only once its models have run
+    for name in ("health", "healthz", "readyz"):  # the application is created only after its models have run
         app.add_url_rule(f"/{name}", name, lambda: jsonify({"status": "ready"}))
     return app
 
@@ -139,7 +139,7 @@ def _answer(model: LoadedModel, content: bytes) -> Response:
 
 
 def _disconnected(connection: Any) -> Callable[[], bool] | None:
-    """A test of whether the client closed the connection; None where only reading would show that."""
+    """A function that tells whether the client closed the connection; None if only reading could show that."""
     if not isinstance(connection, socket.socket) or isinstance(connection, ssl.SSLSocket):
         return None
 

@@ -1,4 +1,4 @@
-"""A search as an address that holds everything it asks, so that every view can be linked, bookmarked and returned to."""
+"""A search as a URL that holds all its parameters, so that every view can be linked to, bookmarked and returned to."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
-MAX_ADDRESS: Final = 3_600
-"""Servers take request lines of about 4,000 bytes by default; a longer search is sent as a form."""
+MAX_URL_CHARACTERS: Final = 3_600
+"""Servers accept request lines of about 4,000 bytes by default; a longer search is sent as a form."""
 
-MAX_BACK: Final = 1_500
-"""Characters of a search that the address of a document can carry along."""
+MAX_BACK_CHARACTERS: Final = 1_500
+"""The longest search that the URL of a document carries along."""
 
 MAX_PARAMETERS: Final = 200
-PATH: Final = "/search"
+SEARCH_PATH: Final = "/search"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAddress:
-    """The parameters of a search, in order. Every change except the next page returns to page one."""
+    """The URL parameters of a search, in order. Every change except to the next page goes back to page one."""
 
     pairs: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> SearchAddress:
-        """The parameters that have a value: those left empty in a form are dropped."""
+        """Build the address from the parameters that have a value; fields left empty in a form are dropped."""
         return cls(tuple((name, value) for name, value in pairs if value.strip()))
 
     @classmethod
     def parse(cls, text: str) -> SearchAddress:
-        """The parameters in the query string of an address; none when there are too many to mean anything."""
+        """Parse the query string of a URL. One with more than `MAX_PARAMETERS` parameters gives an empty address."""
         try:
             return cls.of(parse_qsl(text, max_num_fields=MAX_PARAMETERS))
         except ValueError:
@@ -44,50 +44,54 @@ class SearchAddress:
         """The first value of a parameter."""
         return next(iter(self.values(name)), default)
 
-    def put(self, name: str, value: str) -> SearchAddress:
-        """With one value for `name` instead of all that it had."""
+    def with_value(self, name: str, value: str) -> SearchAddress:
+        """This search with `value` as the only value of `name`."""
         return SearchAddress.of((*self.drop(name).pairs, (name, value)))
 
     def drop(self, *names: str) -> SearchAddress:
-        """Without these parameters, on page one."""
+        """This search without the parameters `names`."""
         dropped = {"cursor", *names}
         return SearchAddress(tuple(pair for pair in self.pairs if pair[0] not in dropped))
 
+    def first_page(self) -> SearchAddress:
+        """The first page of this search."""
+        return self.drop("cursor")
+
     def remove(self, name: str, value: str) -> SearchAddress:
-        """Without one value of a parameter."""
-        return SearchAddress(tuple(pair for pair in self.drop().pairs if pair != (name, value)))
+        """This search without one value of a parameter."""
+        return SearchAddress(tuple(pair for pair in self.first_page().pairs if pair != (name, value)))
 
     def toggle(self, name: str, value: str) -> SearchAddress:
-        """Without the value if it is present, with it otherwise."""
+        """This search without the value if it has it, with the value otherwise."""
         if value in self.values(name):
             return self.remove(name, value)
-        return SearchAddress((*self.drop().pairs, (name, value)))
+        return SearchAddress((*self.first_page().pairs, (name, value)))
 
     def at(self, cursor: str) -> SearchAddress:
-        """The page that `cursor` leads to."""
-        return SearchAddress((*self.drop().pairs, ("cursor", cursor)))
+        """The page of this search at `cursor`."""
+        return SearchAddress((*self.first_page().pairs, ("cursor", cursor)))
 
     @property
-    def query(self) -> str:
-        """The query string."""
+    def query_string(self) -> str:
+        """The parameters, URL-encoded."""
         return urlencode(self.pairs)
 
     @property
     def url(self) -> str:
         """Path and query string."""
-        return f"{PATH}?{self.query}"
+        return f"{SEARCH_PATH}?{self.query_string}"
 
     @property
-    def is_short(self) -> bool:
-        """Whether every server accepts the address."""
-        return len(self.url) <= MAX_ADDRESS
+    def fits_in_url(self) -> bool:
+        """Whether the URL is short enough for every server."""
+        return len(self.url) <= MAX_URL_CHARACTERS
 
     @property
     def without_text(self) -> str:
-        """The query string without the text: what a button sends while the text is in the form around it."""
+        """The query string without `text`: what a button sends while the form around it holds the text."""
         return urlencode([pair for pair in self.pairs if pair[0] != "text"])
 
     @property
-    def as_back(self) -> list[tuple[str, str]]:
-        """The parameter by which a document's address leads back to this search; none if the search is too long."""
-        return [("back", self.query)] if self.is_short and len(self.query) < MAX_BACK else []
+    def back_parameter(self) -> list[tuple[str, str]]:
+        """The parameter by which the page of a document links back to this search; empty if the search is too long."""
+        return [("back", self.query_string)] if len(self.query_string) < MAX_BACK_CHARACTERS else []

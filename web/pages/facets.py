@@ -15,7 +15,7 @@ FACET_VALUES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class FacetChoice:
-    """A value of a facet; choosing it leads to `address`."""
+    """A value of a facet; its link leads to `address`."""
 
     label: str
     count: int
@@ -25,7 +25,7 @@ class FacetChoice:
 
 @dataclass(frozen=True, slots=True)
 class FacetView:
-    """A facet as it is shown; `low` and `high` are the current bounds of a number or date."""
+    """A facet for display; `low` and `high` are the current bounds of a number or date."""
 
     field: Field
     choices: list[FacetChoice]
@@ -34,12 +34,12 @@ class FacetView:
 
     @property
     def ranged(self) -> bool:
-        """Whether bounds can be given."""
+        """Whether the facet takes bounds."""
         return self.field.type != "keyword"
 
 
 def facet_view(item: Field, counts: Sequence[FacetCount], address: SearchAddress) -> FacetView:
-    """A facet with its most frequent values, chosen ones first; numbers in descending order."""
+    """Build a facet from its most frequent values: chosen ones first, numbers in descending order."""
     chosen = address.values(f"filter.{item.name}")
     found = {count.value: count.count for count in counts}
     keywords = chosen if item.type == "keyword" else []
@@ -61,8 +61,8 @@ def _bounds(value: str) -> tuple[str, str]:
 
 
 def _address_with(item: Field, value: str, address: SearchAddress) -> SearchAddress:
-    """The address that choosing a value leads to: keywords add up, a number replaces the one before."""
+    """The search after choosing a value: keywords add up, a number replaces the previous one."""
     name = f"filter.{item.name}"
     if item.type == "keyword" or value in address.values(name):
         return address.toggle(name, value)
-    return address.put(name, value)
+    return address.with_value(name, value)

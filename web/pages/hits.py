@@ -1,4 +1,4 @@
-"""The hits of a search page, each with its links, its marked texts and its explanation."""
+"""The hits of a search page, each with its links, its highlighted texts and its explanation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OtherDocument:
 
 @dataclass(frozen=True, slots=True)
 class HitView:
-    """A hit as it is shown. `number` counts the hits of the page from 1, `link` leads to the document."""
+    """A hit for display. `number` counts the hits of the page from 1, `link` leads to the document."""
 
     hit: Hit
     number: int
@@ -43,19 +43,19 @@ class HitView:
 
     @property
     def share(self) -> int:
-        """The score in percent of the highest possible one, for the bar beside it."""
+        """The score as a percentage of the highest possible one, for the bar beside it."""
         return round(100 * min(1.0, max(0.0, self.hit.score)))
 
 
 def others_of(results: Results) -> list[str]:
-    """The documents that a page of hits names beside its hits."""
+    """The further documents that a page lists below its hits."""
     return [name for hit in results.hits for name in hit.others[:OTHERS]]
 
 
 def hit_views(
     hits: Sequence[Hit], collection: Collection, address: SearchAddress, others: Mapping[str, Document]
 ) -> list[HitView]:
-    """The hits as they are shown; `others` are the documents of `others_of` that the caller can see."""
+    """Prepare the hits for display; `others` are the documents of `others_of` that the caller can see."""
     return [
         _hit_view(hit, number, collection, address, [others[name] for name in hit.others[:OTHERS] if name in others])
         for number, hit in enumerate(hits, 1)
@@ -92,11 +92,11 @@ def group_word(collection: Collection) -> str:
 
 def _other_link(identifier: str, collection: Collection, address: SearchAddress) -> str:
     place = [("collection", collection.name), ("id", identifier)]
-    return f"/document?{urlencode([*place, *address.as_back])}"
+    return f"/document?{urlencode([*place, *address.back_parameter])}"
 
 
 def _document_link(hit: Hit, collection: Collection, address: SearchAddress) -> str:
-    """The document's page, with the evidence to mark and the way back to the search."""
+    """The URL of the document's page, with the evidence to highlight and the link back to the search."""
     place = [("collection", collection.name), ("id", hit.document), ("passage", hit.passage)]
     marks = [("mark", f"{item.start}-{item.end}") for item in hit.evidence]
-    return f"/document?{urlencode([*place, *marks, *address.as_back])}{'#evidence' if marks else ''}"
+    return f"/document?{urlencode([*place, *marks, *address.back_parameter])}{'#evidence' if marks else ''}"

@@ -1,4 +1,4 @@
-"""The pages for people: search, a document, logging in and out. They work without JavaScript."""
+"""The HTML pages: search, a document, login and logout. They work without JavaScript."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def require_caller() -> None:
 
 @blueprint.app_context_processor
 def for_every_page() -> dict[str, object]:
-    """What the frame around each page shows."""
+    """The template variables that every page uses."""
     return {"caller": g.get("caller"), "form_token": sessions.form_token, "asset": formatting.asset}
 
 
@@ -47,20 +47,20 @@ def start() -> Response:
 
 @blueprint.get("/search")
 def search() -> Response:
-    """The answer to the search in the address."""
+    """The answer to the search in the URL."""
     return show_search(SearchAddress.of(request.args.items(multi=True)))
 
 
 @blueprint.post("/search")
 def send_search() -> Response:
-    """A search from the form: redirected to its address or, if the text is too long for one, answered right here.
+    """A search from the form: redirected to its URL or, if the text is too long for a URL, answered directly.
 
-    A button beside a long text sends the other parameters as `state`.
+    A button next to a long text sends the other parameters as `state`.
     """
     sessions.check_form_token()
     further = SearchAddress.parse(request.form.get("state", "")).pairs
     address = SearchAddress.of((*form_pairs(list(request.form.items(multi=True))), *further))
-    return redirect_to(address.url) if address.is_short else show_search(address)
+    return redirect_to(address.url) if address.fits_in_url else show_search(address)
 
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def show_search(address: SearchAddress) -> Response:
-    """The search page for `address`; an error is shown above the form, which keeps what was typed."""
+    """The search page for `address`; an error is shown below the form, which keeps the input."""
     medley = context.portal().medley
     page = SearchPage(address, [medley.collections.get(name) for name in medley.collections.names()])
     status = 200
@@ -105,7 +105,7 @@ def _query(page: SearchPage) -> Query:
 
 @blueprint.get("/document")
 def document() -> Response:
-    """One document; the address can name a passage and the offsets of its evidence, which is then marked."""
+    """One document; the URL can name a passage and the offsets of its evidence, which is then highlighted."""
     arguments = request.args
     collection = forms.known_collection(context.portal().medley, arguments.get("collection", ""))
     stored = context.use_cases().document(collection.name, arguments.get("id", ""), "document")
@@ -164,7 +164,7 @@ def show_login(error: Unauthorized | None) -> Response:
 
 
 def local_address(address: str) -> str:
-    """`address` if it leads to a page of this portal, else the start page: a login must not lead elsewhere."""
+    """`address` if it is a page of this server, otherwise the start page: a login must not redirect to another site."""
     inside = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if inside else url_for("pages.start")
 

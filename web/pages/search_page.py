@@ -1,4 +1,4 @@
-"""What the search page shows, worked out from the results, so that the templates only lay it out."""
+"""What the search page shows, computed from the results, so that the templates contain only layout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUESTION: Final = ("text", "entity", "aspect", "with", "without")
 
 @dataclass(slots=True)
 class SearchPage:
-    """The search page: the search and, once there is one, its answer."""
+    """The search page: the search and, if it was run, its answer."""
 
     address: SearchAddress
     collections: Sequence[Collection]
@@ -35,7 +35,7 @@ class SearchPage:
 
     @property
     def collection(self) -> Collection | None:
-        """The chosen collection; the first when none is chosen."""
+        """The chosen collection; the first one if none is chosen."""
         chosen = self.address.get("collection")
         return next(
             (item for item in self.collections if item.name == chosen),
@@ -49,7 +49,7 @@ class SearchPage:
 
     @property
     def asked(self) -> bool:
-        """Whether the address holds a question."""
+        """Whether the URL contains a question."""
         return any(self.address.get(name) for name in QUESTION)
 
     @property
@@ -59,13 +59,19 @@ class SearchPage:
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """The search as the form reads it. An unknown collection stays, so that the error can name it."""
+        """The parameters that the search form is parsed from.
+
+        An unknown collection stays, so that the error can name it.
+        """
         named = (
             self.address
             if self.address.get("collection") or not self.collection
-            else self.address.put("collection", self.collection.name)
+            else self.address.with_value("collection", self.collection.name)
         )
-        return [*named.put("explain", "true").pairs, *(("cursor", text) for text in self.address.values("cursor"))]
+        return [
+            *named.with_value("explain", "true").pairs,
+            *(("cursor", text) for text in self.address.values("cursor")),
+        ]
 
     def show(self, results: Results, others: Mapping[str, Document]) -> None:
         """Show an answer; `others` are the further documents of the groups of its hits that the caller can see."""
@@ -87,7 +93,7 @@ class SearchPage:
 
     @property
     def chips(self) -> list[tuple[str, str, SearchAddress]]:
-        """(title of the field, value, address without it) of each filter."""
+        """(title of the field, value, search without this filter) of each filter."""
         fields = self.collection.fields if self.collection else {}
         chosen = [(name, value) for name, value in self.address.pairs if name.startswith("filter.")]
         return [
@@ -101,14 +107,14 @@ class SearchPage:
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """The parameters that the form keeps although it shows no input for them."""
+        """The parameters that the form keeps in hidden inputs."""
         shown = {*QUESTION, "collection", "sort", "cursor"}
         ranged = {f"filter.{item.field.name}" for item in self.facets if item.ranged}
         return [pair for pair in self.address.pairs if pair[0] not in shown | ranged]
 
     @property
     def sorts(self) -> list[tuple[str, str]]:
-        """(name, words) of the orders to choose from."""
+        """(name, label) of the available sort orders."""
         return [(name, self._sort_words(name)) for name in sort_orders(self.collection)] if self.collection else []
 
     def _sort_words(self, name: str) -> str:
@@ -125,8 +131,8 @@ class SearchPage:
 
     @property
     def first(self) -> SearchAddress | None:
-        """Page one, if this is a later one."""
-        return self.address.drop() if self.address.get("cursor") else None
+        """Page one, if this is a later page."""
+        return self.address.first_page() if self.address.get("cursor") else None
 
     @property
     def suggestions(self) -> list[tuple[str, SearchAddress]]:
@@ -139,18 +145,18 @@ class SearchPage:
         return ways + [(f"Search {item.title.lower()} instead", self.elsewhere(item)) for item in others]
 
     def export(self, name: str) -> str:
-        """The address of the citations of the hits, in the format `name`."""
+        """The URL of the citations of the hits, in the format `name`."""
         pairs = [pair for pair in self.parameters if pair[0] != "explain"]
         return f"/v1/search?{urlencode([*pairs, ('format', name)])}"
 
     def elsewhere(self, collection: Collection) -> SearchAddress:
-        """The same question to another collection, without filters, because its fields differ."""
+        """The same question for another collection, without filters, because its fields differ."""
         question = tuple(pair for pair in self.address.pairs if pair[0] in QUESTION)
         return SearchAddress((("collection", collection.name), *question))
 
     @property
     def total_text(self) -> str:
-        """How many documents match, stated as precisely as it is known."""
+        """How many documents match, exactly or as a lower bound."""
         if self.results is None:
             return ""
         total = self.results.total

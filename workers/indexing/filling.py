@@ -1,4 +1,4 @@
-"""One index filled with what is pending in it: batches are read and analysed, encoded, and written side by side."""
+"""Fills one index with its pending documents, as a pipeline: batches are read and analysed, encoded, and written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fill(
     known: KnownVectors | None = None,
     open_writer: OpenWriter | None = None,
 ) -> Iterator[Outcome]:
-    """Index everything pending in an index, or only `ids`, until nothing is; by the indexer's encoders.
+    """Index everything pending in an index, or only `ids`, with the indexer's encoders, until nothing is pending.
 
     `open_writer` opens the writer for each commit; without it, the engine's writer is opened as soon as it is free,
     within `indexer.options.wait` seconds.
@@ -36,7 +36,7 @@ def fill(
     open_writer = open_writer or partial(indexer.engine.writer, meta.index, options.wait)
     writer = BatchWriter(indexer.store, meta.index, open_writer)
     done = 0
-    # Each document comes at most once a round.
+    # A round contains each document at most once.
     while names := [name for name, _ in indexer.store.pending(meta.index, _ROUND, ids)]:
         total = done + len(names)
         with closing(_prepare(indexer, encoder, names)) as batches:
@@ -53,10 +53,10 @@ def fill(
 def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Generator[DocumentBatch, None, None]:
     """Batches ready to be written.
 
-    Where there is an encoder, reading and analysing, encoding, and writing each have a thread: none waits for another
-    except for its next batch.
+    If there is an encoder, reading and analysing, encoding, and writing each run in their own thread and wait only for
+    their next batch.
     """
-    # Without an encoder all of it is Python, whose threads would only take turns.
+    # Without an encoder all work is Python code, which threads cannot run in parallel.
     step = prefetch if indexer.encoders else _pass_on
     analysed = step(analyse(stored, indexer.collection) for stored in read_batches(indexer.store, names))
     with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:

@@ -1,6 +1,6 @@
-"""From stored documents to the published index: generators that work until nothing is pending.
+"""Indexes stored documents into the published index, until nothing is pending.
 
-Every step can be repeated: what a kill interrupts is still pending in the store, and is done again.
+Every step can be repeated: documents that a kill interrupts are still pending in the store and are indexed again.
 """
 
 from __future__ import annotations
@@ -21,27 +21,26 @@ _COMPACT_ABOVE: Final = 50_000
 
 
 def ingest(indexer: Indexer, ids: Iterable[str] | None = None) -> Iterator[Outcome]:
-    """Index everything pending in the published index, or only `ids`; a first index is created and published.
+    """Index everything pending in the published index, or only `ids`; the first index is created and published if needed.
 
-    A new index is filled by the indexer's encoders. One that was built by others keeps its own, when
-    `options.find_encoder` finds them: documents keep arriving while a rebuild moves the collection to another model, and
-    after it.
+    A new index is filled with the indexer's encoders. An index that was built with other encoders keeps using those, if
+    `options.find_encoder` finds them: documents keep arriving during and after a rebuild that changes the model.
 
-    Raises `Conflict` when another process still writes after `options.wait` seconds, `ModelError` when the index was built
-    by other encoders or another analysis, `Unavailable` when the disk is full; nothing accepted is lost then.
+    Raises `Conflict` if another process is still writing after `options.wait` seconds, `ModelError` if the index was built
+    with other encoders or another analysis, `Unavailable` if the disk is full; no accepted document is lost then.
     """
     wanted = None if ids is None else frozenset(ids)
     meta: IndexMeta | None = None
     wait = indexer.options.wait
     while meta is None or indexer.engine.published(indexer.name) != meta.index:
-        # A rebuild may publish another index while this one is filled: what arrived meanwhile is pending there too.
+        # A rebuild can publish another index while this one is filled; documents that arrived since are pending there, too.
         wait = wait if meta is None else max(wait, _HANDOVER_SECONDS)
         meta = ensure_index(indexer)
         indexer = _with_own_encoders(indexer, meta)
         indexer.check_index(meta)
         yield from fill(indexer, meta, wanted, open_writer=partial(indexer.engine.writer, meta.index, wait))
     if wanted is None and indexer.engine.dead(meta.index) > max(_COMPACT_ABOVE, indexer.engine.meta(meta.index).rows):
-        # Most vectors that a search reads were replaced or deleted since; no encoder is needed to leave them out.
+        # Most vectors that a search reads are of replaced or deleted passages; removing them needs no encoder.
         for _ in rebuild(replace(indexer, options=IndexingOptions())):
             pass
 
@@ -54,7 +53,7 @@ def delete(indexer: Indexer, ids: Iterable[str]) -> Iterator[Outcome]:
 
 
 def ensure_index(indexer: Indexer) -> IndexMeta:
-    """The published index; the first one is created and published when there is none.
+    """The published index; creates and publishes the first one if there is none.
 
     Of several processes that create a first index at once, one publishes its own; the others drop theirs.
     """
@@ -63,13 +62,13 @@ def ensure_index(indexer: Indexer) -> IndexMeta:
         created = indexer.create()
         indexer.engine.publish(created.index, first=True)
         meta = indexer.published() or created
-        if meta.index != created.index:  # another process was first, and its index is already being searched
+        if meta.index != created.index:  # another process was first; its index is already being searched
             indexer.drop(created.index)
     return meta
 
 
 def _with_own_encoders(indexer: Indexer, meta: IndexMeta) -> Indexer:
-    """The indexer with the encoders that filled the index, where they can be found; else with those that it has."""
+    """The indexer with the encoders that filled the index, where they are found; otherwise with its own."""
     find = indexer.options.find_encoder
     own: dict[str, Encoder] = dict(indexer.encoders)
     for name, fingerprint in meta.encoders.items():

@@ -271,7 +271,8 @@ def _find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
         encoder = find(fingerprint) if find else None
         if encoder is None:
             raise ModelError(
-                f"the {name} encoder {fingerprint[:12]} of index {meta.index} is not among the models here", field=name
+                f"the {name} encoder {fingerprint[:12]} of index {meta.index} is not among the available models",
+                field=name,
             )
         found[name] = encoder
     return found

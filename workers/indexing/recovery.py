@@ -1,7 +1,7 @@
-"""What no living worker has in hand, found by comparing the store with the queue: requeued, finished or dropped.
+"""Recovers work that no living worker has claimed: requeues orphaned documents, and finishes or retires rebuilds.
 
 The store knows what is pending; the queue knows what was announced and what is claimed. A document that is pending and
-neither queued nor claimed is orphaned, whatever was killed or emptied: it is announced again.
+neither queued nor claimed is orphaned, whatever the reason (a killed worker, an emptied Redis): it is announced again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from workers.indexing.rebuild import building, publish_when_complete, retire
 from workers.messages import MESSAGE_IDS, QueueTarget
 
 SPLIT: Final = 8
-"""Into how many messages the ids of one are split after its worker died: three deaths lead to one document of 512."""
+"""A message whose worker died is split into this many messages: three deaths isolate one document of 512."""
 
 ALONE_AFTER: Final = 3
-"""After so many workers died while they had claimed it, a document is announced alone: 512, 64, 8, 1."""
+"""After this many deaths of workers that had claimed it, a document is announced alone: 512, 64, 8, 1."""
 
 SWEPT_DOCUMENTS: Final = 50_000
-"""Documents that one sweep looks at, the oldest first."""
+"""How many pending documents one sweep checks, oldest first."""
 
 _log = logging.getLogger("medley.worker")
 
@@ -34,20 +34,20 @@ class Announcements(Protocol):
         ...
 
     def find_orphaned(self, target: QueueTarget, ids: Sequence[str]) -> list[str]:
-        """Those that are neither queued nor claimed by a living worker."""
+        """Return those of `ids` that are neither queued nor claimed by a living worker."""
         ...
 
     def deaths(self, target: QueueTarget, ids: Sequence[str]) -> list[int]:
-        """How many workers died while they had claimed each of these."""
+        """How many workers died while they had each of these claimed."""
         ...
 
 
 def recover(indexer: Indexer, queue: Announcements) -> int:
-    """Announce a collection's orphaned documents, and take the next step of its rebuilds; how many were announced.
+    """Announce a collection's orphaned documents and advance its rebuilds. Returns how many documents were announced.
 
-    Rebuilds that are filled are published, and what they replaced is dropped after the grace period.
+    A completely filled rebuild is published; the index that it replaced is dropped after the grace period.
     """
-    index = indexer.engine.published(indexer.name) or ""  # nothing was indexed yet: everything is pending
+    index = indexer.engine.published(indexer.name) or ""  # empty before the first index: then everything is pending
     announced = _requeue(queue, QueueTarget(indexer.name), _pending(indexer, index))
     for index in building(indexer):
         pending = _pending(indexer, index)
@@ -56,15 +56,15 @@ def recover(indexer: Indexer, queue: Announcements) -> int:
         else:
             announced += publish_and_catch_up(indexer, queue, index)
     for index in retire(indexer):
-        _log.info("%s: %s was replaced, and is dropped", indexer.name, index)
+        _log.info("%s: dropped %s, which was replaced", indexer.name, index)
     return announced
 
 
 def publish_and_catch_up(indexer: Indexer, queue: Announcements, index: str) -> int:
-    """Publish a built index if it is complete, and announce what arrived at the last moment; how many documents."""
+    """Publish an index if it is complete, and announce documents that arrived last. Returns how many were announced."""
     if not publish_when_complete(indexer, index):
         return 0
-    _log.info("%s answers from %s from now on", indexer.name, index)
+    _log.info("%s: published %s", indexer.name, index)
     return _requeue(queue, QueueTarget(indexer.name), _pending(indexer, index))
 
 
@@ -75,8 +75,8 @@ def _pending(indexer: Indexer, index: str) -> list[str]:
 def _requeue(queue: Announcements, target: QueueTarget, pending: Sequence[str]) -> int:
     orphaned = queue.find_orphaned(target, pending) if pending else []
     if orphaned:
-        _log.info("%s: %d pending documents are orphaned: they are announced again", target, len(orphaned))
-        # The more workers died over a document, the fewer others share its message.
+        _log.info("%s: announcing %d orphaned documents again", target, len(orphaned))
+        # The more workers died while indexing a document, the fewer other documents share its message.
         for deaths, names in _group_by_deaths(orphaned, queue.deaths(target, orphaned)).items():
             queue.announce(target, names, size=max(1, MESSAGE_IDS // SPLIT**deaths))
     return len(orphaned)

@@ -1,4 +1,4 @@
-"""The last step of indexing: a batch written, committed, and recorded in the store."""
+"""The last step of indexing: writes a batch, commits it, and records it in the store."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class BatchWriter:
     open_writer: OpenWriter
 
     def write(self, batch: DocumentBatch) -> list[Outcome]:
-        """Write a batch, commit it, then record it: a kill in between leaves it pending, and writing it again replaces it.
+        """Write a batch, commit it, then record it. A kill in between leaves it pending; writing it again replaces it.
 
-        While we hold the writer nobody else writes the index. What was superseded, or indexed by another process, while
-        we read and encoded it is left out then: of two processes that race, the older version never replaces the newer.
+        While we hold the writer, no other process writes to the index. Versions that were superseded, or indexed by
+        another process, while we read and encoded them are skipped: an older version never replaces a newer one.
         """
         with self.open_writer() as writer:
             batch = batch.restrict(dict(self.store.pending(self.index, _ALL, {*batch.ids()})))
@@ -37,13 +37,13 @@ class BatchWriter:
                 return []
             written = isolate_failures(batch.entries, lambda entries: _write_entries(writer, entries))
             batch = DocumentBatch(deleted=batch.deleted, failed=batch.failed) + written
-            # An earlier version of a document that can't be indexed must not be found any longer.
+            # If the new version of a document cannot be indexed, its earlier version must not be found any more.
             writer.remove([*(item.id for item in batch.deleted), *(item.id for item in batch.failed)])
             refused = writer.commit()
             return self._record([_apply_refusal(outcome, refused) for outcome in batch.outcomes()])
 
     def _record(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Record outcomes; a version superseded meanwhile is left out: its document is pending, and comes again."""
+        """Record outcomes. A version that was superseded in the meantime is omitted: its document is pending again."""
         records = [StateRecord(item.id, item.version, item.state, item.passages, cause=item.cause) for item in outcomes]
         settled = self.store.settle(self.index, records)
         return [outcome for outcome, is_settled in zip(outcomes, settled, strict=True) if is_settled]

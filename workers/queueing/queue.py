@@ -1,9 +1,9 @@
-"""The queue of documents to be indexed: their ids on their way through Redis, and which worker has claimed which.
+"""The queue of documents to be indexed, in Redis: which ids are queued, and which are claimed by a worker.
 
-The truth is in the store, never here: Redis can be emptied at any moment. Beside Celery's own lists there are, for each
-target (a collection, or an index that is being built): `queued`, the ids that a message is under way for, and `taken`,
-those that a worker has claimed, renewed while it lives. What is pending in the store and in neither is orphaned: the
-sweeper announces it again.
+The store is the source of truth, never the queue: Redis can be emptied at any time. Besides Celery's own lists there are,
+for each target (a collection, or an index that is being built): `queued`, the ids in messages that no worker has received
+yet, and `taken`, the ids that a worker has claimed, renewed while it lives. A document that is pending in the store and
+in neither is orphaned: the sweeper announces it again.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
 from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, make_app
 
 CLAIM_SECONDS: Final = 30.0
-"""How long a worker's claim holds when it is not renewed."""
+"""How long a worker's claim lasts without renewal."""
 
 SLACK_SECONDS: Final = 60.0
-"""How long a message can take from the note that it is under way to the queue's list."""
+"""How long a message can take to reach the queue's list after its ids were added to `queued`."""
 
 _AT_ONCE: Final = 5_000
 _SECONDS: Final = 5.0
 T = TypeVar("T")
 
-# KEYS: queued. ARGV: now, ids. Returns the ids that no message was under way for.
-_NOTE_QUEUED: Final = """
+# KEYS: queued. ARGV: now, ids. Adds the ids to `queued`; returns those that were not in it.
+_ADD_QUEUED: Final = """
 local fresh = {}
 for i = 2, #ARGV do
   if redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[i]) == 1 then fresh[#fresh + 1] = ARGV[i] end
@@ -46,7 +46,7 @@ return fresh
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How many ids of a target are queued, how many are claimed, and since when the oldest is queued."""
+    """How many ids of a target are queued and claimed, and since when the oldest one is queued."""
 
     queued: int
     claimed: int
@@ -54,7 +54,7 @@ class QueueDepth:
 
 
 class Queue:
-    """The sender's and the worker's side of the queue; threads can share it. Raises `Unavailable` when Redis is down."""
+    """The sender's and the worker's side of the queue. Thread-safe. Raises `Unavailable` if Redis is unavailable."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -62,13 +62,13 @@ class Queue:
             url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, decode_responses=True
         )
         self._app = make_app(url)
-        self._note_queued = self._redis.register_script(_NOTE_QUEUED)
+        self._add_queued = self._redis.register_script(_ADD_QUEUED)
 
     def announce(self, target: QueueTarget, ids: Sequence[str], request: str = "", size: int = MESSAGE_IDS) -> bool:
-        """Queue these documents, except those that are queued already; false when Redis is unavailable.
+        """Queue these documents, except those that are already queued; false if Redis is unavailable.
 
-        Nothing is lost then: they are pending in the store, and the sweeper finds them. `request` is the id of the
-        request they came with, for the log; `size` is how many ids go into one message.
+        Nothing is lost then: the documents are pending in the store, and the sweeper finds them. `request` is the id of the
+        HTTP request that delivered them, for the log; `size` is how many ids go into one message.
         """
         with suppress(Unavailable):
             for part in split_ids(dict.fromkeys(ids), size):
@@ -77,12 +77,12 @@ class Queue:
         return False
 
     def _announce(self, target: QueueTarget, ids: Sequence[str], request: str) -> None:
-        fresh = self._call(lambda: self._note_queued(keys=[_queued(target)], args=[time.time(), *ids]))
+        fresh = self._call(lambda: self._add_queued(keys=[_queued(target)], args=[time.time(), *ids]))
         if fresh:
             self._send(target, fresh, request)
 
     def send(self, target: QueueTarget, ids: Sequence[str], request: str = "") -> None:
-        """Send a message for these ids, even where one is under way for some of them."""
+        """Send a message for these ids, even if some of them are already queued."""
         self._call(lambda: self._redis.zadd(_queued(target), dict.fromkeys(ids, time.time())))
         self._send(target, ids, request)
 
@@ -96,30 +96,30 @@ class Queue:
         self._call(lambda: self._app.send_task(task, arguments, queue=queue))
 
     def claim(self, target: QueueTarget, ids: Sequence[str]) -> None:
-        """A worker begins with these ids: from now on a change of one of them is announced again."""
+        """Claim these ids for a worker that starts on them: a later change of one of them is announced again."""
         with self._pipeline() as pipe:
             pipe.zrem(_queued(target), *ids)
             pipe.zadd(_claimed(target), dict.fromkeys(ids, time.time()))
             self._call(pipe.execute)
 
     def renew(self, target: QueueTarget, ids: Sequence[str]) -> None:
-        """Renew the claim: the worker is still alive."""
+        """Renew the claim of a worker that is still alive."""
         self._call(lambda: self._redis.zadd(_claimed(target), dict.fromkeys(ids, time.time()), xx=True))
 
     def release(self, target: QueueTarget, ids: Sequence[str]) -> None:
-        """End the claim: the worker is done with them, one way or the other."""
+        """End the claim: the worker has finished with these ids, whatever the outcome."""
         with self._pipeline() as pipe:
             pipe.zrem(_claimed(target), *ids)
             pipe.hdel(_deaths(target), *ids)
             self._call(pipe.execute)
 
     def deaths(self, target: QueueTarget, ids: Sequence[str]) -> list[int]:
-        """How many workers died while they had claimed each of these ids, since one last released it."""
+        """How many workers died while they had each of these ids claimed, since it was last released."""
         found = self._call(lambda: self._redis.hmget(_deaths(target), ids)) if ids else []
         return [int(count or 0) for count in found]
 
     def find_orphaned(self, target: QueueTarget, ids: Collection[str]) -> list[str]:
-        """Those that are neither queued nor claimed by a living worker."""
+        """Return those of `ids` that are neither queued nor claimed by a living worker."""
         self._forget_dead(target)
         orphaned: list[str] = []
         for part in split_ids(ids, _AT_ONCE):
@@ -133,7 +133,7 @@ class Queue:
         return orphaned
 
     def depth(self, target: QueueTarget) -> QueueDepth:
-        """How much is in the queue."""
+        """How many ids of `target` are queued and claimed."""
         with self._pipeline() as pipe:
             pipe.zcard(_queued(target))
             pipe.zcount(_claimed(target), time.time() - CLAIM_SECONDS, "+inf")
@@ -142,7 +142,7 @@ class Queue:
         return QueueDepth(queued, claimed, first[0][1] if first else None)
 
     def count_start(self, task: str) -> int:
-        """Count that a task begins; more than 1: it began before and did not end, as its worker died."""
+        """Count a start of a task; a result above 1 means that it was started before and its worker died."""
         key = f"{PREFIX}starts:{task}"
         with self._pipeline() as pipe:
             pipe.incr(key)
@@ -150,11 +150,11 @@ class Queue:
             return int(self._call(pipe.execute)[0])
 
     def forget_starts(self, task: str) -> None:
-        """The task ended by itself."""
+        """Reset the count of a task that has ended normally."""
         self._call(lambda: self._redis.delete(f"{PREFIX}starts:{task}"))
 
     def report(self, worker: str, figures: dict[str, float]) -> None:
-        """Keep a worker's figures for a few minutes, so that the gateway can show them."""
+        """Store a worker's figures for a few minutes, so that the gateway can show them."""
         self._call(lambda: self._redis.set(f"{PREFIX}worker:{worker}", orjson.dumps(figures).decode(), ex=300))
 
     def reports(self) -> dict[str, dict[str, float]]:
@@ -169,10 +169,10 @@ class Queue:
         self._app.close()
 
     def _forget_dead(self, target: QueueTarget) -> None:
-        """Drop the claims of dead workers, and the notes of messages that no longer exist.
+        """Remove the claims of dead workers, and the `queued` entries of messages that no longer exist.
 
-        Messages leave their list in the order in which they came, so a note that is older than the oldest message left
-        belongs to one that is gone: received by a worker, which removes the note, or lost.
+        Messages leave their list in the order of arrival, so an entry that is older than the oldest remaining message
+        belongs to one that is gone: received by a worker, which removes the entry, or lost.
         """
         now = time.time()
         dead = self._call(lambda: self._redis.zrangebyscore(_claimed(target), "-inf", now - CLAIM_SECONDS))
@@ -212,7 +212,7 @@ def _deaths(target: QueueTarget) -> str:
 
 
 def _sent(message: str) -> float:
-    """When a message in the list was sent; one that can't be read counts as the oldest of all."""
+    """When a message in the list was sent; 0 for one that cannot be parsed."""
     try:
         return float(orjson.loads(message)["headers"]["sent"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
@@ -224,17 +224,17 @@ def _place(url: str) -> str:
 
 
 def open_queue(settings: Settings) -> Queue | None:
-    """The queue of the settings; None where there is none. Raises `InvalidInput` for an address that is not Redis'."""
+    """The queue of the settings; None if there is none. Raises `InvalidInput` for a URL that is not one of Redis."""
     return Queue(redis_url(settings)) if settings.redis else None
 
 
 def require_queue(settings: Settings) -> Queue:
-    """The queue of the settings. Raises `InvalidInput` where there is none."""
+    """The queue of the settings. Raises `InvalidInput` if there is none."""
     return Queue(redis_url(settings))
 
 
 def redis_url(settings: Settings) -> str:
-    """The address of Redis, with its password. Raises `InvalidInput`."""
+    """The URL of Redis, with its password. Raises `InvalidInput`."""
     url = settings.redis
     if not url:
         raise InvalidInput(

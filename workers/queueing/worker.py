@@ -1,4 +1,4 @@
-"""What a worker does: it indexes documents that were announced, reads files, and sweeps up what is orphaned."""
+"""The tasks of a worker: indexing announced documents, reading files, and sweeping up orphaned documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workers.messages import QueueTarget, split_ids
 from workers.queueing.queue import CLAIM_SECONDS, Queue, require_queue
 
 DEATHS: Final = 2
-"""A document that was alone in a task when its worker died so often is recorded as failed."""
+"""A document is recorded as failed after so many workers died while they were indexing it alone."""
 
 _RENEW_SECONDS: Final = CLAIM_SECONDS / 4
 _LOCK_SECONDS: Final = 60.0
@@ -39,7 +39,7 @@ _log = logging.getLogger("medley.worker")
 
 
 class IndexWorker:
-    """A worker's work over one open Medley and the queue."""
+    """Carries out a worker's tasks over one open Medley and the queue."""
 
     def __init__(self, medley: Medley, queue: Queue, name: str = "worker") -> None:
         self.medley, self.queue, self.name = medley, queue, name
@@ -49,15 +49,15 @@ class IndexWorker:
     def index(self, target: QueueTarget, ids: Sequence[str], task: str) -> None:
         """Index `ids` in the target. Raises `Unavailable` when a dependency is unavailable.
 
-        A task that begins for a second time is one whose worker died: its ids are split into several messages, until the
-        one that kills workers is alone, and is recorded as failed.
+        If a task starts a second time, its worker died. Its ids are then split into several messages, until the document
+        that kills workers is alone in one and is recorded as failed.
         """
         version = self._pending_version(target, ids[0]) if len(ids) == 1 else 0
         if len(ids) == 1 and not version:
             self.queue.claim(target, ids)
-            self.queue.release(target, ids)  # it was indexed meanwhile
+            self.queue.release(target, ids)  # it was indexed in the meantime
             return
-        count = f"{task}:{version}" if version else task  # a newer version is not to blame for what an older one did
+        count = f"{task}:{version}" if version else task  # deaths of an older version do not count for a newer one
         starts = max(self.queue.count_start(count), self._starts_by_deaths(target, ids))
         if starts > 1 and len(ids) > 1:
             _log.warning("task %s: its worker died; its %d documents are split into %d messages", task, len(ids), SPLIT)
@@ -71,7 +71,7 @@ class IndexWorker:
         self.queue.forget_starts(count)
 
     def _starts_by_deaths(self, target: QueueTarget, ids: Sequence[str]) -> int:
-        """Which start of a lone document this is, by the workers that died with it, message and all; 0 for several ids."""
+        """The number of this start of a document on its own, inferred from worker deaths; 0 for several ids."""
         deaths = self.queue.deaths(target, ids)[0] if len(ids) == 1 else 0
         return max(0, deaths - ALONE_AFTER + 1)
 
@@ -95,34 +95,34 @@ class IndexWorker:
             yield from fill_aside(indexer, target.index, ids)
             publish_and_catch_up(indexer, self.queue, target.index)
         except NotFound:
-            _log.info("%s was dropped: nothing is to be filled any more", target)
+            _log.info("%s was dropped: there is nothing left to fill", target)
 
     def _indexer(self, target: QueueTarget) -> Indexer:
-        """The indexer of a target; an index that is being built finds its encoders by itself."""
+        """The indexer of a target. For an index that is being built, the encoders are looked up later."""
         options = IndexingOptions(wait=_LOCK_SECONDS, statistics=self.statistics)
         return Indexer.of(self.medley, target.collection, options, None if target.index is None else {})
 
     def _pending_version(self, target: QueueTarget, identifier: str) -> int:
-        """The version of a document that is pending; 0 where none is."""
+        """The pending version of a document; 0 if none is."""
         index = target.index or self.medley.engine.published(target.collection) or ""
         pending = self.medley.collections.store(target.collection).pending(index, 1, [identifier])
         return next((version for _, version in pending), 0)
 
     def _give_up(self, target: QueueTarget, identifier: str, version: int, deaths: int) -> None:
-        """Record a document that kills workers as failed; `medley retry` queues it again, and so does a change of it."""
+        """Record a document that kills workers as failed; `medley retry` or a new version queues it again."""
         index = target.index or self.medley.engine.published(target.collection)
         index = index or ensure_index(self._indexer(target)).index
         cause = f"a worker died {deaths} times while it was indexing this document alone"
         failure = DocumentBatch(failed=(Outcome.failure(identifier, version, cause),))
         open_writer = partial(self.medley.engine.writer, index, _LOCK_SECONDS)
         if not BatchWriter(self.medley.collections.store(target.collection), index, open_writer).write(failure):
-            return  # a newer version came; it has a message of its own
+            return  # a newer version has arrived, with a message of its own
         self.queue.release(target, [identifier])
         _log.error("%s: %s version %d failed: %s", target, identifier, version, cause)
 
     @contextmanager
     def _claimed(self, target: QueueTarget, ids: Sequence[str]) -> Iterator[None]:
-        """Claim these documents for as long as this process lives, and release them at the end."""
+        """Claim these documents during the block, renewing the claim while this process lives."""
         self.queue.claim(target, ids)
         done = threading.Event()
 
@@ -142,7 +142,7 @@ class IndexWorker:
                 self.queue.release(target, ids)
 
     def parse(self, collection: str, path: str, format_name: str) -> None:
-        """Read a file or folder into the store. Raises `InvalidInput` for one that can't be read."""
+        """Read a file or folder into the store. Raises `InvalidInput` if it cannot be read."""
         from mappings.formats.registry import read
 
         delivery = Delivery(self.medley.collections.store(collection), collection, self.queue)
@@ -157,24 +157,24 @@ class IndexWorker:
         _log.info("%s: job %s: %s", collection, job.id, delivery.counts)
 
     def sweep(self, collections: Sequence[str] | None = None) -> int:
-        """Recover each collection, or only those given: see `recover`; how many documents were announced.
+        """Recover all collections, or those given (see `recover`). Returns how many documents were announced.
 
-        Raises when not one collection could be swept, as without Redis.
+        Raises if not a single collection could be swept, for example because Redis is unavailable.
         """
         names = self.medley.collections.names() if collections is None else collections
         announced, errors = 0, []
         for name in names:
             try:
                 announced += recover(Indexer.of(self.medley, name, encoders={}), self.queue)
-            except MedleyError as error:  # one collection in trouble must not hold up the others
-                _log.error("%s could not be swept: %s", name, error.message)
+            except MedleyError as error:  # an error in one collection must not stop the others
+                _log.error("could not sweep %s: %s", name, error.message)
                 errors.append(error)
         if errors and len(errors) == len(names):
             raise errors[0]
         return announced
 
     def _report(self) -> None:
-        """Publish the figures of this process since it began."""
+        """Report the figures of this process since its start."""
         done = self.statistics
         with suppress(MedleyError):
             self.queue.report(
@@ -192,7 +192,7 @@ class IndexWorker:
 
 @cache
 def current_worker() -> IndexWorker:
-    """The worker of this process; made when its first task comes, so after the fork, and with it the models."""
+    """The worker of this process, created with its models at the first task, and so after the fork."""
     read = settings.read()
     name = f"{socket.gethostname()}-{os.getpid()}"
     return IndexWorker(Medley.open(read, patient=True), require_queue(read), name)

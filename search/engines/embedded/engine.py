@@ -1,6 +1,6 @@
-"""The embedded engine: search and administration of indexes in a folder, without a server.
+"""The embedded engine: searches and manages indexes in a folder, without a server.
 
-Any number of processes read; each follows the commits of the one that writes. The pointer file of a collection names its
+Any number of processes can read; each sees the commits of the one that writes. The pointer file of a collection names its
 published index.
 """
 
@@ -24,7 +24,7 @@ from search.engines.embedded.layout import (
     exclusive,
     index_folder,
     sync_folder,
-    translated,
+    translate_errors,
     write_atomic,
 )
 from search.engines.embedded.queries import TantivyQueryCompiler
@@ -33,11 +33,11 @@ from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
-from search.engines.values import drift
+from search.engines.values import drift as describe_drift
 from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
-_POINTER = "published.json"
-_COUNTER = "generation"
+_POINTER_FILE = "published.json"
+_GENERATION_FILE = "generation"
 
 
 class EmbeddedEngine:
@@ -50,16 +50,16 @@ class EmbeddedEngine:
         self._lock = threading.Lock()
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The published index of `collection`. Raises `NotFound` where there is none."""
+        """The published index of `collection`. Raises `NotFound` if there is none."""
         index = self.published(collection)
         if index is None:
             raise NotFound(f"collection {collection!r} has no index yet: ingest documents into it", field="collection")
         return self.meta(index)
 
     def meta(self, index: str) -> IndexMeta:
-        """The description and the counts of any index, published or not, at its newest commit.
+        """The description and counts of any index, published or not, at its newest commit.
 
-        Cheap: an open index is only checked for a new commit, by the status of one file.
+        Cheap: an open index is checked for a new commit with one `stat`.
         """
         with self._open(index) as snapshot:
             return snapshot.meta
@@ -80,20 +80,23 @@ class EmbeddedEngine:
             return snapshot.fields(documents, access)
 
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """A new empty generation, not yet published. Its number was never used before, not even by a dropped index."""
-        kind = self._collection(collection)
-        fields = {name: field.type for name, field in kind.fields.items()}
+        """Create an empty index generation, not yet published.
+
+        Its number is never reused, even after the index is dropped.
+        """
+        settings = self._collection(collection)
+        fields = {name: field.type for name, field in settings.fields.items()}
         folder = collection_folder(self._home, collection)
-        with translated(f"collection {collection}: could not create an index"):
+        with translate_errors(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
-            with self._administration(collection):
-                _clear(folder / "indexes")
+            with self._admin_lock(collection):
+                _remove_leftovers(folder / "indexes")
                 generation = self._next_generation(folder)
                 name = index_name(collection, generation)
                 description = EmbeddedIndexDescription(
-                    name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, kind.window_words
+                    name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, settings.window_words
                 )
-                _build(folder / "indexes" / name, description)
+                _create_folder(folder / "indexes" / name, description)
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
@@ -101,13 +104,16 @@ class EmbeddedEngine:
         return open_writer(index_folder(self._home, index), wait)
 
     def publish(self, index: str, first: bool = False) -> None:
-        """Publish an index: one file is replaced, in one step."""
+        """Publish an index by replacing the pointer file atomically.
+
+        With `first`, does nothing if an index is already published.
+        """
         collection, _ = split_index(index)
-        with self._administration(collection), translated(f"could not publish index {index}"):
+        with self._admin_lock(collection), translate_errors(f"could not publish index {index}"):
             EmbeddedIndexDescription.load(index_folder(self._home, index))
             if first and self.published(collection) in self.names(collection):
                 return
-            pointer = collection_folder(self._home, collection) / _POINTER
+            pointer = collection_folder(self._home, collection) / _POINTER_FILE
             write_atomic(pointer, orjson.dumps({"index": index}))
 
     def drop(self, index: str, wait: float = 0.0) -> None:
@@ -117,29 +123,29 @@ class EmbeddedEngine:
         """
         collection, _ = split_index(index)
         folder = index_folder(self._home, index)
-        aside = folder.with_name(f".dropped-{index}")
-        with locked_for_writing(folder, wait), self._administration(collection):
+        dropped = folder.with_name(f".dropped-{index}")
+        with locked_for_writing(folder, wait), self._admin_lock(collection):
             if self.published(collection) == index:
                 raise Conflict(f"index {index} is published: publish another one first", field="index")
-            os.rename(folder, aside)
-        shutil.rmtree(aside, ignore_errors=True)
+            os.rename(folder, dropped)
+        shutil.rmtree(dropped, ignore_errors=True)
         with self._lock:
             self._readers.pop(index, None)
 
     def published(self, collection: str) -> str | None:
         """The published index of `collection`, readable or not; None before the first publication."""
         try:
-            content = (collection_folder(self._home, collection) / _POINTER).read_bytes()
+            content = (collection_folder(self._home, collection) / _POINTER_FILE).read_bytes()
         except FileNotFoundError:
             return None
         return str(orjson.loads(content)["index"])
 
     def names(self, collection: str) -> Sequence[str]:
-        """Every index by name, readable or not, by generation."""
+        """The names of all indexes, readable or not, in order of generation."""
         return _indexes(collection_folder(self._home, collection))
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every readable index, by collection and generation, and whether it is the published one."""
+        """Every readable index, in order of collection and generation, and whether it is the published one."""
         root = self._home / "collections"
         names = (
             [collection] if collection is not None else sorted(item.name for item in root.glob("*") if item.is_dir())
@@ -148,7 +154,8 @@ class EmbeddedEngine:
         for name in names:
             published = self.published(name)
             for index in _indexes(collection_folder(self._home, name)):
-                with suppress(NotFound, Conflict, Unavailable):  # dropped meanwhile, of another format, or damaged
+                # An index can have been dropped in the meantime, have another format, or be damaged.
+                with suppress(NotFound, Conflict, Unavailable):
                     found.append((self.meta(index), index == published))
         return found
 
@@ -159,7 +166,7 @@ class EmbeddedEngine:
     @contextmanager
     def _open(self, index: str) -> Iterator[Snapshot]:
         snapshot = self._snapshot(index)
-        with translated(f"could not read index {index}"):
+        with translate_errors(f"could not read index {index}"):
             yield snapshot
 
     def _snapshot(self, index: str) -> Snapshot:
@@ -190,27 +197,27 @@ class EmbeddedEngine:
         """How the index differs from its collection's current settings."""
         with self._open(index) as snapshot:
             made = snapshot.description
-        wanted = self._collection(made.collection)
-        return drift(made.fields, made.windows, wanted)
+        settings = self._collection(made.collection)
+        return describe_drift(made.fields, made.windows, settings)
 
     def dead(self, index: str) -> int:
-        """How many slots of replaced or removed passages a vector search still reads."""
+        """How many vectors of replaced or removed passages a search still reads."""
         with self._open(index) as snapshot:
             return snapshot.dead
 
     @contextmanager
-    def _administration(self, collection: str) -> Iterator[None]:
+    def _admin_lock(self, collection: str) -> Iterator[None]:
         folder = collection_folder(self._home, collection)
         if not folder.is_dir():
             raise NotFound(f"there is no collection {collection!r}", field="collection")
-        with exclusive(folder / "admin.lock", f"the administration of {collection}", wait=30.0):
+        with exclusive(folder / "admin.lock", f"the administration lock of {collection}", wait=30.0):
             yield
 
     @staticmethod
     def _next_generation(folder: Path) -> int:
-        # A separate counter: if the name of a dropped generation were reused, the states of documents in it would count
-        # for the new one.
-        path = folder / _COUNTER
+        # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
+        # dropped index would count for the new one.
+        path = folder / _GENERATION_FILE
         known = [split_index(name)[1] for name in _indexes(folder)]
         generation = max([int(path.read_text()) if path.exists() else 0, *known]) + 1
         write_atomic(path, str(generation).encode())
@@ -224,16 +231,17 @@ def _indexes(folder: Path) -> list[str]:
     return sorted(names, key=lambda name: split_index(name)[1])
 
 
-def _clear(folder: Path) -> None:
-    """Remove indexes that a kill left partly created or removed. The caller holds the administration lock."""
+def _remove_leftovers(folder: Path) -> None:
+    """Remove indexes that were partly created or dropped when a process was killed. The caller holds the admin lock."""
     for item in (*folder.glob(".building-*"), *folder.glob(".dropped-*")):
         shutil.rmtree(item, ignore_errors=True)
 
 
-def _build(folder: Path, description: EmbeddedIndexDescription) -> None:
-    aside = folder.with_name(f".building-{folder.name}")
-    (aside / "words").mkdir(parents=True)
-    open_index(aside, create=description.fields)
-    description.save(aside)
-    os.rename(aside, folder)
-    sync_folder(folder.parent)
+def _create_folder(target: Path, description: EmbeddedIndexDescription) -> None:
+    """Create the folder of an empty index atomically: it is built under another name, then renamed to `target`."""
+    building = target.with_name(f".building-{target.name}")
+    (building / "words").mkdir(parents=True)
+    open_index(building, create=description.fields)
+    description.save(building)
+    os.rename(building, target)
+    sync_folder(target.parent)

@@ -87,8 +87,8 @@ def _acquire(descriptor: int, what: str, until: float) -> None:
 
 
 @contextmanager
-def translated(what: str) -> Iterator[None]:
-    """Translate the errors of the system and of tantivy, once: a full disk, an unreadable or broken file."""
+def translate_errors(what: str) -> Iterator[None]:
+    """Turn errors of the system and of tantivy into `Unavailable`: a full disk, an unreadable or damaged file."""
     try:
         yield
     except MedleyError:

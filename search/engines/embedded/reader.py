@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from mappings.errors import NotFound
-from search.engines.embedded.layout import translated
+from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 
@@ -51,7 +51,7 @@ class IndexReader:
 
     def _read(self) -> Snapshot:
         content = (self._folder / "words" / "meta.json").read_bytes()
-        with translated(f"could not read index {self._folder.name}"):
+        with translate_errors(f"could not read index {self._folder.name}"):
             commit = int(orjson.loads(content)["opstamp"])
             if self._description is None:
                 self._description = EmbeddedIndexDescription.load(self._folder)

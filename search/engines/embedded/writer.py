@@ -11,7 +11,7 @@ import numpy as np
 import tantivy
 
 from mappings.errors import InvalidInput, NotFound, Unavailable
-from search.engines.embedded.layout import exclusive, translated, unavailable
+from search.engines.embedded.layout import exclusive, translate_errors, unavailable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index, records
 from search.engines.embedded.sidecar import SlotWriter
 from search.engines.values import check_vectors
@@ -21,7 +21,10 @@ _HEAP_BYTES: Final = 64_000_000
 
 
 class EmbeddedWriter:
-    """An `IndexWriter`. After an error, everything since the last commit is discarded and the writer rejects further calls."""
+    """An `IndexWriter`.
+
+    After an error, everything since the last commit is discarded and the writer rejects further calls.
+    """
 
     def __init__(self, folder: Path, description: EmbeddedIndexDescription) -> None:
         self._description = description
@@ -145,7 +148,7 @@ def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
     """The writer of the index in `folder`. Raises `Conflict` while another holds it after `wait` seconds."""
     with locked_for_writing(folder, wait):
         description = EmbeddedIndexDescription.load(folder)
-        with translated(f"could not open index {description.index} for writing"):
+        with translate_errors(f"could not open index {description.index} for writing"):
             writer = EmbeddedWriter(folder, description)
         try:
             yield writer

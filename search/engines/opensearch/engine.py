@@ -46,7 +46,10 @@ class OpenSearchEngine:
     # Search
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The published index of `collection`, as it was at most a second ago. Raises `NotFound` where there is none."""
+        """The published index of `collection`, as it was at most a second ago.
+
+        Raises `NotFound` where there is none.
+        """
         try:
             return self.meta(self._indexes.resolve(collection))
         except NotFound:  # dropped by another process, which has published another one before
@@ -151,7 +154,7 @@ class OpenSearchEngine:
         return self._indexes.published(collection)
 
     def names(self, collection: str) -> Sequence[str]:
-        """Every index by name, readable or not, by generation."""
+        """The names of all indexes, readable or not, in order of generation."""
         return self._indexes.names(collection)
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:

@@ -254,7 +254,7 @@ def test_what_cannot_be_logged_is_not_answered(client, home):
     ):
         answer = client.get(path)
         assert (answer.status_code, answer.json["error"]["code"]) == (503, "unavailable")
-        assert answer.json["error"]["message"].startswith("the access log can't be written")
+        assert answer.json["error"]["message"].startswith("the access log cannot be written")
     page = client.get("/search?collection=notes&text=pneumonia")
     assert page.status_code == 503
     assert "radiograph" not in page.text

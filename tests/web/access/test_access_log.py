@@ -82,7 +82,7 @@ def test_a_rotated_log_is_followed(tmp_path):
 
 def test_a_log_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "access.log").mkdir()
-    with pytest.raises(Unavailable, match="the access log can't be written, so the request is refused"):
+    with pytest.raises(Unavailable, match="the access log cannot be written, so the request is rejected"):
         AccessLog(tmp_path / "access.log").write(record())
 
 
@@ -91,7 +91,7 @@ def test_half_a_line_is_removed(tmp_path, monkeypatch):
     log.write(record(n=1))
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:10]))
-    with pytest.raises(Unavailable, match="only a part"):
+    with pytest.raises(Unavailable, match="only part"):
         log.write(record(n=2))
     monkeypatch.undo()
     log.write(record(n=3))

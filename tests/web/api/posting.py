@@ -2,7 +2,7 @@
 
 import json
 
-from web.api import wire_feeding
+from web.api import ingestion_answers
 
 NDJSON = "application/x-ndjson"
 ADDRESS = "/v1/documents?collection=abstracts"
@@ -27,8 +27,8 @@ def outcomes(answer):
     assert answer.content_length == len(answer.data)
     *records, total = [json.loads(line) for line in answer.data.splitlines()]
     for record in records:
-        wire_feeding.RecordOutcome.model_validate(record)
-    wire_feeding.FeedAnswer.model_validate(total)
+        ingestion_answers.RecordOutcome.model_validate(record)
+    ingestion_answers.FeedAnswer.model_validate(total)
     return records, {name: value for name, value in total.items() if name != "job"}
 
 

@@ -127,4 +127,4 @@ def test_an_open_address_without_a_token_is_refused(tmp_path):
     process = start(tmp_path, "--host", "0.0.0.0", "--port", "1")
     _, errors = process.communicate(timeout=120)
     assert process.returncode != 0
-    assert "other machines can reach 0.0.0.0, and no token protects it" in errors
+    assert "0.0.0.0 can be reached from other machines, and no token protects it" in errors

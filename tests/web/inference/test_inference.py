@@ -208,8 +208,8 @@ def test_a_deadline_that_has_passed_or_is_invalid(client):
 def test_once_there_are_tokens_one_is_needed(client, tmp_path):
     token = tokens.add(tmp_path, "portal", ["*"])
     for path in ("/info", "/metrics"):
-        assert "a token is needed" in refused(client.get(path), 401, "Unauthorized")
-    assert "a token is needed" in refused(client.post("/embed", json={"inputs": "a"}), 401, "Unauthorized")
+        assert "an access token is required" in refused(client.get(path), 401, "Unauthorized")
+    assert "an access token is required" in refused(client.post("/embed", json={"inputs": "a"}), 401, "Unauthorized")
     shown = {"Authorization": f"Bearer {token}"}
     assert client.post("/embed", json={"inputs": "a"}, headers=shown).status_code == 200
     assert client.get("/info", headers={"Authorization": "Bearer medley_x_y"}).status_code == 401
@@ -386,7 +386,7 @@ def test_a_restart_with_another_model_is_noticed(start, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--host", "0.0.0.0", "--model", "hashing-256"), "other machines can reach 0.0.0.0, and no token"),
+        (("--host", "0.0.0.0", "--model", "hashing-256"), "0.0.0.0 can be reached from other machines, and no token"),
         (("--model", "no-such-model"), "there is no model 'no-such-model'; known are"),
     ],
 )

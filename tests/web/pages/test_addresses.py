@@ -1,4 +1,4 @@
-"""A search as an address."""
+"""A search as a URL."""
 
 from urllib.parse import parse_qsl
 
@@ -24,16 +24,16 @@ def test_empty_parameters_are_dropped():
 
 
 def test_a_change_starts_at_page_one():
-    assert ASKED.toggle("filter.type", "x").query == "collection=notes&text=a+%26+b&filter.type=y"
+    assert ASKED.toggle("filter.type", "x").query_string == "collection=notes&text=a+%26+b&filter.type=y"
     assert ASKED.toggle("filter.type", "z").values("filter.type") == ["x", "y", "z"]
-    assert ASKED.put("filter.type", "z").values("filter.type") == ["z"]
-    assert ASKED.drop().get("cursor") == ""
+    assert ASKED.with_value("filter.type", "z").values("filter.type") == ["z"]
+    assert ASKED.first_page().get("cursor") == ""
     assert ASKED.at("d").values("cursor") == ["d"]
 
 
-def test_an_address_with_a_long_text_is_not_short():
+def test_an_address_with_a_long_text_does_not_fit_in_a_url():
     long = SearchAddress.of([("text", "a" * 5000), ("collection", "notes")])
-    assert (ASKED.is_short, long.is_short) == (True, False)
+    assert (ASKED.fits_in_url, long.fits_in_url) == (True, False)
     assert long.without_text == "collection=notes"
 
 
@@ -52,7 +52,7 @@ names = st.sampled_from(["text", "filter.a", "sort"])
 )
 def test_toggling_twice_changes_nothing_and_an_address_reads_back(pairs, name, value):
     state = SearchAddress.of(pairs)
-    assert SearchAddress.parse(state.query) == state
-    assert parse_qsl(state.query) == list(state.pairs)
+    assert SearchAddress.parse(state.query_string) == state
+    assert parse_qsl(state.query_string) == list(state.pairs)
     if value not in state.values(name):
         assert state.toggle(name, value).toggle(name, value) == state

@@ -1,4 +1,4 @@
-"""`medley inference`: models over HTTP, in one process."""
+"""`medley inference`: the model server, in one process."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from search.settings import Settings, read
+from search.settings import Settings
+from search.settings import read as read_settings
 from web.access.auth import check_bind
-from web.cli.commands.serve import under_gunicorn
+from web.cli.commands.serve import run_gunicorn
 
 if TYPE_CHECKING:
     from web.inference.server import Limits
 
 SWITCH_SECONDS = 0.0005
 SPARE_THREADS = 8
-"""Threads that refuse requests and answer health checks and metrics while all others wait for a model."""
+"""Extra threads that reject requests and answer health checks and metrics while all others wait for a model."""
 
 
 @click.command()
@@ -30,49 +31,49 @@ SPARE_THREADS = 8
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; any other than loopback needs a token.",
+    help="Address to listen on; any address other than loopback requires an access token (`medley tokens add`).",
 )
-@click.option("--port", type=click.IntRange(1, 65535), default=8081, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8081, show_default=True, help="Port to listen on.")
 @click.option(
-    "--threads", type=click.IntRange(1, 1024), default=64, show_default=True, help="Requests worked on at once."
+    "--threads", type=click.IntRange(1, 1024), default=64, show_default=True, help="Requests handled at the same time."
 )
 @click.option(
     "--max-waiting",
     type=click.IntRange(1, 1_000_000),
     default=512,
     show_default=True,
-    help="Inputs that can wait for one model; more are refused with 429.",
+    help="Inputs that can wait for one model; further requests are rejected with 429.",
 )
-@click.option("--no-batching", is_flag=True, help="Run every request on its own, for comparison.")
+@click.option("--no-batching", is_flag=True, help="Run each request separately, for comparison.")
 def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_waiting: int, no_batching: bool) -> None:
     """Serve models over HTTP, with the API of text-embeddings-inference."""
     from web.inference.models import DEFAULT
     from web.inference.server import Limits
 
-    settings = read()
+    settings = read_settings()
     check_bind(settings.home, host)
     chosen = names or DEFAULT
-    _check(chosen, settings)
+    _check_models(chosen, settings)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     click.echo(f"Models {', '.join(chosen)} at http://{address}/", err=True)
     limits = Limits(threads, max_waiting)
-    under_gunicorn(
+    run_gunicorn(
         {
             "bind": address,
-            "workers": 1,  # each would load the models again and batch only its own requests
+            "workers": 1,  # each worker would load the models again and batch only its own requests
             "worker_class": "gthread",
             "threads": threads + SPARE_THREADS,
             "keepalive": 75,
             "timeout": 120,
-            "graceful_timeout": 5,  # how long open connections of clients are waited for
+            "graceful_timeout": 5,  # how long to wait for open client connections
             "loglevel": "warning",
         },
-        lambda: _app(chosen, settings, limits, not no_batching),
+        lambda: _create_model_server(chosen, settings, limits, not no_batching),
     )
 
 
-def _check(names: tuple[str, ...], settings: Settings) -> None:
-    """Report what is wrong with a model or the device before any process is forked. Raises `ModelError`."""
+def _check_models(names: tuple[str, ...], settings: Settings) -> None:
+    """Check the models and the device before any process is forked. Raises `ModelError`."""
     import onnxruntime
 
     from encoders.devices import providers
@@ -82,12 +83,12 @@ def _check(names: tuple[str, ...], settings: Settings) -> None:
     providers(settings.device, onnxruntime.get_available_providers())
 
 
-def _app(names: tuple[str, ...], settings: Settings, limits: Limits, batching: bool) -> Any:
+def _create_model_server(names: tuple[str, ...], settings: Settings, limits: Limits, batching: bool) -> Any:
     from web.inference.meter import ModelMeter
     from web.inference.models import RunOptions, artifacts, load
     from web.inference.server import make_inference_app
 
-    # A thread that returns from a run must not wait long for those that read requests: its core would be idle.
+    # A thread that returns from a model run must get the GIL back quickly: until then its core is idle.
     sys.setswitchinterval(SWITCH_SECONDS)
     meter = ModelMeter()
     models = load(artifacts(names, settings), settings, RunOptions(limits.waiting, batching, meter.count_run))

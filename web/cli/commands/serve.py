@@ -1,4 +1,4 @@
-"""`medley serve`: the gateway under gunicorn, in several processes."""
+"""`medley serve`: the gateway under gunicorn, in several worker processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from search.settings import read
+from search.settings import read as read_settings
 from web.access.auth import check_bind
 
 
@@ -17,63 +17,66 @@ from web.access.auth import check_bind
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; any other than loopback needs a token.",
+    help="Address to listen on; any address other than loopback requires an access token (`medley tokens add`).",
 )
-@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="Port to listen on.")
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=None, help="Processes; by default two, or one on a single core."
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=None,
+    help="Gateway processes; by default two, or one on a single core.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(1, 64),
     default=4,
     show_default=True,
-    help="Requests that a process works on at once.",
+    help="Requests that each process handles at the same time.",
 )
 def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
-    settings = read()
+    settings = read_settings()
     check_bind(settings.home, host)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley at http://{address}/", err=True)
-    under_gunicorn(
+    run_gunicorn(
         {
             "bind": address,
             "workers": processes,
             "threads": threads,
             "timeout": 120,
             "graceful_timeout": 20,
-            "limit_request_line": 8190,  # room for a cursor of 6,000 characters in an address
+            "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
         },
-        _portal,
+        _create_gateway,
     )
 
 
-def _portal() -> Any:
+def _create_gateway() -> Any:
     from search.bootstrap import Medley
     from search.process import settle, warm_up
     from web import create_app
 
-    medley = Medley.open(read())
-    warm_up(medley)  # a process accepts no request before, so none waits for a model to load
+    medley = Medley.open(read_settings())
+    warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
     settle()
     return create_app(medley)
 
 
-def under_gunicorn(options: dict[str, Any], make: Callable[[], Any]) -> None:
-    """Serve the application that `make` returns until a signal; each process calls it for itself, after the fork."""
+def run_gunicorn(options: dict[str, Any], make_app: Callable[[], Any]) -> None:
+    """Serve the application that `make_app` returns until a signal arrives; each process calls it after the fork."""
     from gunicorn.app.base import BaseApplication
 
-    class Gateway(BaseApplication):  # type: ignore[misc]
-        """An application as gunicorn runs it."""
+    class GunicornApplication(BaseApplication):  # type: ignore[misc]
+        """Passes the options and the application to gunicorn."""
 
         def load_config(self) -> None:
             for name, value in options.items():
                 self.cfg.set(name, value)
 
         def load(self) -> Any:
-            return make()
+            return make_app()
 
-    Gateway().run()
+    GunicornApplication().run()

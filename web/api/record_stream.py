@@ -1,6 +1,6 @@
-"""The records of a body as it arrives: read in pieces, decompressed, split into lines, parsed, gathered into batches.
+"""Reads the body of `POST /v1/documents` as it arrives: decompresses it, then splits, parses and batches its lines.
 
-Memory is bounded by a batch and a line, however long the body is.
+Memory is bounded by one batch and one line, however long the body is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LINE_BYTES: Final = 16 << 20
 BATCH_DOCUMENTS: Final = 500
 BATCH_BYTES: Final = 4_000_000
 STALL_SECONDS: Final = 60.0
-"""A sender who is silent for so long is gone; other requests need the thread that waits."""
+"""A client that sends nothing for this long is considered gone: other requests need the waiting thread."""
 
 MAX_SHOWN_ID: Final = 512
 _DISCARDED_BYTES: Final = 32 << 20
@@ -36,14 +36,14 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 class BrokenOff(MedleyError):
-    """The body ended early, or cannot be decompressed; the records before that place are complete."""
+    """The body ended early or cannot be decompressed; the records before that point are complete."""
 
     code = "broken_off"
 
 
 @dataclass(frozen=True, slots=True)
 class PostedRecord:
-    """A record as it was sent: its line, counted from 1, the id that it gives, its bytes, and what it was parsed as."""
+    """A record as it was sent: its line, counted from 1, its id, its size in bytes, and the parsed item."""
 
     line: int
     id: str | None
@@ -52,19 +52,22 @@ class PostedRecord:
 
 
 def body_of(environ: dict[str, Any], expected: int | None) -> Iterator[bytes]:
-    """The body of a request in pieces, `expected` bytes if announced. Raises `BrokenOff` where it ends early or stalls."""
+    """The body of a request, in pieces. Raises `BrokenOff` if it stalls or ends before `expected` bytes."""
     if connection := environ.get("gunicorn.socket"):
         connection.settimeout(STALL_SECONDS)
     return pieces(get_input_stream(environ), expected)
 
 
 def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
-    """The content of `stream`, of which `expected` bytes were announced. Raises `BrokenOff`."""
+    """The content of `stream`, in pieces.
+
+    Raises `BrokenOff` if it ends before `expected` bytes, its announced length.
+    """
     received = 0
     while piece := _read(stream, received):
         received += len(piece)
         yield piece
-    # A server can mistake a connection that was cut for the end of the body.
+    # A server can mistake a dropped connection for the end of the body.
     if expected is not None and received < expected:
         raise BrokenOff(f"the request broke off after {received:,} of {expected:,} bytes")
 
@@ -77,7 +80,7 @@ def _read(stream: IO[bytes], received: int) -> bytes:
 
 
 def discard(body: Iterator[bytes]) -> None:
-    """Read what a refused sender still sends, up to a bound: many read the answer only after they have sent everything."""
+    """Read the rest of a rejected body, up to a bound: many clients read the answer only after sending everything."""
     left = _DISCARDED_BYTES
     try:
         while left > 0:
@@ -87,7 +90,7 @@ def discard(body: Iterator[bytes]) -> None:
 
 
 def unpacked(body: Iterator[bytes], declared: bool) -> Iterator[bytes]:
-    """The body, decompressed if it is `declared` to be gzip or begins like one. Raises `BrokenOff` for a damaged one."""
+    """The body, decompressed if it is `declared` as gzip or starts like gzip. Raises `BrokenOff` if it is damaged."""
     first = next(body, b"")
     whole = chain([first], body)
     yield from _unzipped(whole) if declared or first.startswith(_GZIP) else whole
@@ -115,7 +118,10 @@ def _decoder() -> Any:
 
 
 def records(body: Iterator[bytes], collection: Collection) -> Iterator[PostedRecord]:
-    """The records of a body, in order; a bad one is a rejection, and an empty line is skipped. Raises `BrokenOff`."""
+    """The records of a body, in order.
+
+    An invalid one becomes a rejection, an empty line is skipped. Raises `BrokenOff`.
+    """
     for number, line in enumerate(split_lines("", body, MAX_LINE_BYTES), start=1):
         if isinstance(line, Rejection):
             yield PostedRecord(number, None, 0, line)
@@ -133,14 +139,17 @@ def _parsed(number: int, line: TextLine, collection: Collection) -> PostedRecord
 
 
 def _shown_id(identifier: object) -> str | None:
-    """The id as the answer repeats it, cut to a bound; None for a value that is not an id."""
+    """The id as the answer repeats it, truncated; None for a value that is not an id."""
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):
         return None
     return str(identifier)[:MAX_SHOWN_ID]
 
 
 def batches(posted: Iterable[PostedRecord]) -> Iterator[list[PostedRecord]]:
-    """Records in lists of bounded size. Where the body breaks off, the complete records come first."""
+    """Group records into batches of bounded size.
+
+    If the body breaks off, yields the complete records before it raises.
+    """
     batch: list[PostedRecord] = []
     size = 0
     try:

@@ -1,4 +1,4 @@
-"""The part of the API description that is about writing documents."""
+"""The part of the OpenAPI description that covers writing documents."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from web import forms
-from web.api import wire_feeding
+from web.api import ingestion_answers
 
 ANSWERED: Final = (
-    wire_feeding.RecordOutcome,
-    wire_feeding.FeedAnswer,
-    wire_feeding.DeletionAnswer,
-    wire_feeding.JobAnswer,
+    ingestion_answers.RecordOutcome,
+    ingestion_answers.FeedAnswer,
+    ingestion_answers.DeletionAnswer,
+    ingestion_answers.JobAnswer,
 )
 _READ: Final = (400, 401, 403, 404, 500, 503)
 _RECORDS: Final = (
-    'One JSON object a line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed as gzip. '
-    "Of any length: it is read as it arrives. The answer has a `RecordOutcome` for each record, in order, and a "
-    "`FeedAnswer` as its last line."
+    'One JSON object per line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed with '
+    "gzip. There is no size limit: the body is read as it arrives. The answer has a `RecordOutcome` for each record, in "
+    "order, and a `FeedAnswer` as its last line."
 )
 _JOB: Final = r"^[a-z0-9][a-z0-9_-]{0,62}\.[0-9a-f]{16}$"
-_DELETED: Final = "With `source_version`, a deletion that is older than the document is refused as a conflict."
+_DELETED: Final = "With `source_version`, a deletion that is older than the document is rejected as a conflict."
 
 
 def feed() -> dict[str, Any]:
@@ -36,13 +36,13 @@ def feed() -> dict[str, Any]:
 
 def delete() -> dict[str, Any]:
     """`DELETE /v1/documents/{id}`."""
-    made = _operation("delete", "Delete a document", _json(wire_feeding.DeletionAnswer), (*_READ, 409))
+    made = _operation("delete", "Delete a document", _json(ingestion_answers.DeletionAnswer), (*_READ, 409))
     return made | {"description": _DELETED, "parameters": [_in_path("id"), *_parameters(forms.DeletionForm)]}
 
 
 def job() -> dict[str, Any]:
     """`GET /v1/jobs/{identifier}`."""
-    made = _operation("job", "The progress of a delivery", _json(wire_feeding.JobAnswer), _READ)
+    made = _operation("job", "The progress of a delivery", _json(ingestion_answers.JobAnswer), _READ)
     return made | {"parameters": [_in_path("identifier", {"pattern": _JOB})]}
 
 

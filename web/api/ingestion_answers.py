@@ -1,4 +1,4 @@
-"""The JSON forms of answers to those who write documents."""
+"""The JSON shapes of the answers to clients that write documents, each a pydantic model."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from web.use_cases import RecordStatus
-from web.wire import ErrorBody, WireModel
+from web.wire import ErrorDetail, WireModel
 
 
 class RecordOutcome(WireModel):
-    """What became of one record. Whatever it says about a document is in the store."""
+    """The outcome of one record. Every change that it reports is already in the store."""
 
     line: int = Field(description="the line of the record, counted from 1")
     id: str | None
     status: RecordStatus
     version: int | None = Field(description="the newest version of the document")
-    error: ErrorBody | None = Field(description="why the record was rejected")
+    error: ErrorDetail | None = Field(description="why the record was rejected")
 
 
 class FeedAnswer(WireModel):
-    """The last line: how many records had which outcome. Before it comes a `RecordOutcome` for each record."""
+    """The last line, after a `RecordOutcome` for each record: how many records had each outcome."""
 
     job: str
     accepted: int
@@ -30,9 +30,7 @@ class FeedAnswer(WireModel):
     deleted: int
     unknown: int
     rejected: int
-    queued: bool = Field(
-        description="false: not announced to a worker yet; the sweeper or `medley ingest` will find it"
-    )
+    queued: bool = Field(description="false: not queued for a worker yet; the sweeper or `medley ingest` will find it")
     retry_after: int | None = Field(
         description="seconds after which the records rejected as `overloaded` can be sent again"
     )
@@ -49,14 +47,14 @@ class DeletionAnswer(WireModel):
 
 
 class ChangesJson(WireModel):
-    """Where the changes of a delivery stand; deletions are counted like documents."""
+    """The progress of a delivery's changes; deletions count as documents."""
 
     model_config = ConfigDict(title="Changes")
 
-    indexed: int = Field(description="searches see them")
+    indexed: int = Field(description="visible to searches")
     waiting: int
     failed: int
-    superseded: int = Field(description="a newer version replaced them")
+    superseded: int = Field(description="replaced by a newer version")
 
 
 class FailureJson(WireModel):
@@ -69,13 +67,13 @@ class FailureJson(WireModel):
 
 
 class JobAnswer(WireModel):
-    """A delivery: what became of its records on arrival, and of its documents since."""
+    """The progress of a delivery: the outcomes of its records on arrival, and of its documents since."""
 
     job: str
     collection: str
     started: str
     finished: str | None
-    broken: bool = Field(description="it ended before its sender had sent everything")
+    broken: bool = Field(description="it ended before the client had sent everything")
     accepted: int
     unchanged: int
     stale: int

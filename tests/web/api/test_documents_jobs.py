@@ -15,7 +15,7 @@ from search.bootstrap import Medley
 from search.settings import Settings
 from search.storage import State, StateRecord
 from web import create_app
-from web.api import upload, wire_feeding
+from web.api import ingestion_answers, record_stream
 from web.cli.indexing import fill_quietly
 from workers.delivery import Delivery
 
@@ -25,7 +25,7 @@ from workers.delivery import Delivery
 def test_a_document_is_deleted_by_its_id(client, store, logged):
     answer = client.delete("/v1/documents/pm/1?collection=abstracts")
     job = answer.json["job"]
-    wire_feeding.DeletionAnswer.model_validate(answer.json)
+    ingestion_answers.DeletionAnswer.model_validate(answer.json)
     assert answer.json == {"id": "pm/1", "status": "deleted", "version": 2, "job": job, "queued": False}
     assert job.startswith("abstracts.")
     assert store.latest(["pm/1"])["pm/1"].document is None
@@ -90,7 +90,7 @@ def test_a_job_shows_the_progress_of_its_documents(client, app, store):
     index = medley.engine.resolve("abstracts").index
     store.settle(index, [StateRecord("b", 1, State.FAILED, cause="no words")])
     shown = client.get(f"/v1/jobs/{job}").json
-    wire_feeding.JobAnswer.model_validate(shown)
+    ingestion_answers.JobAnswer.model_validate(shown)
     moments = {name: shown.pop(name) for name in ("started", "finished")}
     assert [datetime.fromisoformat(moment).tzinfo for moment in moments.values()] == [UTC, UTC]
     assert shown == {
@@ -145,11 +145,11 @@ def test_a_full_backlog_is_reported_before_the_body_is_read(home, logged):
 def test_once_the_backlog_is_full_the_rest_is_rejected_in_order(home, monkeypatch):
     monkeypatch.setattr("web.backlog._FRESH_SECONDS", 0.0)
     monkeypatch.setattr("web.backlog._SHARE", 0)
-    monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(record_stream, "BATCH_DOCUMENTS", 2)
     client = overloaded_at(home, 3)
     sent = [good("a"), good("b"), good("c"), good("d"), good("a", "Fever rose."), b"{"]
     records, whole = outcomes(post(client, sent))
-    message = "4 changes of 'abstracts' are waiting to be indexed, and the limit is 3: send it again in 10 seconds"
+    message = "4 changes of 'abstracts' are waiting to be indexed, and the limit is 3: try again in 10 seconds"
     assert [record["status"] for record in records] == ["accepted"] * 4 + ["rejected"] * 2
     assert records[4] == refused(5, "a", message, code="overloaded")
     assert records[5]["error"]["code"] == "invalid_input"
@@ -166,7 +166,7 @@ def test_before_the_first_index_everything_is_waiting(tmp_path):
 
 
 def test_a_store_that_fails_halfway_keeps_what_it_accepted(client, store, monkeypatch):
-    monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(record_stream, "BATCH_DOCUMENTS", 2)
     put, left = store.put, [1]
 
     def some(changes, job=""):

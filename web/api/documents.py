@@ -1,4 +1,4 @@
-"""The HTTP API for writing: documents posted line by line or deleted by id, and the progress of a delivery."""
+"""The HTTP routes that write: `POST /v1/documents`, `DELETE /v1/documents/<id>`, and `GET /v1/jobs/<id>` for progress."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mappings.documents import Deletion
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.formats.jsonl import source_version_of
 from web import context, forms
-from web.api import upload
-from web.api.intake import Intake
-from web.api.jobs import job_answer
-from web.api.wire_feeding import DeletionAnswer, FeedAnswer
+from web.api import record_stream
+from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
+from web.api.job_progress import job_answer
+from web.api.record_batches import Intake
 from web.errors import MediaTypeError
 from web.use_cases import RecordedDelivery, published_index, record_status
 
@@ -28,24 +28,24 @@ _IN_MEMORY: Final = 1 << 20
 _PIECE: Final = 1 << 16
 _DIGITS: Final = 30
 
-blueprint = Blueprint("feeding", __name__, url_prefix="/v1")
+blueprint = Blueprint("feeding", __name__, url_prefix="/v1")  # the name is part of the `endpoint` label in `/metrics`
 blueprint.before_request(context.require_caller)
 
 
 @blueprint.post("/documents")
 def feed() -> Response:
-    """Accept documents and deletions, one JSON object a line; the answer has a line for each, and one for all."""
-    body = upload.body_of(request.environ, request.content_length)
+    """Accept documents and deletions, one JSON object per line; the answer has one line for each, then a summary."""
+    body = record_stream.body_of(request.environ, request.content_length)
     try:
         collection, packed = _admitted()
-        return _fed(collection, upload.unpacked(body, packed))
+        return _fed(collection, record_stream.unpacked(body, packed))
     except MedleyError:
-        upload.discard(body)
+        record_stream.discard(body)
         raise
 
 
 def _admitted() -> tuple[Collection, bool]:
-    """The collection, which the caller may write into now, and whether the body is declared to be compressed."""
+    """The collection, after checking that the caller can write into it now, and whether the body is declared as gzip."""
     name, use_cases = forms.feed_form(request.args).collection, context.use_cases()
     with use_cases.audited("feed", name, only_errors=True):
         found = use_cases.writable(name)
@@ -57,25 +57,25 @@ def _admitted() -> tuple[Collection, bool]:
 def _check_type() -> bool:
     if request.mimetype not in TYPES:
         raise MediaTypeError(
-            f"documents are sent one JSON object a line, as 'Content-Type: {TYPES[0]}'", field="Content-Type"
+            f"send documents as one JSON object per line, with 'Content-Type: {TYPES[0]}'", field="Content-Type"
         )
     coding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip"):
-        raise MediaTypeError(f"the body can be compressed as gzip, not as {coding[:40]!r}", field="Content-Encoding")
+        raise MediaTypeError(f"the body can be compressed with gzip, not {coding[:40]!r}", field="Content-Encoding")
     return coding == "gzip"
 
 
 def _fed(collection: Collection, body: Iterator[bytes]) -> Response:
     """Accept the records of the body.
 
-    The outcomes are set aside until the body has been read, because most senders listen only then.
+    The outcomes are buffered until the whole body has been read, because most clients start reading only then.
     """
     name, portal = collection.name, context.portal()
     with ExitStack() as aside:
         notes = aside.enter_context(SpooledTemporaryFile(_IN_MEMORY, dir=str(portal.home)))
         with context.use_cases().delivery(name) as delivery:
             intake = Intake(delivery, partial(portal.backlog.check, name), notes)
-            intake.accept(upload.batches(upload.records(body, collection)))
+            intake.accept(record_stream.batches(record_stream.records(body, collection)))
         notes.write(_summary(intake, delivery).model_dump_json().encode() + b"\n")
         return _streamed(notes, aside.pop_all())
 
@@ -90,7 +90,7 @@ def _streamed(notes: IO[bytes], aside: ExitStack) -> Response:
     notes.seek(0)
     answer = Response(_read_out(notes, aside), mimetype=TYPES[0])
     answer.content_length = length
-    answer.call_on_close(aside.close)  # for a sender who does not wait for the end
+    answer.call_on_close(aside.close)  # for a client that disconnects early
     return answer
 
 
@@ -101,9 +101,9 @@ def _read_out(notes: IO[bytes], aside: ExitStack) -> Iterator[bytes]:
 
 @blueprint.delete("/documents/<anything:identifier>")
 def delete(identifier: str) -> Response:
-    """Delete a document, whether the caller can see it or not. A full backlog is no reason to refuse a deletion."""
+    """Delete a document, whether or not the caller can see it. A full backlog does not prevent deletions."""
     form, use_cases = forms.deletion_form(request.args), context.use_cases()
-    with use_cases.audited("delete", form.collection, {"id": identifier[: upload.MAX_SHOWN_ID]}) as asked:
+    with use_cases.audited("delete", form.collection, {"id": identifier[: record_stream.MAX_SHOWN_ID]}) as asked:
         name = use_cases.writable(form.collection).name
         deletion = Deletion(identifier, _source_version(form.source_version))
         delivery, (done,) = use_cases.delete(name, [deletion])
@@ -113,7 +113,7 @@ def delete(identifier: str) -> Response:
             raise NotFound(f"there is no document {identifier[:200]!r} in {name!r}", field="id")
         if status == "stale":
             raise Conflict(
-                f"{identifier[:200]!r} is newer than this source version, so it stays", field="source_version"
+                f"{identifier[:200]!r} is newer than this source version, so it was not deleted", field="source_version"
             )
     answer = DeletionAnswer(
         id=done.id, status="deleted", version=done.version, job=delivery.job.id, queued=delivery.queued
@@ -128,7 +128,7 @@ def _source_version(text: str | None) -> int | None:
 
 @blueprint.get("/jobs/<identifier>")
 def job(identifier: str) -> Response:
-    """The progress of a delivery, for those who may write into its collection."""
+    """The progress of a delivery, for callers who can write into its collection."""
     collection, found = context.use_cases().job(identifier)
     medley = context.portal().medley
     answer = job_answer(found, collection, medley.collections.store(collection), published_index(medley, collection))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mappings.collection import load
 from mappings.documents import Deletion, Document, Rejection
-from web.api import upload
-from web.api.upload import BrokenOff, PostedRecord
+from web.api import record_stream
+from web.api.record_stream import BrokenOff, PostedRecord
 
 ABSTRACTS = load("abstracts")
 
@@ -21,10 +21,10 @@ def sent(number, size=10):
 
 
 def test_batches_are_bounded_by_number_and_by_bytes(monkeypatch):
-    monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 3)
-    monkeypatch.setattr(upload, "BATCH_BYTES", 100)
+    monkeypatch.setattr(record_stream, "BATCH_DOCUMENTS", 3)
+    monkeypatch.setattr(record_stream, "BATCH_BYTES", 100)
     sizes = [1, 1, 1, 1, 99, 200, 1]
-    found = upload.batches(sent(number, size) for number, size in enumerate(sizes))
+    found = record_stream.batches(sent(number, size) for number, size in enumerate(sizes))
     assert [[item.size for item in batch] for batch in found] == [[1, 1, 1], [1, 99], [200], [1]]
 
 
@@ -33,7 +33,7 @@ def test_where_a_body_breaks_off_the_complete_records_come_first():
         yield sent(1)
         raise BrokenOff("cut")
 
-    found = upload.batches(cut())
+    found = record_stream.batches(cut())
     assert next(found) == [sent(1)]
     with pytest.raises(BrokenOff):
         next(found)
@@ -43,17 +43,17 @@ def test_where_a_body_breaks_off_the_complete_records_come_first():
 def test_gzip_in_pieces_of_any_size_is_decompressed(parts, step):
     packed = b"".join(gzip.compress(part, mtime=0) for part in parts)
     body = (packed[start : start + step] for start in range(0, len(packed), step))
-    assert b"".join(upload.unpacked(body, declared=bool(parts))) == b"".join(parts)
+    assert b"".join(record_stream.unpacked(body, declared=bool(parts))) == b"".join(parts)
 
 
 def test_a_gzip_bomb_is_decompressed_in_small_pieces():
     packed = gzip.compress(bytes(30_000_000))
-    assert max(map(len, upload.unpacked(iter([packed]), declared=False))) <= 1 << 18
+    assert max(map(len, record_stream.unpacked(iter([packed]), declared=False))) <= 1 << 18
 
 
 def test_records_have_their_lines_and_ids():
     body = [b'{"id": 7, "te', b'xt": "a"}\r\n\n{"id": "b", "deleted": true}\n{"id": true}\n[', b"]"]
-    found = list(upload.records(iter(body), ABSTRACTS))
+    found = list(record_stream.records(iter(body), ABSTRACTS))
     assert [(item.line, item.id, type(item.item)) for item in found] == [
         (1, "7", Document),
         (3, "b", Deletion),
@@ -81,24 +81,24 @@ class Gone(io.BytesIO):
 )
 def test_a_body_that_ends_early_names_the_bytes_received(stream, expected, words):
     with pytest.raises(BrokenOff, match=words):
-        list(upload.pieces(stream, expected))
+        list(record_stream.pieces(stream, expected))
 
 
 def test_a_silent_sender_is_dropped(monkeypatch):
-    monkeypatch.setattr(upload, "STALL_SECONDS", 0.05)
+    monkeypatch.setattr(record_stream, "STALL_SECONDS", 0.05)
     ours, theirs = socket.socketpair()
     with ours, theirs, ours.makefile("rb", buffering=0) as stream:
         theirs.sendall(b"abc")
         environ = {"gunicorn.socket": ours, "wsgi.input": stream, "wsgi.input_terminated": True}
-        body = upload.body_of(environ, 9)
+        body = record_stream.body_of(environ, 9)
         assert next(body) == b"abc"
         with pytest.raises(BrokenOff, match="after 3 bytes"):
             next(body)
 
 
 def test_the_body_of_a_refused_sender_is_read_up_to_a_bound(monkeypatch):
-    monkeypatch.setattr(upload, "_DISCARDED_BYTES", 10)
+    monkeypatch.setattr(record_stream, "_DISCARDED_BYTES", 10)
     left = iter([b"abcd"] * 9)
-    upload.discard(left)
+    record_stream.discard(left)
     assert len(list(left)) == 6
-    upload.discard(upload.pieces(Gone(b"abc"), None))
+    record_stream.discard(record_stream.pieces(Gone(b"abc"), None))

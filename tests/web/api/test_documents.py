@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from posting import ADDRESS, NDJSON, error, good, lines, outcomes, post, refused, told, total
 
-from web.api import upload
+from web.api import record_stream
 
 
 def test_every_record_has_its_outcome_in_order(client, store):
@@ -50,7 +50,7 @@ def test_an_empty_body_adds_nothing(client):
 
 
 def test_bad_lines_are_rejected_and_the_rest_goes_on(client, monkeypatch):
-    monkeypatch.setattr(upload, "MAX_LINE_BYTES", 2_000)
+    monkeypatch.setattr(record_stream, "MAX_LINE_BYTES", 2_000)
     body = b"\xef\xbb\xbf" + lines(
         good("a"),
         b"{",
@@ -160,7 +160,7 @@ def test_a_body_that_is_cut_keeps_its_complete_lines(client, store, environ, wor
     length = {"CONTENT_LENGTH": str(len(body))}
     answer = client.post(ADDRESS, data=cut, content_type=NDJSON, environ_overrides=length | environ)
     assert answer.json["error"]["message"].startswith(
-        f"the request broke off after {len(cut)} {words}; what was accepted"
+        f"the request broke off after {len(cut)} {words}; the records accepted"
     )
     job = broken(answer, client)
     assert (job["accepted"], job["broken"], job["state"]) == (2, True, "waiting")

@@ -8,7 +8,7 @@ import pytest
 from portal_home import settings_of
 
 from web import create_app
-from web.api import upload
+from web.api import record_stream
 from workers.messages import QueueTarget
 from workers.queueing.queue import Queue
 from workers.queueing.worker import IndexWorker
@@ -48,7 +48,7 @@ def test_what_changed_is_announced(served, queue):
 
 
 def test_without_redis_documents_are_accepted_and_swept_up_later(served, queue, redis, monkeypatch):
-    monkeypatch.setattr(upload, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(record_stream, "BATCH_DOCUMENTS", 2)
     client = served.test_client()
     redis.kill()
     began = time.monotonic()

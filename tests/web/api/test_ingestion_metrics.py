@@ -8,7 +8,7 @@ from portal_home import settings_of
 from mappings.errors import Unavailable
 from search.storage import State, StateRecord
 from web import create_app
-from web.api import gauges
+from web.api import ingestion_metrics
 from web.cli.indexing import fill_quietly
 from workers.messages import QueueTarget
 from workers.queueing.queue import Queue
@@ -71,7 +71,7 @@ def test_only_the_most_frequent_causes_are_named(client, app):
     store.put([abstract(name, "A title", "public", 2020, "Heart", "Text.") for name in names])
     store.settle(index, [StateRecord(name, 1, State.FAILED, cause=f"cause {min(int(name[1:]), 15)}") for name in names])
     found = shown(client, "medley_failed_documents{")
-    assert len(found) == gauges.CAUSES
+    assert len(found) == ingestion_metrics.CAUSES
     assert max(found, key=found.get) == 'medley_failed_documents{cause="cause 15",collection="abstracts"}'
 
 

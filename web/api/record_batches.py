@@ -1,4 +1,4 @@
-"""Batches of posted records on their way into a collection, and a line about each once the store has it."""
+"""Stores batches of posted records in a collection and writes the outcome of each record, one JSON line per record."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import IO
 from mappings.documents import Rejection
 from mappings.errors import MedleyError, Unavailable
 from search.storage import Accepted
-from web.api.upload import PostedRecord
-from web.api.wire_feeding import RecordOutcome
+from web.api.ingestion_answers import RecordOutcome
+from web.api.record_stream import PostedRecord
 from web.backlog import BacklogFull
 from web.use_cases import RecordedDelivery, record_status
-from web.wire import ErrorBody
+from web.wire import ErrorDetail
 
 
 class Intake:
-    """The records of one delivery; their outcomes go to `notes`, one JSON line for each, in order.
+    """Stores the records of one delivery and writes their outcomes to `notes`, one JSON line per record, in order.
 
-    `check` raises `BacklogFull` when no more changes are accepted. From then on every record is rejected, even if there
-    is room again: the sender will send the rest again, and then, too, the last record of an id must win.
+    `check` raises `BacklogFull` when no more changes are accepted. From then on every record is rejected, even once there
+    is room again: the client will resend the rest, and the last record of an id must still win.
     """
 
     def __init__(self, delivery: RecordedDelivery, check: Callable[[], None], notes: IO[bytes]) -> None:
@@ -28,14 +28,14 @@ class Intake:
         self.refusal: BacklogFull | None = None
 
     def accept(self, batches: Iterable[list[PostedRecord]]) -> None:
-        """Accept every batch. Raises what reading and storing raise; the message names the job of what was accepted."""
+        """Accept every batch. The messages of errors in reading and storing name the job of the accepted records."""
         try:
             for batch in batches:
                 self._note(batch, self._store(batch))
         except MedleyError as error:
             explained = copy(error)
             job = self._delivery.job.id
-            explained.message = f"{error.message}; what was accepted before stays, and can be sent again: job {job}"
+            explained.message = f"{error.message}; the records accepted before stay and can be sent again: job {job}"
             raise explained from error
 
     def _store(self, batch: Sequence[PostedRecord]) -> Sequence[Accepted]:
@@ -53,9 +53,11 @@ class Intake:
         for record in batch:
             item = record.item
             if isinstance(item, Rejection):
-                outcome = _rejected(record, ErrorBody(code="invalid_input", message=item.reason, field=item.field))
+                outcome = _rejected(record, ErrorDetail(code="invalid_input", message=item.reason, field=item.field))
             elif self.refusal is not None:
-                outcome = _rejected(record, ErrorBody(code=self.refusal.code, message=self.refusal.message, field=None))
+                outcome = _rejected(
+                    record, ErrorDetail(code=self.refusal.code, message=self.refusal.message, field=None)
+                )
             else:
                 answer = next(answers)
                 outcome = RecordOutcome(
@@ -72,8 +74,8 @@ class Intake:
             self._notes.write(line)
         except OSError as error:
             reason = error.strerror or error
-            raise Unavailable(f"the outcomes of the records can't be written: {reason}") from error
+            raise Unavailable(f"could not write the outcomes of the records: {reason}") from error
 
 
-def _rejected(record: PostedRecord, error: ErrorBody) -> RecordOutcome:
+def _rejected(record: PostedRecord, error: ErrorDetail) -> RecordOutcome:
     return RecordOutcome(line=record.line, id=record.id, status="rejected", version=None, error=error)

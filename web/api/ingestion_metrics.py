@@ -1,4 +1,7 @@
-"""What is pending, indexed and failed, and what the workers did, collected when somebody reads the metrics."""
+"""The ingestion part of `/metrics`: documents pending, indexed and failed, the queue, and the workers' counters.
+
+The figures are collected whenever the metrics are read.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +29,16 @@ CAUSE_CHARACTERS: Final = 80
 _FAILURES_READ: Final = 1_000
 
 Sample = tuple[Sequence[str], float]
-"""The values of the labels, and the figure."""
+"""The values of the labels, and the value of the sample."""
 
-GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+_GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "medley_documents": ("Documents by their state in the published index", ("collection", "state")),
     "medley_waiting_oldest_seconds": ("Age of the oldest change that is not indexed", ("collection",)),
     "medley_failed_documents": ("Failed documents by cause, the most frequent causes", ("collection", "cause")),
     "medley_queue_documents": ("Documents in the queue, and claimed by workers", ("collection", "state")),
     "medley_queue_oldest_seconds": ("Age of the oldest document in the queue", ("collection",)),
 }
-WORKED: Final[Mapping[str, tuple[str, str]]] = {
+_WORKER_COUNTERS: Final[Mapping[str, tuple[str, str]]] = {
     "documents": ("medley_worker_documents", "Documents indexed"),
     "failed": ("medley_worker_failed", "Documents failed"),
     "texts": ("medley_worker_texts", "Texts encoded"),
@@ -43,23 +46,26 @@ WORKED: Final[Mapping[str, tuple[str, str]]] = {
     "encoding_seconds": ("medley_worker_encoding_seconds", "Seconds spent encoding"),
     "seconds": ("medley_worker_seconds", "Seconds since the worker started"),
 }
-"""Key of a worker's report -> name and meaning of the metric."""
+"""Key of a worker's report -> name and help text of the metric."""
 
 
 def _may_read_all() -> bool:
-    """Whether the reader of the metrics can see every document."""
+    """Whether the caller who reads the metrics can see every document."""
     return has_request_context() and "caller" in g and bool(g.caller.access.everything)
 
 
-class Gauges(Collector):
-    """Figures of the stores and the queue. What is unavailable now is left out: the rest is still worth reading."""
+class IngestionMetrics(Collector):
+    """Metrics of the stores, the queue and the workers.
+
+    Unavailable ones are omitted: the rest is still worth reading.
+    """
 
     def __init__(self, medley: Medley, queue: Queue | None) -> None:
         self._medley, self._queue = medley, queue
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """Every figure that is available."""
-        rows: dict[str, list[Sample]] = {name: [] for name in GAUGES}
+        """Every metric that is available."""
+        rows: dict[str, list[Sample]] = {name: [] for name in _GAUGES}
         names: list[str] = []
         with suppress(MedleyError):
             names = self._medley.collections.names()
@@ -69,8 +75,8 @@ class Gauges(Collector):
         with suppress(MedleyError):  # if Redis is unavailable for one collection, it is for all
             for name in names if self._queue else ():
                 self._queued(name, rows)
-        for name, (meaning, labels) in GAUGES.items():
-            family = GaugeMetricFamily(name, meaning, labels=labels)
+        for name, (help_text, labels) in _GAUGES.items():
+            family = GaugeMetricFamily(name, help_text, labels=labels)
             _fill(family.add_metric, rows[name])
             yield family
         yield from self._worked()
@@ -96,11 +102,11 @@ class Gauges(Collector):
         if self._queue is not None:
             with suppress(MedleyError):
                 reports = self._queue.reports()
-        for figure, (name, meaning) in WORKED.items():
-            family = CounterMetricFamily(name, meaning, labels=("worker",))
+        for key, (name, help_text) in _WORKER_COUNTERS.items():
+            family = CounterMetricFamily(name, help_text, labels=("worker",))
             _fill(
                 family.add_metric,
-                [((worker,), report[figure]) for worker, report in reports.items() if figure in report],
+                [((worker,), report[key]) for worker, report in reports.items() if key in report],
             )
             yield family
 

@@ -1,4 +1,4 @@
-"""The progress of a delivery: what became of its records on arrival, and of its documents since."""
+"""Builds the answer of `GET /v1/jobs/<id>`: the outcomes of a delivery's records, and the states of its documents."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from search.storage import DocumentStore, Job, State, StoreCounts
-from web.api.wire_feeding import ChangesJson, FailureJson, JobAnswer
+from web.api.ingestion_answers import ChangesJson, FailureJson, JobAnswer
 from web.use_cases import counts_by_state
 
 SHOWN_FAILURES: Final = 20
 
 
 def job_answer(job: Job, collection: str, store: DocumentStore, index: str) -> JobAnswer:
-    """The JSON form of a job; `index` is the one that searches read."""
+    """Build the answer for a job from its store; `index` is the published one."""
     counts = store.counts(index, job.id)
     failed = store.states(index, State.FAILED, SHOWN_FAILURES, job.id) if counts.states.get(State.FAILED) else []
     return JobAnswer(
@@ -34,7 +34,7 @@ def job_answer(job: Job, collection: str, store: DocumentStore, index: str) -> J
 
 
 def _changes(job: Job, counts: StoreCounts) -> ChangesJson:
-    """What became of the changes that the job made, deletions among them."""
+    """What became of the changes that the job made, including deletions."""
     states = counts_by_state(counts)
     newest = counts.documents + counts.deleted
     made = job.accepted - job.unchanged + job.deleted
