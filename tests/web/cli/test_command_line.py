@@ -147,7 +147,7 @@ def test_wrong_usage_is_explained(medley):
 def test_another_address_without_tokens_is_refused(medley):
     done = medley("serve", "--host", "0.0.0.0")
     assert done.returncode == 1
-    assert "make one with `medley tokens add`" in done.stderr
+    assert "create one with `medley tokens add`" in done.stderr
 
 
 @pytest.mark.slow
