@@ -53,12 +53,12 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
 
 def _portal() -> Any:
     from search.bootstrap import Medley
-    from search.process import settle, warm_up
+    from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
 
     medley = Medley.open(read())
     warm_up(medley)  # a process accepts no request before, so none waits for a model to load
-    settle()
+    freeze_loaded_objects()
     return create_app(medley)
 
 
