@@ -98,7 +98,7 @@ def test_hits_that_only_vectors_found_are_labelled(medley):
         ({"facets": ("colour",)}, "has no field 'colour'"),
         ({"sort": "-colour"}, "cannot be sorted by '-colour'; known are relevance, -"),
         ({"sort": "source"}, "cannot be sorted by 'source'"),
-        ({"cursor": "forged"}, "not one of ours"),
+        ({"cursor": "forged"}, "not issued by this service"),
     ],
 )
 def test_what_the_collection_does_not_have_is_named(medley, more, message):
