@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluation import stages
 from evaluation.task import Corpus, Question, Task
-from mappings.collection import KINDS, Feedback
+from mappings.collection import SHIPPED_KINDS, Feedback
 from mappings.documents import Access
 from mappings.errors import ModelError
 from search.bootstrap import Medley
@@ -194,7 +194,7 @@ def test_words_alone_are_searched_once(trials):
 
 
 def test_evaluation_ranks_as_a_search_of_such_a_kind_does(tmp_path):
-    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    shipped = (SHIPPED_KINDS / "abstracts.toml").read_text(encoding="utf-8")
     (tmp_path / "abstracts.toml").write_text(f"{shipped}\n[feedback]\npassages = 1\nshare = 0.8\n", encoding="utf-8")
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", collections=tmp_path))
     fill(medley, "abstracts", list(DOCUMENTS))
