@@ -136,8 +136,8 @@ class Collection:
 
     `title` is the kind's display name. `granularity` says what a passage is, `max_words` how long it can be; `window_words`
     is the length of the windows that get their own vectors (0: one vector per passage). `context` (of title and heading) is
-    what models read before a passage. `sections` says how headings are detected. A hit is a document, or with `group_by` all
-    documents with one value of that field. `default_labels` are for documents without labels.
+    what models read before a passage. `sections` says how headings are detected. `group_by` is `document`, or the field whose
+    documents of one value form one hit. `default_labels` are for documents without labels.
 
     `title_boost` and `heading_boost` weight BM25's matches there, relative to 1 in the text. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is

@@ -149,6 +149,11 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
             'title = "Date"\nfacets = true',
             "fields.date.facets is not a known key; the known keys are type, title, facet",
         ),
+        (
+            "[rerank]",
+            '[opensearch]\nreplicas = "all"\n[rerank]',
+            "opensearch.replicas must be a whole number, or a range such as '0-2', not 'all'",
+        ),
         ("facet = true", 'facet = "no"', "facet must be true or false, not 'no'"),
         (
             'default_labels = ["clinical"]',
