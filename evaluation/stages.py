@@ -16,7 +16,7 @@ from mappings.collection import Collection
 from mappings.documents import EVERY_LABEL, Access
 from mappings.errors import Unavailable
 from search.bootstrap import Medley
-from search.pipeline.rerank import existing, rerank, rerank_window, score
+from search.pipeline.rerank import drop_inaccessible, rerank, rerank_window, score_window_candidates
 from search.pipeline.retrieve import Retrieved, retrieve
 from search.pipeline.services import SearchServices, Trace
 from search.query import Query, Ranking, Scored, Terms
@@ -98,8 +98,8 @@ def score_candidates(session: Session, retrieved: Retrieved) -> StageScores:
     """Logits of the best candidates, without a deadline; empty without a reranker."""
     if session.rerankers is None:
         return StageScores()
-    window, _ = existing(retrieved, rerank_window(retrieved, session.services))
-    return score(retrieved, window, session.rerankers, retrieved.collection.reranking)
+    window, _ = drop_inaccessible(retrieved, rerank_window(retrieved, session.services))
+    return score_window_candidates(retrieved, window, session.rerankers, retrieved.collection.reranking)
 
 
 def run_task(session: Session, progress: Progress | None = None) -> dict[str, Run]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import Final, TypeGuard
@@ -20,7 +21,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "rerank.parts": ("words", "best"),
     "opensearch": ("shards", "replicas"),
 }
-"""Every key of a kind's file, by table; a kind names its own fields and vectors."""
+"""Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
 
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -28,7 +29,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "passages": ("granularity", "max_words", "context", "sections"),
     "bm25": ("title_boost", "heading_boost"),
 }
-"""The keys that a file must have, apart from those that a dataclass requires."""
+"""The keys that a file must have, by table; those of the other tables are required by the dataclasses they become."""
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -36,32 +37,48 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def whole(name: str, value: object, least: int = 1) -> None:
+def check_whole(name: str, value: object, least: int = 1) -> None:
     """Raise `ValueError` unless `value` is a whole number, `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
 
 
-def share(name: str, value: object) -> None:
+def check_weight(name: str, value: object) -> None:
+    """Raise `ValueError` unless `value` is a number, 0 or more."""
+    if not is_number(value) or value < 0:
+        raise ValueError(f"{name} must be a number, 0 or more, not {value!r}")
+
+
+def check_share(name: str, value: object) -> None:
     """Raise `ValueError` unless `value` is a number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}")
 
 
-def text(name: str, value: object) -> None:
+def check_text(name: str, value: object) -> None:
     """Raise `ValueError` unless `value` is a string that is not blank."""
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str):
         raise ValueError(f"{name} must be a string in quotes, not {value!r}")
+    if not value.strip():
+        raise ValueError(f"{name} must be a non-empty string, not {value!r}")
 
 
-def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
     """Raise `ValueError` unless `value` is one of `known`."""
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
+def check_replicas(name: str, value: object) -> None:
+    """Raise `ValueError` unless `value` is a whole number, 0 or more, or a range as OpenSearch writes it: `0-2`, `0-all`."""
+    is_range = isinstance(value, str) and re.fullmatch(r"[0-9]-([0-9]|all)", value)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not (is_range or is_count):
+        raise ValueError(f"{name} must be a whole number, or a range such as '0-2', not {value!r}")
+
+
 def check_keys(table: str, data: object) -> None:
-    """Raise `ValueError` for an unknown key, which is likely a typing error, and for a missing one, in nested tables too."""
+    """Raise `ValueError` for an unknown key, which is probably a typing error, or a missing one, also in nested tables."""
     if not isinstance(data, Mapping):
         raise ValueError(f"{table} must be a table, not {data!r}")
     for key, value in data.items():
@@ -75,8 +92,8 @@ def check_keys(table: str, data: object) -> None:
             raise ValueError(f"{table}.{key}".lstrip(".") + " is missing")
 
 
-def labels(value: object) -> frozenset[str]:
-    """The default labels of a kind. Raises `ValueError` unless `value` is a list of strings."""
+def parse_labels(value: object) -> frozenset[str]:
+    """The default labels of a kind. Raises `ValueError` unless `value` is a list of non-empty strings."""
     if not isinstance(value, list) or not all(isinstance(label, str) and label for label in value):
-        raise ValueError(f"default_labels must be a list of strings, not {value!r}")
+        raise ValueError(f"default_labels must be a list of non-empty strings, not {value!r}")
     return frozenset(value)

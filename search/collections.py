@@ -103,7 +103,7 @@ def _with_tuned(collection: Collection, weights: str) -> Collection:
     if not weights:
         return collection
     try:
-        return kinds.tuned(collection, tomllib.loads(weights))
+        return kinds.with_tuned_weights(collection, tomllib.loads(weights))
     except (tomllib.TOMLDecodeError, AttributeError, TypeError, ValueError) as error:
         raise InvalidInput(
             f"the weights of {collection.name!r} (tuned.toml) are not what `medley tune` writes: {error}",

@@ -1,6 +1,6 @@
-"""Hard negatives: passages that a ranking puts high and that do not answer (CLAIMS L4: never random ones).
+"""Mine hard negatives: passages that rank high but do not answer the query (CLAIMS L4: never random ones).
 
-`mine` is the method, on any rankings; `mine_folder` runs it over what `medley label` wrote, with BM25 and dense
+`mine` is the method, over any rankings; `mine_folder` applies it to what `medley label` wrote, with BM25 and dense
 rankings from an engine.
 """
 
@@ -39,59 +39,60 @@ Finder = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
 """(queries, depth) -> for each query the ids of the best passages, best first."""
 
 
-KINDS: Mapping[str, str] = {
+CORPUS_KINDS: Mapping[str, str] = {
     "health": "articles",
     "notes": "notes",
     "entity-aspect-articles": "articles",
     "entity-aspect-notes": "notes",
     "entity-aspect-reports": "reports",
 }
-"""The collection kind of a corpus; any other is of kind abstracts."""
+"""Corpus → its collection kind; any other corpus is of kind abstracts."""
 
 TEXT_ONLY = frozenset({"health", "entity-aspect-articles"})
-"""Corpora whose candidates are ranked by their text alone, as their evaluation does."""
+"""Corpora whose passages are ranked by their text alone, without title and heading, as in their evaluation."""
 
-WIDER: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid": ("abstracts",)}
-"""A claim is asked of everything that was published, not of the few hundred abstracts that its data set holds."""
+WIDER_CORPORA: Mapping[str, tuple[str, ...]] = {"scifact": ("abstracts",), "check-covid": ("abstracts",)}
+"""Task corpus → further corpora to mine: in use, a claim is searched in everything that was published, not only in the few
+hundred abstracts of its data set."""
 
 LABEL = "mining"
 COUNTS = "counts.json"
-"""What labelling counted and dropped: it goes along with the pairs, into the card of the model."""
-MARK = "corpus.json"
-"""Beside a corpus's indexes: which one holds which passages."""
+"""What labelling counted and dropped. It is copied with the pairs, because the model's card repeats it."""
+INDEX_RECORD = "corpus.json"
+"""The file beside a corpus's indexes that says which index holds which passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """How negatives are taken: `count` a pair, drawn without replacement from the first `depth` of every ranking.
+    """How negatives are chosen: `count` per pair, drawn without replacement from the first `depth` of every ranking.
 
-    `wider` names the corpora in which negatives are sought beside a pair's own; `limit` mines so many pairs a task,
-    drawn by seed.
+    `wider` maps a corpus to those in which negatives of its pairs are searched as well. `limit` is the most pairs mined per
+    task, drawn by `seed`.
     """
 
     count: int = 16
     depth: int = 24
     seed: int = 13
     limit: int = 4500
-    wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER))
+    wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER_CORPORA))
 
 
 def mine_folder(
     labels: Path, out: Path, home: Path, encoder: Encoder | None = None, mining: Mining | None = None
 ) -> dict[str, int]:
-    """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; the counts by task.
+    """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; returns the number of pairs by task.
 
-    The corpora in `labels/corpora` are indexed under `home` first, where they are not there as they are now. With an
-    encoder its vectors rank beside BM25, in windows as a collection serves them, so that a reranker trains on what both
-    legs will bring it. Raises `NotFound` when `labels` holds no pairs, `InvalidInput` for a bad or empty file.
+    The corpora in `labels/corpora` are indexed under `home` first, unless an up-to-date index exists. With an encoder, dense
+    rankings are added to BM25's, over windows as in a search, so that a reranker trains on what both legs will return.
+    Raises `NotFound` if `labels` has no pairs, `InvalidInput` for an invalid or empty file.
     """
     mining = mining or Mining()
     files = sorted((labels / "pairs").glob("*.jsonl"))
     if not files:
-        raise NotFound(f"{labels} holds no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
+        raise NotFound(f"{labels} has no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
     for file in files:
         if next(read_pairs(file), None) is None:
-            raise InvalidInput(f"{file} holds no pairs: label again, or remove it", field=file.name)
+            raise InvalidInput(f"{file} has no pairs: label again, or remove it", field=file.name)
     counts = {}
     if (labels / COUNTS).is_file():
         out.mkdir(parents=True, exist_ok=True)
@@ -99,12 +100,14 @@ def mine_folder(
     for file in files:
         pairs = list(read_pairs(file))
         chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311
-        counts[file.stem] = write_lines(out / file.name, _mined(chosen, labels, home, encoder, mining))
+        counts[file.stem] = write_lines(out / file.name, _mine_pairs(chosen, labels, home, encoder, mining))
     return counts
 
 
-def _mined(pairs: Sequence[Pair], labels: Path, home: Path, encoder: Encoder | None, mining: Mining) -> Iterator[Pair]:
-    """The pairs with negatives; those that came with their own, such as opposites, keep them."""
+def _mine_pairs(
+    pairs: Sequence[Pair], labels: Path, home: Path, encoder: Encoder | None, mining: Mining
+) -> Iterator[Pair]:
+    """The pairs with negatives; pairs that already have some, such as opposites, keep theirs."""
     engine = EmbeddedEngine(home, collection_of)
     yield from (pair for pair in pairs if pair.negatives)
     pairs = [pair for pair in pairs if not pair.negatives]
@@ -112,46 +115,46 @@ def _mined(pairs: Sequence[Pair], labels: Path, home: Path, encoder: Encoder | N
         corpus: dict[str, Text] = {}
         finders = []
         for source in (name, *mining.wider.get(name, ())):
-            texts = _corpus(labels / "corpora" / f"{source}.jsonl")
-            fill(engine, collection_folder(home, source) / MARK, source, list(texts.values()), encoder)
-            finders.append(finder(engine, source, encoder))
+            texts = _read_corpus(labels / "corpora" / f"{source}.jsonl")
+            index_corpus(engine, collection_folder(home, source) / INDEX_RECORD, source, list(texts.values()), encoder)
+            finders.append(make_finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
 
 
-def _corpus(file: Path) -> dict[str, Text]:
+def _read_corpus(file: Path) -> dict[str, Text]:
     texts = {text.id: text for text in read_texts(file)}
     if not texts:
-        raise InvalidInput(f"{file} holds no passages: negatives are sought there; label again", field=file.name)
+        raise InvalidInput(f"{file} has no passages to mine negatives from: label again", field=file.name)
     return texts
 
 
 def collection_of(name: str) -> Collection:
     """The collection in which a corpus is indexed for mining."""
-    return replace(load(KINDS.get(name, "abstracts")), name=name)
+    return replace(load(CORPUS_KINDS.get(name, "abstracts")), name=name)
 
 
-def fill(
-    engine: Engine, mark: Path, name: str, corpus: Sequence[Text], encoder: Encoder | None, batch: int = 256
+def index_corpus(
+    engine: Engine, record: Path, name: str, corpus: Sequence[Text], encoder: Encoder | None, batch: int = 256
 ) -> None:
-    """Index the passages of a corpus, one a document, unless an index of them with these vectors is published already.
+    """Index the passages of a corpus, one per document, unless an index of them with these vectors is already published.
 
-    `mark` is the file that says which index holds which passages.
+    `record` is the file that says which index holds which passages.
     """
-    wanted = {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {}
-    held, known = _digest(corpus), _read(mark)
+    vectors = {"dense": (encoder.fingerprint, encoder.dimension)} if encoder else {}
+    digest, recorded = _digest(corpus), _read_record(record)
     if any(
-        published and _serves(meta, encoder) and known == {"index": meta.index, "passages": held}
+        published and _has_vectors(meta, encoder) and recorded == {"index": meta.index, "passages": digest}
         for meta, published in engine.list(name)
     ):
         return
-    meta = engine.create(name, wanted)
+    meta = engine.create(name, vectors)
     with engine.writer(meta.index) as writer:
         for group in _batches(corpus, batch):
             writer.write(_entries(group, name, encoder))
         writer.commit()
     engine.publish(meta.index)
-    write_atomic(mark, json.dumps({"index": meta.index, "passages": held}).encode())
+    write_atomic(record, json.dumps({"index": meta.index, "passages": digest}).encode())
 
 
 def _digest(corpus: Iterable[Text]) -> str:
@@ -161,14 +164,15 @@ def _digest(corpus: Iterable[Text]) -> str:
     return state.hexdigest()
 
 
-def _read(mark: Path) -> Any:
+def _read_record(file: Path) -> Any:
     try:
-        return json.loads(mark.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 
 
-def _serves(meta: IndexMeta, encoder: Encoder | None) -> bool:
+def _has_vectors(meta: IndexMeta, encoder: Encoder | None) -> bool:
+    """Whether the index has the encoder's vectors of the windows that a search uses; True without an encoder."""
     if encoder is None:
         return True
     return (
@@ -177,10 +181,11 @@ def _serves(meta: IndexMeta, encoder: Encoder | None) -> bool:
 
 
 def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:
-    made = [_passage(text, name) for text in texts]
-    read = [windows(passage, collection_of(name).window_words) for passage in made] if encoder else [() for _ in made]
-    vectors = encoder.encode_passages(list(chain.from_iterable(read))) if encoder else None
-    ends = list(accumulate(map(len, read)))
+    passages = [_passage(text, name) for text in texts]
+    words = collection_of(name).window_words
+    parts = [windows(passage, words) if encoder else () for passage in passages]
+    vectors = encoder.encode_passages(list(chain.from_iterable(parts))) if encoder else None
+    ends = list(accumulate(map(len, parts)))
     return [
         IndexEntry(
             document=passage.document,
@@ -191,7 +196,7 @@ def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[
             vectors={} if vectors is None else {"dense": vectors[end - len(own) : end]},
             windows=(len(own),) if own else (),
         )
-        for passage, own, end in zip(made, read, ends, strict=True)
+        for passage, own, end in zip(passages, parts, ends, strict=True)
     ]
 
 
@@ -200,10 +205,10 @@ def _passage(text: Text, name: str) -> Passage:
     return Passage(text.id, 1, 0, title, heading, text.text, context=f"{title} {heading}".strip())
 
 
-def finder(engine: Engine, name: str, encoder: Encoder | None) -> Finder:
+def make_finder(engine: Engine, name: str, encoder: Encoder | None) -> Finder:
     """A finder over the published index of a corpus: the rankings of its legs interleaved, best first.
 
-    It retrieves as a search of the product does, so that a reranker trains on what the legs will return to it.
+    It retrieves as a search does, so that a reranker trains on what the legs will return.
     """
     services = SearchServices(
         engine=engine,
@@ -216,10 +221,10 @@ def finder(engine: Engine, name: str, encoder: Encoder | None) -> Finder:
     collection, access = replace(collection_of(name), feedback=None), Access("mining", frozenset({LABEL}))
 
     def find(queries: Sequence[str], depth: int) -> list[list[str]]:
-        asked = [Query(name, access, text) for text in queries]
+        searches = [Query(name, access, text) for text in queries]
         if encoder is not None:
-            _encode_together(asked, encoder, services)
-        found = [retrieve(query, services, Trace(), collection, depth=depth).answer.rankings for query in asked]
+            _encode_together(searches, encoder, services)
+        found = [retrieve(query, services, Trace(), collection, depth=depth).answer.rankings for query in searches]
         return [
             _interleave([[item.document for item in ranking][:depth] for ranking in rankings.values()])
             for rankings in found
@@ -238,16 +243,16 @@ def _encode_together(queries: Sequence[Query], encoder: Encoder, services: Searc
 def mine(
     pairs: Iterable[Pair], corpus: Mapping[str, Text], finders: Sequence[Finder], mining: Mining, batch: int = 256
 ) -> Iterator[Pair]:
-    """Each pair with negatives from all finders; training pairs draw, held-out pairs take the best-ranked.
+    """Each pair with negatives from all finders: drawn at random for training, the best-ranked for held-out pairs.
 
-    A passage is no negative when it is a known answer of the query, repeats the text of one, or has the
-    title and heading of one.
+    A passage is not a negative if it is a known answer to the query, repeats the text of one, or has the same title and
+    heading as one.
     """
     for group in _batches(pairs, batch):
         rankings = [finder([pair.query for pair in group], mining.depth) for finder in finders]
         for number, pair in enumerate(group):
             found = _interleave([ranking[number] for ranking in rankings])
-            usable = [corpus[name] for name in found if name in corpus and not _answers(corpus[name], pair, corpus)]
+            usable = [corpus[name] for name in found if name in corpus and not _is_answer(corpus[name], pair, corpus)]
             yield replace(pair, negatives=_choose(pair, usable, mining))
 
 
@@ -267,22 +272,22 @@ def _interleave(rankings: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(ranking[at] for at in range(longest) for ranking in rankings if at < len(ranking)))
 
 
-def _answers(text: Text, pair: Pair, corpus: Mapping[str, Text]) -> bool:
+def _is_answer(text: Text, pair: Pair, corpus: Mapping[str, Text]) -> bool:
     if text.id in pair.relevant or text.id == pair.positive.id:
         return True
     known = [corpus[name] for name in pair.relevant if name in corpus] + [pair.positive]
-    same = any(_plain(text) == _plain(other) for other in known)
-    return same or any(_named_alike(text, other) for other in known)
+    repeated = any(_normalised_text(text) == _normalised_text(other) for other in known)
+    return repeated or any(_has_same_heading(text, other) for other in known)
 
 
-def _named_alike(text: Text, other: Text) -> bool:
-    """Whether title and heading are the same: a twin of an answer from another source, or the same part of an article."""
+def _has_same_heading(text: Text, other: Text) -> bool:
+    """Whether title and heading are the same: the same text from another source, or the same section of an article."""
     title = normalise(text.title)
     return bool(title or text.heading) and (title, text.heading) == (normalise(other.title), other.heading)
 
 
 @lru_cache(maxsize=65_536)
-def _plain(text: Text) -> str:
+def _normalised_text(text: Text) -> str:
     return normalise(text.text)
 
 

@@ -1,4 +1,4 @@
-"""What is asked, and the rankings, totals and facets that engines answer with."""
+"""Queries, and the rankings, totals and facets that engines answer with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_PAGE_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Keep documents whose keyword field `name` holds one of `values`."""
+    """Keep documents whose keyword field `name` has one of `values`."""
 
     name: str
     values: tuple[str, ...]
@@ -26,7 +26,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Keep documents whose number or date field `name` lies between the bounds, both included."""
+    """Keep documents whose number or date field `name` is between the bounds, both included; None means no bound."""
 
     name: str
     low: float | date | None = None
@@ -38,10 +38,11 @@ Filter = Terms | Range
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question of one caller, validated against its collection by the door that built it.
+    """One search by one caller; its names of fields are checked against the collection when the search starts.
 
-    `text` is free text; `entity` + `aspect` are slots; `having` and `lacking` are findings.
-    There is no query without `access`.
+    `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are findings that should be present or
+    absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
+    none. A query can't be built without `access`.
     """
 
     collection: str
@@ -67,21 +68,21 @@ class Query:
             raise InvalidInput("the query is empty: give a text, or an entity or aspect, or findings", field="text")
         if len(self.words) > MAX_QUERY_CHARACTERS:
             raise InvalidInput(
-                f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken",
+                f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are allowed",
                 field="text",
             )
         if not 1 <= self.size <= MAX_PAGE_SIZE:
-            raise InvalidInput(f"size is {self.size}; it lies between 1 and {MAX_PAGE_SIZE}", field="size")
+            raise InvalidInput(f"size is {self.size}; it must be between 1 and {MAX_PAGE_SIZE}", field="size")
 
     @property
     def words(self) -> str:
-        """Everything that was asked, as one text: the models' input."""
+        """Text, slots and findings that should be present, as one text."""
         slots = " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
         return f"{self.text} {slots}".strip()
 
 
 class Scored(NamedTuple):
-    """A passage with its score in one ranking. A tuple, as every search makes hundreds."""
+    """A passage with its score in one ranking. A tuple, because every search creates hundreds."""
 
     passage: str
     document: str
@@ -95,9 +96,9 @@ Item = TypeVar("Item", bound="tuple[Any, ...]")
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:
-    """Tuples (passage, document, score, …) in the one order: score descending, then passage id.
+    """Tuples (passage, document, score, …) sorted by score descending, then by passage id.
 
-    Engines return them by score, mostly without ties, which is detected first and needs no sorting.
+    Engines mostly return them by score and without ties: this is checked first and needs no sorting.
     """
     ordered = list(items)
     scores = list(map(_BY_SCORE, ordered))
@@ -109,7 +110,7 @@ def in_order(items: Iterable[Item]) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Sequence[Scored]):
-    """Passages in the one order: score descending, then passage id. The constructor sorts."""
+    """Passages by score descending, then by passage id. The constructor sorts."""
 
     items: tuple[Scored, ...]
 
@@ -118,13 +119,13 @@ class Ranking(Sequence[Scored]):
 
     def first(self, count: int | None) -> Ranking:
         """The ranking of the best `count` items; None means all."""
-        cut = object.__new__(Ranking)  # in order already: not sorted again
+        cut = object.__new__(Ranking)  # already sorted
         object.__setattr__(cut, "items", self.items[:count])
         return cut
 
     def holding(self, documents: int) -> int | None:
-        """The number of leading items that hold exactly the first `documents` distinct documents; None if there are fewer."""
-        if len(set(map(_DOCUMENT, self.items))) == len(self.items):  # each document once
+        """How many leading items it takes to have `documents` distinct documents; None if there are fewer documents."""
+        if len(set(map(_DOCUMENT, self.items))) == len(self.items):  # one passage per document
             return documents if documents <= len(self.items) else None
         seen: set[str] = set()
         for position, (_, document, _) in enumerate(self.items, 1):
@@ -150,7 +151,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class FacetCount:
-    """One value of a facet and the number of matching documents that carry it."""
+    """One value of a facet and the number of matching documents that have it."""
 
     value: str
     count: int

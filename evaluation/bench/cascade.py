@@ -24,7 +24,7 @@ from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError
-from search.pipeline.rerank import existing, rerank_window
+from search.pipeline.rerank import drop_inaccessible, rerank_window
 from search.pipeline.retrieve import Retrieved
 from search.ranking import cascade
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
@@ -102,7 +102,7 @@ def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, 
     chosen = random.Random(SEED).sample(range(len(prepared)), min(SAMPLE + 1, len(prepared)))  # noqa: S311
     for place, number in enumerate(chosen):
         retrieved = prepared[number]
-        window, _ = existing(retrieved, rerank_window(retrieved, session.services))
+        window, _ = drop_inaccessible(retrieved, rerank_window(retrieved, session.services))
         texts = retrieved.contents.passages([item.passage for item in window])
         passages = [texts[item.passage] for item in window]
         for name, first in (("full", None), ("cascade", both.first)):

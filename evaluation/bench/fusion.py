@@ -16,7 +16,6 @@ from typing import Final
 
 import numpy as np
 
-from evaluation.bench.shared.client import ClientJob
 from evaluation.bench.shared.cluster import (
     TOP,
     encode_questions,
@@ -26,6 +25,7 @@ from evaluation.bench.shared.cluster import (
     read_entries,
 )
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
+from evaluation.bench.shared.fusion_client import METHODS, ClientSetup
 from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings.collection import Collection
@@ -36,23 +36,22 @@ from search.protocols import IndexMeta
 from search.settings import Settings
 
 CLIENTS: Final = (1, 4)
-WAYS: Final = ("ours", "hybrid")
 ROUNDS: Final = 6
 COMMIT_EVERY: Final = 16
 """Batches between two commits of the bench's own index."""
 
 
 def bench_fusion(settings: Settings) -> Report:
-    """Times and overlap of both ways on one index, with the same weights and depth, at one client and at four."""
+    """Times and overlap of both methods on one index, with the same weights and depth, at one client and at four."""
     task = scifact.task(settings, distractors=True)
     medley = open_on_cluster(task, settings)
     questions, cluster = encode_questions(medley, task), engine_of(medley).cluster
     collection = replace(medley.collections.get(task.corpus.name), name="bench-fusion", window_words=0)
     with _index(collection, medley, task) as meta, _pipeline(cluster, collection) as pipeline:
-        job = ClientJob(cluster.connection, collection, meta.index, pipeline, tuple(questions))
-        figures = _compare(job)
-        ways = [job.way(name) for name in WAYS]
-        shared = [len(set(ways[0](item)[:TOP]) & set(ways[1](item)[:TOP])) / TOP for item in questions]
+        setup = ClientSetup(cluster.connection, collection, meta.index, pipeline, tuple(questions))
+        figures = _compare(setup)
+        ours, hybrid = (setup.method(name) for name in METHODS)
+        shared = [len(set(ours(item)[:TOP]) & set(hybrid(item)[:TOP])) / TOP for item in questions]
         figures |= {"documents": float(meta.documents), "top10_overlap": float(np.mean(shared))}
     return bench_report("fusion", figures)
 
@@ -95,29 +94,29 @@ def _pipeline(cluster: Cluster, collection: Collection) -> Iterator[str]:
         cluster.write("DELETE", f"/_search/pipeline/{name}")
 
 
-def _compare(job: ClientJob) -> dict[str, float]:
-    """Milliseconds of both ways at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
+def _compare(setup: ClientSetup) -> dict[str, float]:
+    """Milliseconds of both methods at one client and at four, in turns; `p50_ratio` and `p95_ratio` are ours over theirs."""
     figures: dict[str, float] = {}
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "job"
-        file.write_bytes(pickle.dumps(job))
+        file = Path(folder) / "setup"
+        file.write_bytes(pickle.dumps(setup))
         for clients in CLIENTS:
-            times: dict[str, list[float]] = {way: [] for way in WAYS}
+            times: dict[str, list[float]] = {method: [] for method in METHODS}
             for _ in range(ROUNDS):
-                for way in WAYS:
-                    times[way] += _run_clients(file, way, clients)
-            for way, values in times.items():
+                for method in METHODS:
+                    times[method] += _run_clients(file, method, clients)
+            for method, values in times.items():
                 found = percentiles(values)
-                figures |= {f"{way}_{clients}_p50_ms": found["p50_ms"], f"{way}_{clients}_p95_ms": found["p95_ms"]}
+                figures |= {f"{method}_{clients}_{point}_ms": found[f"{point}_ms"] for point in ("p50", "p95")}
             for point in ("p50", "p95"):
                 ratio = figures[f"ours_{clients}_{point}_ms"] / figures[f"hybrid_{clients}_{point}_ms"]
                 figures[f"{point}_ratio" if clients == 1 else f"{point}_ratio_{clients}_clients"] = ratio
     return figures
 
 
-def _run_clients(file: Path, way: str, clients: int) -> list[float]:
-    """The times of `clients` client processes that begin at once. Raises `Unavailable` when one fails."""
-    command = [sys.executable, "-m", "evaluation.bench.shared.client", str(file), way]
+def _run_clients(file: Path, method: str, clients: int) -> list[float]:
+    """The times of `clients` client processes that start at the same time. Raises `Unavailable` when one fails."""
+    command = [sys.executable, "-m", "evaluation.bench.shared.fusion_client", str(file), method]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     started = [
         subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -127,7 +126,7 @@ def _run_clients(file: Path, way: str, clients: int) -> list[float]:
     ]
     for client in started:
         if client.stdout is not None:
-            client.stdout.readline()  # it is ready
+            client.stdout.readline()  # `ready`
     times: list[float] = []
     for client in started:
         if client.stdin is not None:
@@ -136,6 +135,6 @@ def _run_clients(file: Path, way: str, clients: int) -> list[float]:
     for client in started:
         output, _ = client.communicate()
         if client.returncode:
-            raise Unavailable("a client of the bench failed; its message is printed above", field=way)
+            raise Unavailable("a client of the bench failed; its message is printed above", field=method)
         times += json.loads(output)
     return times

@@ -1,4 +1,4 @@
-"""PubMedQA: research questions, each with the abstract that answers it, without its conclusion."""
+"""PubMedQA (Jin et al. 2019): research questions, each with the abstract that answers it, without the conclusion."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NAME: Final = "pubmedqa"
 
 @dataclass(frozen=True, slots=True)
 class ResearchQuestion:
-    """A question, which is the title of an article, and the sections of its abstract up to the conclusion."""
+    """A question, which is the title of an article, and the texts of its abstract's sections before the conclusion."""
 
     id: str
     question: str
-    contexts: tuple[str, ...]
+    sections: tuple[str, ...]
 
 
 def read_questions(data: Path | None) -> Iterator[ResearchQuestion]:
-    """The 1,000 questions."""
+    """The 1,000 questions, in the order of the file."""
     for record in dataset_records(data, f"{NAME}/questions", ("id", "QUESTION", "CONTEXTS")):
         yield ResearchQuestion(record["id"], record["QUESTION"], tuple(record["CONTEXTS"]))

@@ -1,4 +1,4 @@
-"""What a query may name: the fields of its collection. Checked once, before anything is searched."""
+"""Check that a query names only fields of its collection, once, before anything is searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Signed cursors: each page passes on what is still to be shown, so the next repeats nothing and shows nothing forbidden."""
+"""Signed cursors. A cursor carries the hits that are still to be shown, so the next page repeats nothing.
+
+It is bound to the query and to the caller's access, so a later page shows nothing that the caller may not see.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from search.query import Query
 MAX_CHARACTERS = 6_000
 """A cursor is part of a URL; what does not fit is retrieved again, in fused order."""
 
-_SIGNATURE = 16
-_INFLATED = 1_000_000
+_SIGNATURE_BYTES = 16
+_MAX_INFLATED_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,11 @@ class FrozenHit:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The frozen rest of a result: `items` in order, `shown` the marks of the groups already shown.
+    """The rest of a result, frozen: `items` in order, and in `shown` the marks of the groups already shown.
 
-    `weight` is what the cross-encoder's scores counted, less than its whole weight where a deadline cut it short; None
-    without such scores.
+    `query` and `access` are the marks of what it belongs to, `issued` is in seconds since 1970. `beyond`: a page has left
+    the result window. `weight` is the weight that the cross-encoder's scores had, which is lower than configured if the
+    deadline cut it short; None without such scores.
     """
 
     index: str
@@ -54,7 +58,7 @@ class Cursor:
 
 
 def query_mark(query: Query) -> str:
-    """What must stay the same from page to page: everything asked but the cursor and the page size."""
+    """What must stay the same from page to page, as a short text: the query without cursor, page size and `explain`."""
     return _hash(repr(replace(query, cursor=None, size=1, explain=False, access=Access("", query.access.labels))))
 
 
@@ -93,18 +97,21 @@ def _encode(cursor: Cursor, key: bytes) -> str:
 
 
 def _signature(body: bytes, key: bytes) -> bytes:
-    return hmac.new(key, body, hashlib.sha256).digest()[:_SIGNATURE]
+    return hmac.new(key, body, hashlib.sha256).digest()[:_SIGNATURE_BYTES]
 
 
 def verify(text: str, query: Query, key: bytes, minutes: int, now: float | None = None) -> Cursor:
-    """The cursor in `text`. Raises `InvalidInput` when forged, expired or of another query, `Forbidden` when foreign."""
+    """The cursor in `text`, at most `minutes` old.
+
+    Raises `InvalidInput` if it is forged, expired or belongs to another query, `Forbidden` if it was issued to another caller.
+    """
     cursor = _decode(text, key)
     if (time.time() if now is None else now) - cursor.issued > 60 * minutes:
         raise InvalidInput(
             f"the cursor is older than {minutes} minutes: search again from the first page", field="cursor"
         )
     if cursor.access != access_mark(query.access):
-        raise Forbidden("the cursor was made for another caller: search again from the first page", field="cursor")
+        raise Forbidden("the cursor was issued to another caller: search again from the first page", field="cursor")
     if cursor.query != query_mark(query):
         raise InvalidInput("the cursor belongs to another query: repeat the query that it came with", field="cursor")
     return cursor
@@ -112,15 +119,15 @@ def verify(text: str, query: Query, key: bytes, minutes: int, now: float | None 
 
 def _decode(text: str, key: bytes) -> Cursor:
     wrong = InvalidInput(
-        "the cursor is not one of ours, or was altered: search again from the first page", field="cursor"
+        "the cursor was not issued by this service, or was altered: search again from the first page", field="cursor"
     )
     try:
         raw = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except (ValueError, UnicodeEncodeError):
         raise wrong from None
-    if not hmac.compare_digest(raw[:_SIGNATURE], _signature(raw[_SIGNATURE:], key)):
+    if not hmac.compare_digest(raw[:_SIGNATURE_BYTES], _signature(raw[_SIGNATURE_BYTES:], key)):
         raise wrong
-    return _parse(json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE:], _INFLATED)))
+    return _parse(json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE_BYTES:], _MAX_INFLATED_BYTES)))
 
 
 def _parse(fields: Sequence[Any]) -> Cursor:
@@ -130,14 +137,14 @@ def _parse(fields: Sequence[Any]) -> Cursor:
 
 
 def read_key(file: Path) -> bytes:
-    """The secret key kept in `file`, created once, readable by its owner only."""
+    """The secret key in `file`, which is created if it does not exist, readable by its owner only."""
     if not file.is_file():
         temporary = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as handle:
             handle.write(secrets.token_bytes(32))
         try:
-            os.link(temporary, file)  # the first of several processes wins, and all read the winner's key
+            os.link(temporary, file)  # of several processes the first one succeeds, and all read its key
         except FileExistsError:
             pass
         finally:

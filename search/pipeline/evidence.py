@@ -1,4 +1,4 @@
-"""The sentences of a passage that carry the answer, and the words in them to mark."""
+"""The sentences of a passage that best match the query, and the words in them to mark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mappings.analysis.words import tokens
 from search.pipeline.results import Evidence, Span
 
 SENTENCES = 2
-"""Sentences shown per hit."""
+"""The most sentences shown per hit."""
 
 
 def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
@@ -20,22 +20,22 @@ def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
 
 
 def rarity(texts: Sequence[str], wanted: frozenset[str]) -> dict[str, float]:
-    """A weight for each wanted term: the rarer it is among the candidates, the higher."""
+    """A weight for each wanted term: the fewer of the `texts` contain it, the higher."""
     counted = Counter(term for text in texts for term in {token.term for token in tokens(text)} & wanted)
     return {term: math.log(1 + len(texts) / (1 + counted[term])) for term in wanted}
 
 
 def candidates(text: str, weights: Mapping[str, float], limit: int) -> list[Evidence]:
-    """The sentences of `text` with the most weight of distinct wanted terms, best first, at most `limit`.
+    """The `limit` sentences of `text` that score best by their distinct wanted terms, best first.
 
-    The score is the weight found divided by the root of the sentence's length in terms, so that a long
-    sentence does not win by its length alone. A text without any wanted term gives its first sentences.
+    The score is the sum of those terms' weights, divided by the square root of the sentence's length in terms plus 8, so
+    that a long sentence does not win by its length alone. Of a text without wanted terms, the first sentences are returned.
     """
-    found = [_scored(text, sentence.start, sentence.end, weights) for sentence in sentences(text)]
+    found = [_score_sentence(text, sentence.start, sentence.end, weights) for sentence in sentences(text)]
     return sorted(found, key=lambda item: (-item.score, item.start))[:limit]
 
 
-def _scored(text: str, start: int, end: int, weights: Mapping[str, float]) -> Evidence:
+def _score_sentence(text: str, start: int, end: int, weights: Mapping[str, float]) -> Evidence:
     sentence = text[start:end]
     words = tokens(sentence)
     score = sum(weights.get(term, 0.0) for term in {word.term for word in words}) / math.sqrt(8 + len(words))
@@ -44,9 +44,9 @@ def _scored(text: str, start: int, end: int, weights: Mapping[str, float]) -> Ev
 
 
 def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tuple[Evidence, ...]:
-    """The sentences to show, in the order of the text; `scores` (a cross-encoder's) win over the words'.
+    """The sentences to show, in the order of the text, by a cross-encoder's `scores` or, without them, by their own.
 
-    The best always stands; a further one only when it holds a wanted word.
+    The best sentence is always shown, a further one only if it contains a wanted term.
     """
     order = sorted(range(len(found)), key=lambda number: -(scores[number] if scores else found[number].score))
     chosen = [found[number] for number in order[:SENTENCES] if found[number].score > 0 or number == order[0]]

@@ -1,4 +1,4 @@
-"""Why a hit stands where it stands, in numbers that add up."""
+"""Why a hit ranks where it does, in numbers that add up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages into hits: one a document, or one a patient with the others folded under it."""
+"""Group passages into hits: one per document, or one per patient, with further documents listed under it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fields = Mapping[str, Mapping[str, FieldValue]]
 
 @dataclass(slots=True)
 class Group:
-    """Everything found for one document or patient: `best` leads, `others` follow in order."""
+    """Everything found for one document or patient: the best passage, and `others` in order."""
 
     key: str
     best: Candidate
@@ -23,12 +23,12 @@ class Group:
 
     @property
     def documents(self) -> list[str]:
-        """The distinct documents of the group, the best's first."""
+        """The distinct documents of the group, that of `best` first."""
         return list(dict.fromkeys(item.document for item in (self.best, *self.others)))
 
 
 def group(ranked: Sequence[Candidate], key: Callable[[str], str]) -> list[Group]:
-    """Groups in the order of their best; `key` maps a document id to its group."""
+    """Groups in the order of their best passages; `key` maps a document id to its group."""
     groups: dict[str, Group] = {}
     for item in ranked:
         name = key(item.document)
@@ -50,7 +50,7 @@ def _key(fields: Mapping[str, FieldValue], name: str, document: str) -> str:
 
 
 def sort_by(sort: str, groups: Sequence[Group], fields: Fields) -> list[Group]:
-    """Groups by a field of their best document (`-name`: descending), those without it last; equals keep their order."""
+    """Groups by a field of their best document (`-name`: descending), those without it last; ties keep their order."""
     name = sort.removeprefix("-")
 
     def value(item: Group) -> Any:

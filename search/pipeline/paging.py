@@ -14,7 +14,7 @@ from search.query import Query
 from search.ranking.candidates import NO_CONTRIBUTIONS, Candidate, RerankScore
 
 MAX_DEPTH = 1_000
-"""Documents that paging can reach; beyond them a narrower query serves better."""
+"""How many documents paging can reach; beyond that, a narrower query helps more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class PageProgress:
 
 
 def thaw(retrieved: Retrieved, previous: cursors.Cursor) -> list[Group]:
-    """The groups that an earlier page froze, with the legs' contributions where the legs still return them."""
+    """The groups that an earlier page froze, with the legs' contributions if the legs still return their passages."""
     fused = {item.passage: item for item in retrieved.candidates}
     weight = retrieved.collection.reranking.weight if previous.weight is None else previous.weight
     return [_thaw(fused.get(item.passage), item, weight) for item in previous.items]
@@ -44,13 +44,13 @@ def _thaw(fused: Candidate | None, item: cursors.FrozenHit, weight: float) -> Gr
 
 
 def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
-    """The groups of which nothing was shown."""
+    """The groups of which no page has shown anything yet."""
     shown = set(marks)
     return [item for item in groups if shown.isdisjoint(_marks(item))]
 
 
 def marks_of(groups: Sequence[Group]) -> tuple[str, ...]:
-    """What a cursor remembers of groups that were shown."""
+    """The marks by which a cursor remembers groups that were shown."""
     return tuple(mark for item in groups for mark in _marks(item))
 
 
@@ -59,7 +59,7 @@ def _marks(item: Group) -> list[str]:
 
 
 def _last_stage(candidate: Candidate) -> RerankScore | None:
-    """The score by the last stage, if there is one: a frozen page explains no more than that."""
+    """The score by the last stage, if there is one: a later page can explain no other."""
     reranking = candidate.reranking
     return reranking if reranking and reranking.logit is not None and reranking.stage == "last" else None
 

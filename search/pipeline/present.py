@@ -19,16 +19,16 @@ from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.query import Query
 from search.ranking.candidates import Candidate
 
-CHOICES = 3
-"""Sentences of a passage that are chosen by words, and among which the cross-encoder decides."""
-BENEATH = 2.0
-"""How far what follows beyond the window is lowered: below the floor of every rerank stage."""
+SENTENCE_CHOICES = 3
+"""How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
+BEYOND_WINDOW_FLOOR = 2.0
+"""How far candidates beyond the result window are lowered: below everything that reranking ordered."""
 
 
 def present_first(
     query: Query, retrieved: Retrieved, reranked: Reranked, services: SearchServices, trace: Trace
 ) -> Results:
-    """The first page of an answer. A passage that is gone by now, or not the caller's to see, is left out."""
+    """The first page of an answer. A passage that no longer exists, or that the caller may not see, is left out."""
     groups = _groups(query, retrieved, reranked.candidates, trace)
     return _page(query, retrieved, groups, PageProgress(), reranked.coverage, services, trace)
 
@@ -36,11 +36,11 @@ def present_first(
 def present_next(
     query: Query, retrieved: Retrieved, previous: Cursor, services: SearchServices, trace: Trace
 ) -> Results:
-    """A later page: what `previous` froze, and beyond the result window the fused order, which is not reranked."""
+    """A later page: the hits frozen in `previous`, then, beyond the result window, candidates in fused order."""
     beyond = leaves_window(query, previous)
     groups = thaw(retrieved, previous)
     if beyond:
-        lowered = [item.lowered(BENEATH) for item in retrieved.candidates]
+        lowered = [item.lowered(BEYOND_WINDOW_FLOOR) for item in retrieved.candidates]
         groups += unseen(_groups(query, retrieved, lowered, trace), (*previous.shown, *marks_of(groups)))
     return _page(query, retrieved, groups, PageProgress(previous.shown, beyond), RerankCoverage(0, 0), services, trace)
 
@@ -71,12 +71,12 @@ def _page(
 ) -> Results:
     first, rest = groups[: query.size], groups[query.size :]
     texts = retrieved.contents.passages([item.best.passage for item in first])
-    present = [item for item in first if item.best.passage in texts]
-    retrieved.contents.fields([item.best.document for item in present])
+    visible = [item for item in first if item.best.passage in texts]
+    retrieved.contents.fields([item.best.document for item in visible])  # fetched together, for `_hit` to read
     trace.step("fetch")
-    passages = [texts[item.best.passage] for item in present]
+    passages = [texts[item.best.passage] for item in visible]
     sentences = _evidence(query, retrieved, passages, services, trace)
-    hits = tuple(_hit(query, retrieved, *each) for each in zip(present, passages, sentences, strict=True))
+    hits = tuple(_hit(query, retrieved, *each) for each in zip(visible, passages, sentences, strict=True))
     trace.step("evidence")
     return Results(
         hits=hits,
@@ -96,9 +96,9 @@ def _page(
 def _evidence(
     query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices, trace: Trace
 ) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show, chosen by the cross-encoder while time is left, otherwise by words."""
+    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words."""
     weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
-    choices = [evidence.candidates(passage.text, weights, CHOICES) for passage in passages]
+    choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
     until = rerank_deadline(query, services, retrieved.collection, trace)
     try:
         stages = services.reranker(retrieved.collection) if query.rerank and until is not None else None
@@ -112,7 +112,7 @@ def _evidence(
 
 
 def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
-    """The best sentences of each passage; one of which a sentence was not scored is decided by words."""
+    """The best sentences of each passage; by words if any of its sentences was not scored."""
     chosen, position = [], 0
     for choice in choices:
         own = [score for score in scores[position : position + len(choice)] if score is not None]

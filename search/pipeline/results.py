@@ -1,4 +1,4 @@
-"""What is answered: the types of one page of results, as every door receives them."""
+"""The types of one page of results, as command line, API and pages receive them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from search.ranking.candidates import LegContribution
 
 
 class Span(NamedTuple):
-    """A part of a text to mark: character offsets."""
+    """A range of a text to mark, in character offsets."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A sentence that carries the answer, with the matched words to mark; the marks' offsets are within `text`."""
+    """A sentence that best matches the query. `start` and `end` are offsets in the passage, those of `marks` in `text`."""
 
     text: str
     start: int
@@ -31,7 +31,7 @@ class Evidence:
 
 
 class Expansion(NamedTuple):
-    """An abbreviation of the query and its long form; the one that was not typed is searched, too."""
+    """An abbreviation in the query and its long form; the one that was not typed is searched as well."""
 
     short: str
     long: str
@@ -39,7 +39,7 @@ class Expansion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """How a query was read: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller."""
+    """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller."""
 
     lexical: LexicalQuery
     model_text: str
@@ -60,7 +60,7 @@ class RerankContribution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a hit stands where it stands: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+    """Why a hit ranks where it does: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
 
     legs: Mapping[str, LegContribution]
     fused: float
@@ -74,7 +74,8 @@ class Explanation:
 class Hit:
     """A document that was found: its best passage, the evidence and, on request, its explanation.
 
-    `more_passages` counts further passages of it; `others` are further documents of its group, such as of one patient.
+    `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
+    `others` are further documents of its group, such as those of one patient.
     """
 
     document: str
@@ -101,15 +102,16 @@ class RerankCoverage:
 
     @property
     def is_partial(self) -> bool:
-        """Whether the deadline came first."""
+        """Whether some candidates were not scored."""
         return self.scored < self.candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page of an answer. `degraded` names, in plain words, everything that was missing.
+    """One page of an answer. `degraded` says in plain words everything that failed or was missing.
 
-    `feedback` names the passages that moved the query's vectors, where the collection searches twice.
+    `cursor` leads to the next page. `beyond_window`: the page lies beyond the result window, in fused order. `feedback`
+    names the passages that moved the query's vectors, if the collection uses feedback.
     """
 
     hits: tuple[Hit, ...]

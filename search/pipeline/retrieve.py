@@ -1,7 +1,7 @@
-"""The first stage of a search: understand the query, encode it, ask every leg in one round trip, and fuse their rankings.
+"""The first stage of a search: understand and encode the query, run every leg in one round trip, and fuse their rankings.
 
-Where the collection uses feedback, the best passages of a first answer move the query's vectors, and all legs are asked
-again. Product, evaluation and benches call `retrieve`; there is no other way to a ranking.
+Where the collection uses feedback, the best passages of a first answer move the query's vectors, and all legs run again.
+Product, evaluation and benches all call `retrieve`: nothing else produces rankings.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from search.pipeline.understanding import understand
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
-from search.ranking.feedback import SECONDS, SHARE, move_query
+from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
 
 
 class Contents:
-    """Texts and fields in one index that one caller may see; each is fetched from the engine at most once a search."""
+    """Passages and fields of one index that one caller may see; a search fetches each from the engine at most once."""
 
     def __init__(self, engine: SearchEngine, index: str, access: Access) -> None:
         self._engine, self._index, self._access = engine, index, access
@@ -34,17 +34,17 @@ class Contents:
         self._fields: dict[str, Mapping[str, FieldValue] | None] = {}
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """The passages of `ids` that exist and that the caller may see."""
-        if missing := [name for name in ids if name not in self._passages]:
-            found = self._engine.passages(self._index, missing, self._access)
-            self._passages.update({name: found.get(name) for name in missing})
+        """Those of the passages `ids` that still exist and that the caller may see, by id, in the order of `ids`."""
+        if unfetched := [name for name in ids if name not in self._passages]:
+            found = self._engine.passages(self._index, unfetched, self._access)
+            self._passages.update({name: found.get(name) for name in unfetched})
         return {name: passage for name in ids if (passage := self._passages[name]) is not None}
 
     def fields(self, documents: Sequence[str]) -> dict[str, Mapping[str, FieldValue]]:
-        """The fields of the documents that exist and that the caller may see."""
-        if missing := [name for name in documents if name not in self._fields]:
-            found = self._engine.fields(self._index, missing, self._access)
-            self._fields.update({name: found.get(name) for name in missing})
+        """The fields of those documents that still exist and that the caller may see, by document."""
+        if unfetched := [name for name in documents if name not in self._fields]:
+            found = self._engine.fields(self._index, unfetched, self._access)
+            self._fields.update({name: found.get(name) for name in unfetched})
         return {name: fields for name in documents if (fields := self._fields[name]) is not None}
 
 
@@ -52,8 +52,8 @@ class Contents:
 class Retrieved:
     """What retrieval hands to reranking.
 
-    `candidates` are in fused order. `has_more`: some leg returned as many documents as it was asked for. `feedback` names
-    the passages that moved the query's vectors, if any did. `contents` fetches texts and fields.
+    `candidates` are in fused order. `has_more`: a leg returned as many documents as requested, so there may be more.
+    `feedback` names the passages that moved the query's vectors, if any did. `contents` fetches passages and fields.
     """
 
     meta: IndexMeta
@@ -67,7 +67,7 @@ class Retrieved:
 
 
 class _Context(NamedTuple):
-    """What is fixed once a search has chosen its index."""
+    """What stays the same once a search has chosen its index."""
 
     query: Query
     services: SearchServices
@@ -88,16 +88,16 @@ def retrieve(
 ) -> Retrieved:
     """All candidates of `query` in fused order.
 
-    `collection` decides fusion, feedback and reranking. The published index is searched, or `index` with its own encoders
-    and commit. `depth` is the number of distinct documents that each leg returns, by default the result window of the
-    settings. Raises `NotFound` for an index that does not exist, `Unavailable` if the engine is down. A missing encoder
+    `collection` determines fusion, feedback and reranking. The published index is searched, or else `index`, with its own
+    encoders and commit. `depth` is the number of distinct documents that each leg returns, by default the result window of
+    the settings. Raises `NotFound` for an index that does not exist, `Unavailable` if the engine is down. A missing encoder
     never raises: `trace.degraded` says so.
     """
     meta = services.engine.resolve(collection.name) if index is None else services.engine.meta(index)
     if meta.analysis != ANALYSIS_VERSION:
         trace.degraded.append(
             f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
-            "some words are missed until it is rebuilt"
+            "some matches may be missed until it is rebuilt"
         )
     understanding = understand(query)
     trace.step("understand")
@@ -114,8 +114,8 @@ def retrieve(
     )
     contents = Contents(services.engine, meta.index, query.access)
     context = _Context(query, services, trace, meta, collection, understanding, contents)
-    retrieved = _with_feedback(request, context) if collection.feedback and vectors else _ask_legs(request, context)
-    trace.degraded += [f"the leg '{name}' is missing ({reason})" for name, reason in retrieved.answer.missing.items()]
+    retrieved = _run_with_feedback(request, context) if collection.feedback and vectors else _run_legs(request, context)
+    trace.degraded += [f"the leg '{name}' failed ({reason})" for name, reason in retrieved.answer.missing.items()]
     return retrieved
 
 
@@ -127,25 +127,27 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
         if encoder is None:
             trace.degraded.append(
                 f"no encoder for '{name}': the index was built with {fingerprint[:12]}, which is not among the installed "
-                "models; only words were searched"
+                f"models; the leg '{name}' was not searched"
             )
             continue
-        known = services.vectors.get((fingerprint, text))
+        cached = services.vectors.get((fingerprint, text))
         try:
             vectors[name] = (
-                known
-                if known is not None
+                cached
+                if cached is not None
                 else services.vectors.put((fingerprint, text), encoder.encode_queries([text])[0])
             )
         except MedleyError as error:
-            trace.degraded.append(f"the encoder for '{name}' failed ({error.message}); only words were searched")
+            trace.degraded.append(
+                f"the encoder for '{name}' failed ({error.message}); the leg '{name}' was not searched"
+            )
     return vectors
 
 
-def _ask_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
-    # A query always has the same vectors, except those that feedback moved.
-    moved = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
-    answer = _cached_answer(request, context, moved)
+def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
+    # The cache key needs the vectors only if feedback moved them: otherwise the query determines them.
+    moved_bytes = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
+    answer = _cached_answer(request, context, moved_bytes)
     context.trace.step("legs")
     candidates = fuse(answer.rankings, context.collection.fusion)
     context.trace.step("fuse")
@@ -164,57 +166,60 @@ def _ask_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...]
     )
 
 
-def _cached_answer(request: LegsRequest, context: _Context, moved: bytes) -> LegsAnswer:
-    """The engine's answer, or its earlier one to the same request; an answer with a missing leg is not cached."""
+def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:
+    """The engine's answer, or its earlier one to the same request; an answer with a failed leg is not cached."""
     meta, answers = context.meta, context.services.answers
-    asked = (request.filters, request.facets, request.documents, tuple(request.vectors))
-    key = (meta.index, meta.commit, request.access.key, context.understanding, moved, asked)
-    known = answers.get(key)
-    if known is not None:
-        return known
+    requested = (request.filters, request.facets, request.documents, tuple(request.vectors))
+    key = (meta.index, meta.commit, request.access.key, context.understanding, moved_bytes, requested)
+    cached = answers.get(key)
+    if cached is not None:
+        return cached
     answer = context.services.engine.legs(request)
     return answer if answer.missing else answers.put(key, answer)
 
 
-def _with_feedback(request: LegsRequest, context: _Context) -> Retrieved:
+def _run_with_feedback(request: LegsRequest, context: _Context) -> Retrieved:
     """The answer to the moved vectors, or the answer to the query alone if feedback fails.
 
-    All legs are asked again, so that one answer shows one state of the index. The first answer is equally deep for every
-    page, so the same passages move each of them.
+    All legs run again, so that one answer shows one state of the index. The first answer always has the depth of the result
+    window, so every page is based on the same feedback passages.
     """
     trace, window = context.trace, context.services.settings.window
-    first = _ask_legs(replace(request, documents=window), context)
+    first = _run_legs(replace(request, documents=window), context)
     try:
-        moved, taken = _move_vectors(request, first, context)
-        second = _ask_legs(moved, context, taken)
-        if not taken or not second.answer.missing:
+        moved_request, feedback_ids = _move_vectors(request, first, context)
+        second = _run_legs(moved_request, context, feedback_ids)
+        if not feedback_ids or not second.answer.missing:
             return second
         failure = "; ".join(f"{name}: {reason}" for name, reason in second.answer.missing.items())
     except NotFound:
-        raise  # the index was dropped: its successor is searched
+        raise  # the index was dropped: the caller decides (`search.pipeline.search`)
     except MedleyError as error:
         failure = error.message
         trace.step("feedback")
-    trace.degraded.append(f"feedback failed ({failure}); the query alone was searched")
-    return first if request.documents == window else _ask_legs(request, context)
+    trace.degraded.append(f"feedback failed ({failure}); the results are those of the query without feedback")
+    return first if request.documents == window else _run_legs(request, context)
 
 
 def _move_vectors(request: LegsRequest, first: Retrieved, context: _Context) -> tuple[LegsRequest, tuple[str, ...]]:
+    """The request with moved vectors, and the ids of the passages that moved them."""
     feedback = context.collection.feedback
     if feedback is None:
         return request, ()
     until = rerank_deadline(context.query, context.services, context.collection, context.trace)
-    seconds = SECONDS if until is None else min(SECONDS, SHARE * (until - time.perf_counter()))
+    seconds = FEEDBACK_SECONDS
+    if until is not None:
+        seconds = min(seconds, FEEDBACK_DEADLINE_SHARE * (until - time.perf_counter()))
     if seconds <= 0:
-        raise Unavailable("the deadline had passed")
+        raise Unavailable("no time was left before the deadline")
     passages = _best_passages(first, feedback)
-    moved = move_query(request, passages, feedback, _encoders(request, context), context.meta.windows, seconds)
+    moved_request = move_query(request, passages, feedback, _encoders(request, context), context.meta.windows, seconds)
     context.trace.step("feedback")
-    return moved, tuple(passage.id for passage in passages)
+    return moved_request, tuple(passage.id for passage in passages)
 
 
 def _best_passages(first: Retrieved, feedback: Feedback) -> list[Passage]:
-    """The best passages of the first answer that still exist, best first."""
+    """The best passages of the first answer, best first, that still exist and that the caller may see."""
     return list(first.contents.passages([item.passage for item in first.candidates[: feedback.passages]]).values())
 
 
@@ -222,6 +227,6 @@ def _encoders(request: LegsRequest, context: _Context) -> dict[str, Encoder]:
     """Vector field -> its encoder, for every vector of the request."""
     fingerprints = context.meta.encoders
     found = {name: encoder for name in request.vectors if (encoder := context.services.encoder(fingerprints[name]))}
-    if lost := sorted(request.vectors.keys() - found.keys()):
-        raise Unavailable(f"the encoder for {lost[0]!r} is gone")
+    if missing := sorted(request.vectors.keys() - found.keys()):
+        raise Unavailable(f"the encoder for {missing[0]!r} is no longer available")
     return found

@@ -36,7 +36,7 @@ def _retrieve_published(query: Query, services: SearchServices, collection: Coll
     try:
         return retrieve(query, services, trace, collection)
     except NotFound:
-        # The index was dropped after it had been resolved: by now the collection answers from its successor.
+        # The index was dropped after it was resolved: its successor is published by now.
         trace.degraded.clear()
         return retrieve(query, services, trace, collection)
 

@@ -33,7 +33,7 @@ class SearchServices:
 
 @dataclass(slots=True)
 class Trace:
-    """The course of one search: milliseconds by step, and everything that was missing."""
+    """A record of one search: milliseconds by step, and in `degraded` everything that failed or was missing."""
 
     started: float = field(default_factory=time.perf_counter)
     timings: dict[str, float] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Trace:
 def rerank_deadline(
     query: Query, services: SearchServices, collection: Collection, trace: Trace, share: float = 1.0
 ) -> float | None:
-    """The moment at which `share` of the reranking deadline is over, counted from the start; None without a deadline."""
+    """The moment when `share` of the reranking time has passed since the search started; None without a deadline."""
     configured = services.settings.deadline_ms or collection.reranking.deadline_ms
     milliseconds = configured if query.deadline_ms is None else query.deadline_ms
     return trace.started + share * milliseconds / 1000 if milliseconds else None

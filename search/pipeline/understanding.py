@@ -1,4 +1,4 @@
-"""From a query as typed to what the legs and the models read: words, abbreviations, the opening of long texts."""
+"""Turn a query as typed into what the legs and the models read: words, abbreviations, the opening of long texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from search.protocols import LexicalQuery
 from search.query import Query
 
 MODEL_WORDS = 64
-"""A model reads the opening of a pasted article: its headline and lead hold the claim."""
-
+"""How many words of a query the models read, in whole sentences: a pasted article has its claim in headline and lead."""
 MAX_TERMS = 128
+"""How many distinct terms of a query are searched: the most frequent ones."""
 EXPANSION_WEIGHT = 0.25
-"""An expansion is a guess at what was meant: more weight was measured to cost BM25 on training claims."""
+"""An expansion is a guess at what was meant: on training claims, BM25 got worse with a higher weight."""
 
 
 def understand(query: Query) -> Understanding:
@@ -64,5 +64,5 @@ def _notes(counted: Counter[str], query: Query) -> tuple[str, ...]:
     if len(counted) > MAX_TERMS:
         notes.append(f"the text has {len(counted)} distinct terms: the {MAX_TERMS} most frequent were searched")
     if query.lacking:
-        notes.append("findings to be absent are read as words, not as a filter")
+        notes.append("absent findings are read as words, not as a filter")
     return tuple(notes)

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
 
-GROUP = 16
-"""The most candidates scored in one call: small enough to stop in time, large enough to batch by length."""
+GROUP_SIZE = 16
+"""The most texts scored in one call: few enough to stop in time, enough to batch by length."""
 
-LEARNING = 0.3
-STALL = 4.0
+LEARNING_RATE = 0.3
+"""How much a new measurement moves the average pace."""
+STALL_FACTOR = 4.0
+"""The most that a measurement counts, as a multiple of the average pace."""
 
 Clock = Callable[[], float]
 
 
 class ScoreCache:
-    """Cross-encoder scores by (model fingerprint, query, passage text), least recently used out first."""
+    """Cross-encoder scores by (model fingerprint, query, passage text), the least recently used dropped first."""
 
     def __init__(self, entries: int = 20_000) -> None:
         self._entries = entries
@@ -49,7 +51,7 @@ def _key(fingerprint: str, query: str, text: str) -> bytes:
 
 
 class Pace:
-    """How long a cross-encoder takes per character in this process: a running average of measured calls."""
+    """How many seconds per character a cross-encoder takes in this process: a moving average of measured calls."""
 
     def __init__(self, seconds_per_character: float = 2e-5) -> None:
         self._rate = seconds_per_character
@@ -60,17 +62,19 @@ class Pace:
         return self._rate * characters
 
     def relax(self) -> None:
-        """Lower an estimate that allowed nothing: one slow call must not switch reranking off for good."""
+        """Lower an estimate that left no text to score: one slow call must not turn reranking off for good."""
         self._rate *= 0.7
 
     def learn(self, characters: int, seconds: float) -> None:
         """Add one measured call: the first sets the average, later ones move it.
 
-        A stalled call says more about the machine than about the model: it counts as `STALL` times the average at most.
+        A stalled call says more about the machine than about the model: it counts as at most `STALL_FACTOR` times the
+        average.
         """
-        seen = seconds / max(characters, 1)
-        self._rate = self._rate + LEARNING * (min(seen, STALL * self._rate) - self._rate) if self._measured else seen
-        self._measured = True
+        rate = seconds / max(characters, 1)
+        if self._measured:
+            rate = self._rate + LEARNING_RATE * (min(rate, STALL_FACTOR * self._rate) - self._rate)
+        self._rate, self._measured = rate, True
 
 
 @dataclass(slots=True)
@@ -83,7 +87,7 @@ class AnytimeReranker:
     clock: Clock = time.perf_counter
 
     def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
-        """Scores in input order; None for texts that were not reached before the moment `until` (of `clock`)."""
+        """Scores in input order; None for texts that were not scored before the moment `until` (of `clock`)."""
         fingerprint = self.reranker.fingerprint
         scores = [self.cache.get(fingerprint, query, text) for text in texts]
         waiting = [number for number, score in enumerate(scores) if score is None]
@@ -104,24 +108,24 @@ class AnytimeReranker:
         self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None
     ) -> Sequence[int]:
         if until is None:
-            return waiting[: 4 * GROUP]
-        left = until - self.clock()
-        taken, cost = 0, 0.0
-        for number in waiting[:GROUP]:
+            return waiting[: 4 * GROUP_SIZE]
+        remaining = until - self.clock()
+        count, cost = 0, 0.0
+        for number in waiting[:GROUP_SIZE]:
             cost += self.pace.estimate(len(query) + len(texts[number]))
-            # At most half of the remaining time, so that a wrong estimate is noticed in time.
-            if cost > (left if taken == 0 else left / 2):
+            # Use at most half of the remaining time, so that a wrong estimate is noticed in time.
+            if cost > (remaining if count == 0 else remaining / 2):
                 break
-            taken += 1
-        if not taken and left > 0:
+            count += 1
+        if not count and remaining > 0:
             self.pace.relax()
-        return waiting[:taken]
+        return waiting[:count]
 
     def _score_group(self, query: str, texts: Sequence[str], until: float | None) -> list[float] | None:
         """The scores of all texts, or None if the time ran out first."""
         started = self.clock()
         try:
-            scores = [float(score) for score in self._ask(query, texts, until)]
+            scores = [float(score) for score in self._call_reranker(query, texts, until)]
         except TimedOut:
             if until is None:
                 raise
@@ -129,7 +133,7 @@ class AnytimeReranker:
         self.pace.learn(sum(len(query) + len(text) for text in texts), self.clock() - started)
         return scores
 
-    def _ask(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
+    def _call_reranker(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
         if until is not None and isinstance(self.reranker, TimedReranker):
             return self.reranker.score_within(query, texts, until - self.clock())
         return self.reranker.score(query, texts)

@@ -16,7 +16,7 @@ class LegContribution(NamedTuple):
 
     @property
     def contribution(self) -> float:
-        """This leg's part of the fused score: `weight` × `normalised`."""
+        """The leg's share of the fused score: `weight` × `normalised`."""
         return self.weight * self.normalised
 
 
@@ -46,11 +46,11 @@ NO_CONTRIBUTIONS: Final = LegContributions({})
 
 
 class RerankScore(NamedTuple):
-    """What reranking made of a candidate.
+    """How reranking scored a candidate.
 
-    `fused` is its score before. `logit` comes from the last stage that scored it, and `normalised` is the same scaled over
-    that stage; both are None if no stage scored it. `stage` is `last` or `first`. `floor` is how far the candidate is
-    lowered to stand below everything that a later stage scored.
+    `fused` is its score before reranking. `logit` comes from the last stage that scored it, and `normalised` is the logit
+    scaled over all that this stage scored; both are None if no stage scored it. `stage` is `last` or `first`. `floor` is how
+    far the candidate is lowered to rank below everything that a later stage scored.
     """
 
     fused: float
@@ -62,7 +62,7 @@ class RerankScore(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A passage on its way from the legs to the page. A tuple, because every search makes hundreds of them.
+    """A passage on its way from the legs to the page. A tuple, because every search creates hundreds.
 
     `score` is the fused score until reranking, and the final score afterwards; `reranking` is None until then.
     """

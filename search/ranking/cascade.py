@@ -1,7 +1,8 @@
-"""Reranking in one stage or two: a small cross-encoder reads every candidate, the large one the best of those.
+"""Reranking in one or two stages: a small cross-encoder reads every candidate, the large one the best of those.
 
-Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for what the last stage scored.
-What only the first stage scored stands below that, and what no stage scored below both: one scale, a floor for each.
+Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for candidates that the last stage scored.
+Those that only the first stage scored rank below them, and those that no stage scored below both: each group is lowered by
+its own floor.
 (Cascade ranking: Wang, Lin and Metzler 2011; with cross-encoders Nogueira et al. 2019, "Multi-stage document ranking".)
 """
 
@@ -21,7 +22,7 @@ from search.ranking.candidates import Candidate, RerankScore
 from search.ranking.fusion import min_max
 
 FIRST_SHARE = 0.4
-"""Share of the time that the first stage gets, so that some is always left for the last one."""
+"""The share of the remaining time that the first stage gets, so that some is always left for the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class StageScores:
     """Logits by passage, of the last stage and of the first; `missing` says why the first stage has none.
 
     `wanted` is how many passages each stage, the last one first, would have scored without a deadline; 0 means as many as
-    it did.
+    it scored.
     """
 
     last: Mapping[str, float] = field(default_factory=dict)
@@ -61,22 +62,24 @@ def score_window(
     """Score the window's `passages`, or the best of them by the first stage, until the moment `until`.
 
     The first stage reads whole passages, the last one the parts that the collection configures. A first stage that fails
-    is skipped, and the last one scores as many as it can. Raises what the last stage raises.
+    is skipped, and the last one scores as many passages as it can. Errors of the last stage are raised.
     """
-    known = dict(zip((item.passage for item in window), passages, strict=True))
+    by_id = dict(zip((item.passage for item in window), passages, strict=True))
     first: dict[str, float] = {}
     chosen, missing = list(window), stages.missing
     if stages.first is not None and reranking.first is not None and len(window) > reranking.first.keep:
         try:
-            whole = {name: (passage.model_text,) for name, passage in known.items()}
-            first = _scored(stages.first, query, chosen, whole, _halt(stages.first, until))
+            whole = {name: (passage.model_text,) for name, passage in by_id.items()}
+            first = _score_passages(stages.first, query, chosen, whole, _first_stage_deadline(stages.first, until))
         except MedleyError as error:
             missing = error.message
         else:
             best = combine(window, StageScores(first=first, wanted=(0, len(window))), reranking)
             chosen = best[: reranking.first.keep]
-    parts = {item.passage: texts_to_read(known[item.passage], query, reranking.parts) for item in chosen}
-    return StageScores(_scored(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window)))
+    parts = {item.passage: texts_to_read(by_id[item.passage], query, reranking.parts) for item in chosen}
+    return StageScores(
+        _score_passages(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window))
+    )
 
 
 def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> t
 def combine(candidates: Sequence[Candidate], scores: StageScores, reranking: Reranking) -> list[Candidate]:
     """The final order: score descending, then passage id. Without any score the fused order and scores stay.
 
-    A stage that a deadline cut short has less weight: see `completed_share`.
+    A stage that the deadline cut short has less weight: see `completed_share`.
     """
     shares = [
         completed_share(len(found), wanted)
@@ -97,23 +100,23 @@ def combine(candidates: Sequence[Candidate], scores: StageScores, reranking: Rer
     first = dict(zip(scores.first, min_max(list(scores.first.values())), strict=True))
     floors = float(bool(last)), float(bool(last)) + float(bool(first))
 
-    def place(item: Candidate) -> Candidate:
+    def rescore(item: Candidate) -> Candidate:
         if item.passage in last:
             return _blend(item, scores.last, last, reranking.weight * shares[0])
         if item.passage in first and reranking.first is not None:
             return _blend(item, scores.first, first, reranking.first.weight * shares[1], floors[0], "first")
         return item.lowered(floors[1])
 
-    placed = [place(item) for item in candidates]
-    return in_order(placed) if scores else placed
+    rescored = [rescore(item) for item in candidates]
+    return in_order(rescored) if scores else rescored
 
 
 def completed_share(scored: int, wanted: int) -> float:
     """The share of its weight that a stage keeps when it scored `scored` of the `wanted` passages.
 
-    Scores are normalised by their range, and the range of a few scores is narrow: two would always be 0 and 1 apart, as
-    far as the best and the worst of fifty. So the weight follows the expected range of that many normal scores (expected
-    extremes after Blom 1958); a single score has no weight.
+    Scores are normalised by their range, and the range of a few scores is narrow: normalised, two scores always become 0
+    and 1, as far apart as the best and the worst of fifty. So the weight follows the expected range of that many normally
+    distributed scores (expected extremes after Blom 1958); a single score has no weight.
     """
     return _expected_range(scored) / _expected_range(wanted) if 0 < scored < wanted else 1.0
 
@@ -136,25 +139,25 @@ def _blend(
     return item._replace(score=score, reranking=reranking)
 
 
-def _scored(
+def _score_passages(
     stage: AnytimeReranker,
     query: str,
     window: Sequence[Candidate],
     texts: Mapping[str, Sequence[str]],
     until: float | None,
 ) -> dict[str, float]:
-    """The best score of each passage's texts, for the leading passages whose texts were all reached."""
+    """The best score of each passage's texts, for the leading passages whose texts were all scored."""
     found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
     scores: dict[str, float] = {}
     for item in window:
         values = [next(found) for _ in texts[item.passage]]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            break  # a cached score must not lift a passage past those that were not reached
-        scores[item.passage] = max(known)
+        scored = [value for value in values if value is not None]
+        if len(scored) < len(values):
+            break  # a cached score must not move a passage ahead of those that were not scored
+        scores[item.passage] = max(scored)
     return scores
 
 
-def _halt(stage: AnytimeReranker, until: float | None) -> float | None:
-    """When the first stage stops: it gets its share of the remaining time."""
+def _first_stage_deadline(stage: AnytimeReranker, until: float | None) -> float | None:
+    """The moment when the first stage stops: it gets `FIRST_SHARE` of the remaining time."""
     return None if until is None else (now := stage.clock()) + FIRST_SHARE * (until - now)

@@ -1,8 +1,8 @@
-"""Pseudo-relevance feedback over vectors: the best passages of a first answer say what the query's words did not.
+"""Pseudo-relevance feedback over vectors: the best passages of a first answer add what the query's words leave out.
 
-Each query vector moves towards the mean of those passages' vectors, and the legs are asked again: q' ∝ (1 − share) q + share mean(p)
+Each query vector moves towards the mean of those passages' vectors, and the legs run again: q' ∝ (1 − share) q + share mean(p)
 (Rocchio 1971; over dense vectors Li et al. 2023, "Pseudo Relevance Feedback with Deep Language Models and Dense
-Retrievers"). It helps where a query has many answers, as a finding has in reports, and costs where it has one.
+Retrievers"). It helps where a query has many answers, as a finding has in reports, and hurts where it has one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from mappings.collection import Feedback
 from mappings.documents import Passage
 from search.protocols import Encoder, LegsRequest, TimedEncoder, Vectors
 
-SECONDS: Final = 2.0
-"""Longest time for encoding the passages on a model server: a search that waits longer is useless."""
-SHARE: Final = 0.5
-"""Share of the remaining deadline that feedback may take: reranking needs the rest."""
+FEEDBACK_SECONDS: Final = 2.0
+"""The longest time that encoding the passages on a model server can take: nobody waits longer for a search."""
+FEEDBACK_DEADLINE_SHARE: Final = 0.5
+"""The share of the time left before the deadline that feedback can use: reranking needs the rest."""
 
 
 def move_query(
@@ -31,45 +31,51 @@ def move_query(
     feedback: Feedback,
     encoders: Mapping[str, Encoder],
     words: int,
-    seconds: float = SECONDS,
+    seconds: float = FEEDBACK_SECONDS,
 ) -> LegsRequest:
-    """The request with its vectors moved towards `passages`; without any passage the request itself.
+    """The request with its vectors moved towards `passages`; without passages, the request itself.
 
-    Of each passage the window of `words` words that is nearest to the query counts. `encoders` has one for each of the
-    request's vector fields; an encoder that supports time limits gets at most `seconds` in all. Raises what an encoder
-    raises.
+    Each passage is represented by its window of at most `words` words that is nearest to the query. `encoders` has one
+    encoder for each of the request's vector fields; those that support time limits get at most `seconds` in all. Errors of
+    the encoders are raised.
     """
     if not passages:
         return request
-    read = [windows(passage, words) for passage in passages]
-    flat = list(chain.from_iterable(read))
-    each = seconds / max(1, len(request.vectors))
+    texts = [windows(passage, words) for passage in passages]
+    flat = list(chain.from_iterable(texts))
+    seconds_each = seconds / max(1, len(request.vectors))
     vectors = {
-        name: towards(vector, _nearest(_encoded(encoders[name], flat, each), read, vector), feedback.share)
+        name: towards(vector, _nearest(_encode(encoders[name], flat, seconds_each), texts, vector), feedback.share)
         for name, vector in request.vectors.items()
     }
     return replace(request, vectors=vectors)
 
 
-def _encoded(encoder: Encoder, texts: Sequence[str], seconds: float) -> Vectors:
+def _encode(encoder: Encoder, texts: Sequence[str], seconds: float) -> Vectors:
     if isinstance(encoder, TimedEncoder):
         return encoder.encode_passages_within(texts, seconds)
     return encoder.encode_passages(texts)
 
 
 def towards(query: Vectors, passages: Vectors, share: float) -> Vectors:
-    """The unit vector, shape (d,), from a query of that shape to the mean of `passages`, shape (n, d), all of unit length.
+    """The query's vector, moved by `share` towards the mean of the passages' vectors, and of unit length again.
 
-    Where both cancel out the query stays.
+    Shapes: (d,) for the query and the result, (n, d) for `passages`; all of unit length. If both cancel out, the query is
+    returned.
     """
     mixed = (1 - share) * query + share * passages.mean(axis=0)
     length = float(np.linalg.norm(mixed))
     return np.asarray(mixed / length, dtype=np.float32) if length > 1e-6 else query
 
 
-def _nearest(vectors: Vectors, read: Sequence[Sequence[str]], query: Vectors) -> Vectors:
-    """Of each passage's windows, in order the rows of `vectors`, the nearest to the query: shape (passages, d)."""
-    ends = np.cumsum([len(own) for own in read])
+def _nearest(vectors: Vectors, texts: Sequence[Sequence[str]], query: Vectors) -> Vectors:
+    """For each passage the vector of its window that is nearest to the query: shape (passages, d).
+
+    `texts` has the windows of each passage; `vectors` has a row for each of them, in that order.
+    """
+    ends = np.cumsum([len(own) for own in texts])
     cosines = vectors @ query
-    chosen = [end - len(own) + int(cosines[end - len(own) : end].argmax()) for own, end in zip(read, ends, strict=True)]
+    chosen = [
+        end - len(own) + int(cosines[end - len(own) : end].argmax()) for own, end in zip(texts, ends, strict=True)
+    ]
     return np.asarray(vectors[chosen], dtype=np.float32)

@@ -20,7 +20,7 @@ def min_max(scores: Sequence[float]) -> list[float]:
     if not scores:
         return []
     low, high = min(scores), max(scores)
-    # Halves first: the span of two huge scores would overflow.
+    # Halve the scores first: the difference of two huge ones would overflow.
     span = high / 2 - low / 2
     return [(score / 2 - low / 2) / span if span > 0 else 1.0 for score in scores]
 
@@ -40,10 +40,10 @@ def reciprocal_rank(scores: Sequence[float]) -> list[float]:
 
 
 def from_floor(scores: Sequence[float]) -> list[float]:
-    """Scores as shares of the best, counted from 0, the lowest lexical score; negative scores become 0.
+    """Theoretical min-max (Bruch, Gai and Ingber 2023, section 3): scores divided by the best; negative ones become 0.
 
-    The theoretical minimum instead of the lowest fetched score (Bruch, Gai and Ingber 2023, section 3): how far the list
-    reaches down no longer decides what a difference at its top is worth.
+    The minimum is 0, which no BM25 score falls below, instead of the lowest fetched score: so the depth of the ranking does
+    not decide what a difference at its top is worth.
     """
     best = max(scores, default=0.0)
     return [max(0.0, score) / best if best > 0 else 0.0 for score in scores]
@@ -57,12 +57,12 @@ NORMALISATIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
 
 
 def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
-    """All passages of all legs in the one order: fused score descending, then passage id.
+    """All passages of all legs, best first: by fused score descending, then by passage id.
 
-    A leg without weight is left out; the weights of those present are scaled to sum to 1, so a fused
-    score lies in [0, 1] also when a leg is missing. A passage that a leg did not bring gets 0 from it.
+    A leg without weight is left out. The weights of the others are scaled to sum to 1, so that a fused score lies in [0, 1]
+    even if a leg is missing. A leg contributes 0 to a passage that it did not return.
     """
-    weights = _shares(legs, fusion.weights)
+    weights = _normalise_weights(legs, fusion.weights)
     normalise = reciprocal_rank if fusion.method == "rrf" else _normalisation(fusion.normalisation)
     totals: dict[str, float] = {}
     documents: dict[str, str] = {}
@@ -73,7 +73,7 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
         passages, own, scores = zip(*legs[leg].items, strict=True)
         values = normalise(scores)
         contributions[leg] = (passages, scores, values, weight)
-        documents.update(zip(passages, own, strict=True))  # both in the order in which passages were first met
+        documents.update(zip(passages, own, strict=True))  # in the same order as `totals`
         for passage, value in zip(passages, values, strict=True):
             totals[passage] = totals.get(passage, 0.0) + weight * value
     return in_order(
@@ -81,9 +81,9 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
     )
 
 
-def _shares(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:
+def _normalise_weights(legs: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:
     present = {leg: weights.get(leg, 0.0) for leg in legs if weights.get(leg, 0.0) > 0}
-    if not present:  # the only legs left are ones without weight: better than no answer
+    if not present:  # every leg that answered has weight 0: an answer from those is better than none
         present = dict.fromkeys(legs, 1.0)
     total = sum(present.values())
     return {leg: weight / total for leg, weight in present.items()}

@@ -95,7 +95,7 @@ def test_a_folder_exports_and_judgements_are_kept(tmp_path: Path) -> None:
     judged = [
         GateQuery(query, tuple(sentences(12, seed=n)), (1.0, *[0.0] * 11)) for n, (query, _) in enumerate(PAIRS[:4])
     ]
-    artifact = write_artifact(tmp_path / "hf", "bi-encoder", tmp_path / "tiny", CARD, PAIRS, judged=judged)
+    artifact = write_artifact(tmp_path / "hf", "bi-encoder", tmp_path / "tiny", CARD, PAIRS, gate_queries=judged)
     assert artifact.manifest["gate"]["judged"] == 4
     assert "ndcg_change" in artifact.manifest["gate"]["forms"]["fp32"]
     assert artifact.manifest["card"] == {"base": "random", "licence": "Apache-2.0"}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.suites import beir
-from mappings.collection import KINDS
+from mappings.collection import SHIPPED_KINDS
 from mappings.errors import InvalidInput, MedleyError, NotFound
 
 CORPUS = [
@@ -74,7 +74,7 @@ def test_another_split_and_clinical_kinds(tmp_path: Path) -> None:
 
 def test_a_kind_of_ones_own_is_known(tmp_path: Path) -> None:
     write(tmp_path)
-    notes = (KINDS / "notes.toml").read_text()
+    notes = (SHIPPED_KINDS / "notes.toml").read_text()
     (tmp_path / "kinds").mkdir()
     (tmp_path / "kinds" / "letters.toml").write_text(
         notes.replace('default_labels = ["clinical"]', 'default_labels = ["mine"]')

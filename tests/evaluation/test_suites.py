@@ -24,7 +24,7 @@ from evaluation.suite import SuiteOptions, command
 from evaluation.suites import beir
 from evaluation.task import CANDIDATE_FIELD, Question, Task
 from mappings.analysis.words import terms
-from mappings.collection import KINDS
+from mappings.collection import SHIPPED_KINDS
 from mappings.errors import InvalidInput, MedleyError, ModelError, NotFound
 from search.bootstrap import Medley
 from search.pipeline.search import search
@@ -142,7 +142,7 @@ def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(tmp_pa
 
 
 def test_two_kinds_that_share_an_index_are_measured_each_by_its_own_weights(tmp_path: Path, settings: Settings) -> None:
-    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    shipped = (SHIPPED_KINDS / "abstracts.toml").read_text(encoding="utf-8")
     (tmp_path / "kinds").mkdir()
     for name, more in (("plain", ""), ("letters", "\n[feedback]\npassages = 5\nshare = 0.8\n")):
         (tmp_path / "kinds" / f"{name}.toml").write_text(shipped + more, encoding="utf-8")

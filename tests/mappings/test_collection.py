@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from mappings import collection
-from mappings.collection import KINDS, PassageParts, kinds, load, tuned
+from mappings.collection import SHIPPED_KINDS, PassageParts, kinds, load, with_tuned_weights
 from mappings.errors import InvalidInput, NotFound
 from search.ranking import fusion
 
-NOTES = (KINDS / "notes.toml").read_text(encoding="utf-8")
+NOTES = (SHIPPED_KINDS / "notes.toml").read_text(encoding="utf-8")
 
 
 def own(folder: Path, old: str, new: str) -> Path:
@@ -20,7 +20,7 @@ def own(folder: Path, old: str, new: str) -> Path:
 
 
 def test_the_methods_are_those_of_fusion() -> None:
-    assert set(collection.NORMALISATIONS) == fusion.NORMALISATIONS.keys()
+    assert set(collection.FUSION_NORMALISATIONS) == fusion.NORMALISATIONS.keys()
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
@@ -38,16 +38,16 @@ def test_collections_of_one_kind_are_told_apart() -> None:
 
 def test_weights_that_were_measured_may_bring_stages_and_parts() -> None:
     written = {"rerank": {"weight": 0.4, "parts": {"words": 40, "best": 3}}}
-    found, kept = tuned(load("abstracts"), written).reranking, load("abstracts").reranking
+    found, kept = with_tuned_weights(load("abstracts"), written).reranking, load("abstracts").reranking
     assert found == replace(kept, weight=0.4, parts=PassageParts(40, 3))
-    assert tuned(load("abstracts"), {}) == load("abstracts")
+    assert with_tuned_weights(load("abstracts"), {}) == load("abstracts")
 
 
 def test_an_empty_first_stage_is_none(tmp_path: Path) -> None:
     own(tmp_path, "[rerank]", "[rerank]\nfirst = {}\nparts = {}")
     found = load("own", extra=tmp_path).reranking
     assert (found.first, found.parts) == (None, None)
-    assert tuned(load("abstracts"), {"rerank": {"first": {}}}).reranking.first is None
+    assert with_tuned_weights(load("abstracts"), {"rerank": {"first": {}}}).reranking.first is None
 
 
 def test_the_users_folder_adds_and_replaces(tmp_path: Path) -> None:
@@ -76,8 +76,12 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("max_words = 180", "", "max_words is missing"),
         ("window_words = 60", "window_words = -1", "passages.window_words must be a whole number"),
         ('group_by = "patient"', 'group_by = "ward"', "group_by must be one of document, patient"),
-        ("[fields.date]", "[fields.Datum]", "fields.Datum: a name must have lowercase letters"),
-        ("[fields.date]", "[fields.labels]", "must not be a key of the schema"),
+        ("[fields.date]", "[fields.Datum]", "fields.Datum: a name must start with a lowercase letter"),
+        (
+            "[fields.date]",
+            "[fields.labels]",
+            "and not be one of deleted, id, labels, sections, source_version, text, title",
+        ),
         ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
         ('title = "Clinical notes"', "title = ", "own.toml"),
         ("[bm25]", "[bm52]", "bm52 is not a known key; the known keys are title, group_by,"),
@@ -137,6 +141,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ("bm25 = 0.15", "bm = 0.15", "fusion.weights.bm: there is no such leg; the legs are bm25, dense"),
         ('dense = "medley-biencoder"', "dense = 1", "vectors.dense must be a string in quotes, not 1"),
         ("title_boost = ", 'title_boost = "a" # ', "bm25.title_boost must be a number, 0 or more, not 'a'"),
+        ('title = "Clinical notes"', 'title = ""', "title must be a non-empty string, not ''"),
         ('title = "Clinical notes"', "title = 3", "title must be a string in quotes, not 3"),
         ('title = "Date"', "title = 3", "fields.date.title must be a string in quotes, not 3"),
         (
@@ -144,11 +149,16 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
             'title = "Date"\nfacets = true',
             "fields.date.facets is not a known key; the known keys are type, title, facet",
         ),
+        (
+            "[rerank]",
+            '[opensearch]\nreplicas = "all"\n[rerank]',
+            "opensearch.replicas must be a whole number, or a range such as '0-2', not 'all'",
+        ),
         ("facet = true", 'facet = "no"', "facet must be true or false, not 'no'"),
         (
             'default_labels = ["clinical"]',
             'default_labels = "clinical"',
-            "default_labels must be a list of strings, not 'clinical'",
+            "default_labels must be a list of non-empty strings, not 'clinical'",
         ),
         ("[rerank]", '[rerank]\nfirst = { model = "m", keep = 0, weight = 0.1 }', "rerank.first.keep must be"),
     ],

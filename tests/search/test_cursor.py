@@ -34,7 +34,7 @@ def test_an_expired_cursor_says_what_to_do():
 
 def test_a_foreign_cursor_is_refused():
     bob = dataclasses.replace(QUERY, access=Access("bob", frozenset({"research"})))
-    with pytest.raises(Forbidden, match="made for another caller"):
+    with pytest.raises(Forbidden, match="issued to another caller"):
         verify(sign(cursor(), KEY), bob, KEY, 60, now=1_000_000)
 
 
@@ -49,13 +49,13 @@ def test_page_size_and_explain_may_change_between_pages():
 
 
 def test_another_key_is_a_forgery():
-    with pytest.raises(InvalidInput, match="not one of ours"):
+    with pytest.raises(InvalidInput, match="not issued by this service"):
         verify(sign(cursor(), KEY), QUERY, b"x" * 32, 60, now=1_000_000)
 
 
 @pytest.mark.parametrize("text", ["", "a", "abc", "=" * 5, "ü", "A" * 5_000, "\ud800", "../../etc"])
 def test_what_is_no_cursor_is_refused(text):
-    with pytest.raises(InvalidInput, match="not one of ours"):
+    with pytest.raises(InvalidInput, match="not issued by this service"):
         verify(text, QUERY, KEY, 60)
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from evaluation import stages
 from evaluation.task import Corpus, Question, Task
-from mappings.collection import KINDS, Feedback
+from mappings.collection import SHIPPED_KINDS, Feedback
 from mappings.documents import Access
 from mappings.errors import ModelError
 from search.bootstrap import Medley
 from search.cache import Cache
 from search.pipeline.search import search
 from search.query import Query
-from search.ranking.feedback import SECONDS, towards
+from search.ranking.feedback import FEEDBACK_SECONDS, towards
 from search.settings import Settings
 
 PUBLIC = Access("reader", frozenset({"public"}))
@@ -114,7 +114,7 @@ def test_a_failure_leaves_the_first_answer_and_says_so(trials):
     forgetful = parts_with(trials, Feedback(1, 0.8), engine=Forgetful(trials.engine), answers=Cache(8))
     for parts, reason in ((broken, "weights.bin was altered"), (forgetful, "dense: a shard is gone")):
         found = search(asked(), parts)
-        assert found.degraded == (f"feedback failed ({reason}); the query alone was searched",)
+        assert found.degraded == (f"feedback failed ({reason}); the results are those of the query without feedback",)
         assert [(hit.document, hit.score) for hit in found.hits] == plain
         assert found.feedback == ()
 
@@ -148,7 +148,9 @@ class Slow(Broken):
 
 def test_an_encoder_that_is_gone_by_then_is_named(trials):
     found = search(asked(), parts_with(trials, Feedback(1, 0.8), encoder=Once(trials.services.encoder)))
-    assert found.degraded == ("feedback failed (the encoder for 'dense' is gone); the query alone was searched",)
+    assert found.degraded == (
+        "feedback failed (the encoder for 'dense' is no longer available); the results are those of the query without feedback",
+    )
     assert [hit.document for hit in found.hits] == [hit.document for hit in search(asked(), trials.services).hits]
 
 
@@ -157,12 +159,14 @@ def test_feedback_keeps_to_the_deadline(trials):
     slow = Slow(trials.services.encoder(fingerprint))
     parts = parts_with(trials, Feedback(1, 0.8), encoder=lambda _: slow, vectors=Cache(8))
     late = search(asked(deadline_ms=10), parts)
-    assert late.degraded == ("feedback failed (the deadline had passed); the query alone was searched",)
+    assert late.degraded == (
+        "feedback failed (no time was left before the deadline); the results are those of the query without feedback",
+    )
     assert slow.told == []
     assert search(asked(deadline_ms=1500), parts).feedback == ("cited@1#0",)
     assert search(asked(deadline_ms=0), parts).feedback == ("cited@1#0",)
     assert 0 < slow.told[0] < 1.5
-    assert slow.told[1] == SECONDS
+    assert slow.told[1] == FEEDBACK_SECONDS
 
 
 def test_every_page_is_fed_back_by_the_same_passages(many):
@@ -190,7 +194,7 @@ def test_words_alone_are_searched_once(trials):
 
 
 def test_evaluation_ranks_as_a_search_of_such_a_kind_does(tmp_path):
-    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    shipped = (SHIPPED_KINDS / "abstracts.toml").read_text(encoding="utf-8")
     (tmp_path / "abstracts.toml").write_text(f"{shipped}\n[feedback]\npassages = 1\nshare = 0.8\n", encoding="utf-8")
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none", collections=tmp_path))
     fill(medley, "abstracts", list(DOCUMENTS))

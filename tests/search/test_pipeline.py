@@ -98,7 +98,7 @@ def test_hits_that_only_vectors_found_are_labelled(medley):
         ({"facets": ("colour",)}, "has no field 'colour'"),
         ({"sort": "-colour"}, "cannot be sorted by '-colour'; known are relevance, -"),
         ({"sort": "source"}, "cannot be sorted by 'source'"),
-        ({"cursor": "forged"}, "not one of ours"),
+        ({"cursor": "forged"}, "not issued by this service"),
     ],
 )
 def test_what_the_collection_does_not_have_is_named(medley, more, message):
@@ -129,7 +129,7 @@ def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
     parts = with_reranker(medley, Longest(0.05), candidates=20)
     results = search(query("aspirin", access=EVERYTHING, deadline_ms=800), parts)
     assert 0 < results.reranked.scored < results.reranked.candidates == 20
-    assert results.degraded == (f"the reranker passed its deadline: {results.reranked.scored} of 20 reranked",)
+    assert results.degraded == (f"reranking stopped at its deadline: {results.reranked.scored} of 20 reranked",)
     assert len(results.hits) == 10
 
 
@@ -163,7 +163,7 @@ def test_two_stages_through_the_whole_path_and_without_the_first(medley):
     anytime = [AnytimeReranker(Longest(), ScoreCache(), Pace()) for _ in range(2)]
     for stages, degraded in (
         (RerankStages(*anytime), ()),
-        (RerankStages(anytime[0], missing="weights.bin was altered"), ("the first stage of reranking is missing (weights.bin was altered); the last one read alone",)),
+        (RerankStages(anytime[0], missing="weights.bin was altered"), ("the first reranking stage failed (weights.bin was altered); only the last stage ran",)),
     ):  # fmt: skip
         parts = dataclasses.replace(medley.services, reranker=lambda _, found=stages: found, collection=lambda _: two)
         results = search(query("aspirin", size=10, explain=True), parts)
@@ -190,7 +190,7 @@ def test_without_the_index_s_encoder_the_words_are_searched(medley):
     results = search(query("aspirin"), dataclasses.replace(medley.services, encoder=lambda _: None))
     assert {hit.document for hit in results.hits} == {"a1", "a5"}
     assert len(results.degraded) == 1
-    assert "only words were searched" in results.degraded[0]
+    assert "the leg 'dense' was not searched" in results.degraded[0]
 
 
 def index_waiting(medley):

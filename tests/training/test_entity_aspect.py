@@ -14,7 +14,7 @@ from encoders.labels.tasks.entity_aspect import Labelling, cut_passages, label_p
 from mappings import collection as kinds
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
-from search.mining import KINDS
+from search.mining import CORPUS_KINDS
 
 NOTES = kinds.load("notes")
 HISTORY = "She has had gout and asthma for ten years, and no fever or nausea."
@@ -98,7 +98,7 @@ def test_the_training_side_of_the_data_sets_labels_itself(data: Path, tmp_path: 
     found = list(read_pairs(tmp_path / "pairs" / "entity-aspect.jsonl"))
     assert counts["pairs"] == {"entity-aspect": len(found)}
     assert orjson.loads((tmp_path / "counts.json").read_bytes())["pairs"] == {"scifact": 7, "entity-aspect": len(found)}
-    assert {pair.corpus for pair in found} == {"entity-aspect-articles", "entity-aspect-notes"} <= KINDS.keys()
+    assert {pair.corpus for pair in found} == {"entity-aspect-articles", "entity-aspect-notes"} <= CORPUS_KINDS.keys()
     for name in ("articles", "notes"):
         texts = {text.id: text for text in read_texts(tmp_path / "corpora" / f"entity-aspect-{name}.jsonl")}
         assert all(texts[p.positive.id] == p.positive for p in found if p.corpus.endswith(name))

@@ -135,10 +135,10 @@ def test_an_empty_file_is_named(tmp_path: Path) -> None:
     labels = tmp_path / "labels"
     write_lines(labels / "pairs/claim.jsonl", [PAIR])
     write_lines(labels / "corpora/abstracts.jsonl", [])
-    with pytest.raises(InvalidInput, match=r"corpora/abstracts\.jsonl holds no passages"):
+    with pytest.raises(InvalidInput, match=r"corpora/abstracts\.jsonl has no passages to mine negatives from"):
         mine_folder(labels, tmp_path / "out", tmp_path / "home")
     write_lines(labels / "pairs/title.jsonl", [])
-    with pytest.raises(InvalidInput, match=r"pairs/title\.jsonl holds no pairs"):
+    with pytest.raises(InvalidInput, match=r"pairs/title\.jsonl has no pairs"):
         mine_folder(labels, tmp_path / "out", tmp_path / "home")
     assert not list((tmp_path / "out").glob("*.jsonl"))
 

@@ -94,7 +94,7 @@ def test_frozen_weights_stay_and_a_soup_lies_between(bert: Recipe, pairs: Path, 
     assert torch.allclose(mixed[key], 0.25 * full[key] + 0.75 * base[key], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["/nowhere", "./nowhere", "~nobody/nowhere", "a/b/c"])
+@pytest.mark.parametrize("name", ["/nowhere", "./nowhere", "~no-such-user/nowhere", "a/b/c"])
 def test_a_base_that_is_a_path_is_a_folder(name: str) -> None:
     message = re.escape(f"{name} is not a Hugging Face checkpoint: config.json is missing")
     with pytest.raises(ModelError, match=message):
@@ -109,7 +109,9 @@ def test_a_misspelt_base_is_named_at_once(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     began = monotonic()
-    with pytest.raises(ModelError, match=rf"from '{name}'.*owner/model, minilm, or .*: medley-biencoder") as caught:
+    with pytest.raises(
+        ModelError, match=rf"no folder '{name}'.*owner/model, minilm, or .*: medley-biencoder"
+    ) as caught:
         load_initial(replace(BI, base=name))
     assert monotonic() - began < 5
     assert (caught.value.field, capfd.readouterr().err) == ("base", "")
@@ -139,8 +141,18 @@ def test_a_cached_base_needs_no_network(tmp_path: Path, monkeypatch: pytest.Monk
     assert bases.locate_checkpoint("owner/tiny", "base") == str(cache / "snapshots/0123")
     assert load_initial(replace(BI, base="owner/tiny")).tokenizer.tokenize("statins") == ["statins"]
     (cache / "snapshots/0123/model.safetensors").unlink()
-    with pytest.raises(ModelError, match="none of this name could be downloaded"):
+    with pytest.raises(ModelError, match="no checkpoint of that name could be downloaded"):
         load_initial(replace(BI, base="owner/tiny"))
+
+
+def test_a_base_in_the_home_folder_can_be_named_by_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = write_base(tmp_path / "base")
+    assert bases.resolve_base("~/base") == bases.locate_checkpoint("~/base", "base") == str(folder)
+    assert load_initial(replace(BI, base="~/base")).tokenizer.tokenize("statins") == ["statins"]
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/model.json").touch()
+    assert bases.is_artifact("~/model")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -114,7 +114,7 @@ def label_pubmedqa(data: Path | None, pool_ids: Mapping[str, str]) -> Iterator[P
     for record in read_questions(data):
         if twin := pool_ids.get(normalise(record.question)):
             name = f"pubmedqa:{record.id}"
-            text = Text(name, "", "", " ".join(record.contexts))
+            text = Text(name, "", "", " ".join(record.sections))
             yield Pair("pubmedqa", name, name, split_of(name), "abstracts", record.question, (name, twin), text)
 
 

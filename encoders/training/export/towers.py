@@ -38,7 +38,7 @@ def write(
     model = ready.model
     is_single = model.queries is None and not isinstance(model, PolyEncoderModule)
     passages = Checkpoint(model.passages, ready.tokenizer, ready.architecture)
-    manifest = dict(write_graph(passages, "bi-encoder", folder, judged=judged if is_single else ()).manifest)
+    manifest = dict(write_graph(passages, "bi-encoder", folder, gate_queries=judged if is_single else ()).manifest)
     if is_single:
         return
     if model.queries is not None:

@@ -1,4 +1,7 @@
-"""Write a checkpoint as a model directory, through the gate: a model that disagrees with torch is never written."""
+"""Write a checkpoint as a model directory.
+
+Before that it passes the gate: a model whose outputs differ from those of its torch original is never written.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from encoders.training.export.restore import PLAN, describe_model
 from mappings.errors import InvalidInput, ModelError
 
 CALIBRATION_PAIRS = 64
-"""How many of the pairs are used to find large activations."""
+"""How many of the pairs are run to find large activations."""
 
 
 def write_artifact(
@@ -32,29 +35,29 @@ def write_artifact(
     card: Mapping[str, Any],
     pairs: Sequence[tuple[str, str]],
     reading: Reading | None = None,
-    judged: Sequence[gate.GateQuery] = (),
+    gate_queries: Sequence[gate.GateQuery] = (),
 ) -> Artifact:
-    """Write the model directory of a checkpoint to `out`, or raise `ModelError` and leave nothing.
+    """Write the model directory of a checkpoint to `out`, or raise `ModelError` and leave nothing behind.
 
     An older model directory at `out` is replaced; if `out` contains anything else, `InvalidInput` is raised. `card`
     describes the model and must have a `name`; base, licence, training, data and scores belong there, too. `pairs` are at
-    least 16 real (query, passage) texts for the gate; `judged` are held-out queries with judgements.
+    least 16 real (query, passage) texts for the gate; `gate_queries` are held-out queries with judgements.
     """
     check_target(out, *([Path(checkpoint)] if isinstance(checkpoint, str | Path) else []))
-    ready = load_checkpoint(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
-    plan = ready.architecture or (Architecture.from_reading(kind, reading) if reading else Architecture(kind))
-    reading = reading or plan.reading(ready.model.config)
+    loaded = load_checkpoint(checkpoint, kind) if isinstance(checkpoint, str | Path) else checkpoint
+    architecture = loaded.architecture or (Architecture.from_reading(kind, reading) if reading else Architecture(kind))
+    reading = reading or architecture.reading(loaded.model.config)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-        final = Path(scratch) / "model"
+        staged = Path(scratch) / "model"
         write_graph = partial(_write_graph, reading=reading, card=card, pairs=pairs)
-        if isinstance(ready.model, Towers):
-            towers.write(ready, write_graph, final, pairs, judged)
+        if isinstance(loaded.model, Towers):
+            towers.write(loaded, write_graph, staged, pairs, gate_queries)
         else:
-            write_graph(ready, kind, final, judged=judged)
+            write_graph(loaded, kind, staged, gate_queries=gate_queries)
         if out.exists():
             shutil.rmtree(out)
-        final.rename(out)
+        staged.rename(out)
     return Artifact.open(out)
 
 
@@ -83,33 +86,34 @@ def check_target(out: Path, *sources: Path) -> None:
 
 
 def _write_graph(
-    ready: Checkpoint,
+    loaded: Checkpoint,
     kind: Kind,
     folder: Path,
     reading: Reading,
     card: Mapping[str, Any],
     pairs: Sequence[tuple[str, str]],
-    judged: Sequence[gate.GateQuery] = (),
+    gate_queries: Sequence[gate.GateQuery] = (),
 ) -> Artifact:
-    """Write the model directory of a model that is a single graph to the new folder `folder`."""
+    """Write the model directory of a model with a single graph to the new folder `folder`."""
     folder.mkdir()
     with tempfile.TemporaryDirectory(prefix=".work.", dir=folder.parent) as scratch:
-        _write_tokenizer(ready.tokenizer, folder / TOKENIZER)
-        fused = graphs.build_graph(ready.model, Path(scratch))
-        graph = graphs.unfuse_norms(fused)
-        plain = Path(scratch) / "plain.onnx"
-        onnx.save(graph, plain)
-        architecture = ready.architecture or Architecture.from_reading(kind, reading)
-        (folder / PLAN).write_text(json.dumps(describe_model(ready, architecture, graph)) + "\n", encoding="utf-8")
+        _write_tokenizer(loaded.tokenizer, folder / TOKENIZER)
+        fused_graph = graphs.build_graph(loaded.model, Path(scratch))
+        graph = graphs.unfuse_norms(fused_graph)
+        reference_graph = Path(scratch) / "reference.onnx"
+        onnx.save(graph, reference_graph)
+        architecture = loaded.architecture or Architecture.from_reading(kind, reading)
+        (folder / PLAN).write_text(json.dumps(describe_model(loaded, architecture, graph)) + "\n", encoding="utf-8")
         inputs = ModelTokenizer(folder / TOKENIZER, reading).tokenize_inputs(kind, pairs[:CALIBRATION_PAIRS])
-        forms = compact.write_forms(smoothing.smooth(graph, inputs), fused, folder)
-        dimension = int(ready.model.config.hidden_size) if kind != "cross-encoder" else 1
+        forms = compact.write_forms(smoothing.smooth(graph, inputs), fused_graph, folder)
+        dimension = int(loaded.model.config.hidden_size) if kind != "cross-encoder" else 1
         manifest = describe(kind, dimension, reading, forms, card)
-        artifact = seal(folder, manifest)
-        report = gate.check(ready.model, artifact, plain, pairs, judged)
+        artifact = seal(folder, manifest)  # the gate opens it as a search would, with every numeric form
+        report = gate.check(loaded.model, artifact, reference_graph, pairs, gate_queries)
     kept = {form: file for form, file in forms.items() if form in report["forms"]}
     for file in set(forms.values()) - set(kept.values()):
         (folder / file).unlink()
+    # Again: the forms that failed are gone, and the manifest gets the gate's report.
     return seal(folder, {**manifest, "forms": kept, "gate": report})
 
 

@@ -17,8 +17,8 @@ from portal_home import settings_of
 
 from mappings.errors import ModelError
 from search.bootstrap import Medley
-from search.process import warm_up
 from search.ranking.anytime import AnytimeReranker
+from search.startup import warm_up
 from web import create_app
 from web.access import tokens
 

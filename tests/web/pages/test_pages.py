@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from portal_home import settings_of
 
-from mappings.collection import KINDS
+from mappings.collection import SHIPPED_KINDS
 from search.pipeline.explanation import explain
 from search.ranking.candidates import Candidate, LegContributions, RerankScore
 from search.settings import Settings
@@ -190,7 +190,7 @@ def test_an_answer_without_a_reranker_is_degraded_and_no_error(home):
 
 
 def test_a_collection_that_searches_twice_says_so(home, tmp_path):
-    shipped = (KINDS / "abstracts.toml").read_text(encoding="utf-8")
+    shipped = (SHIPPED_KINDS / "abstracts.toml").read_text(encoding="utf-8")
     (tmp_path / "kinds").mkdir()
     (tmp_path / "kinds/abstracts.toml").write_text(
         f"{shipped}\n[feedback]\npassages = 2\nshare = 0.5\n", encoding="utf-8"

@@ -56,12 +56,12 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
 
 def _create_gateway() -> Any:
     from search.bootstrap import Medley
-    from search.process import settle, warm_up
+    from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
 
     medley = Medley.open(read_settings())
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
-    settle()
+    freeze_loaded_objects()
     return create_app(medley)
 
 

@@ -1,7 +1,7 @@
-"""One client of `medley bench fusion`, in a process of its own, as a gateway's workers are: they share no interpreter.
+"""One client of `medley bench fusion`, in its own process: like a gateway's workers, clients share no interpreter.
 
-It reads its job, warms up, prints that it is ready, waits for a line, and sends every question; it prints its times on
-standard output.
+It loads its setup, warms up, prints `ready`, waits for a line on standard input, sends every question, and prints their
+times on standard output.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from mappings.collection import Collection
 from search.engines.opensearch import queries
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.process import settle
 from search.ranking.fusion import fuse
+from search.startup import freeze_loaded_objects
 
-WARM_UP: Final = 60
+METHODS: Final = ("ours", "hybrid")
+"""`ours`: two legs, counts and our fusion; `hybrid`: the in-engine query with the same weights and depth."""
+
+WARM_UP_QUESTIONS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class ClientJob:
-    """What a client needs: the cluster, the index, the search pipeline of the in-engine way, and the questions."""
+class ClientSetup:
+    """What a client needs: the connection, the index, the name of the search pipeline for `hybrid`, and the questions."""
 
     connection: Connection
     collection: Collection
@@ -37,10 +40,10 @@ class ClientJob:
     pipeline: str
     questions: tuple[EncodedQuestion, ...]
 
-    def way(self, name: str) -> Callable[[EncodedQuestion], list[str]]:
-        """Question → passages. `ours`: two legs, counts and our fusion; `hybrid`: the in-engine query, same weights and depth."""
+    def method(self, name: str) -> Callable[[EncodedQuestion], list[str]]:
+        """A function from a question to the ids of its best passages, by one of `METHODS`."""
         engine = OpenSearchEngine(Cluster(self.connection), lambda _: self.collection)
-        engine.meta(self.index)
+        engine.meta(self.index)  # raises if the index does not exist
         return {"ours": self._ours, "hybrid": self._hybrid}[name](engine)
 
     def _ours(self, engine: OpenSearchEngine) -> Callable[[EncodedQuestion], list[str]]:
@@ -69,18 +72,18 @@ class ClientJob:
         return hybrid
 
 
-def main(file: str, way: str) -> None:
-    """The client process: print the milliseconds of each question, in order, as JSON."""
-    job: ClientJob = pickle.loads(Path(file).read_bytes())  # noqa: S301 - our own parent wrote it
-    ask = job.way(way)
-    for item in job.questions[:WARM_UP]:
+def main(file: str, method: str) -> None:
+    """Run the client: print the milliseconds of each question, in order, as JSON. `file` holds the pickled setup."""
+    setup: ClientSetup = pickle.loads(Path(file).read_bytes())  # noqa: S301 - our own parent process wrote it
+    ask = setup.method(method)
+    for item in setup.questions[:WARM_UP_QUESTIONS]:
         ask(item)
-    settle()  # as the gateway does
+    freeze_loaded_objects()  # as the gateway does
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
     times = []
-    for item in job.questions:
+    for item in setup.questions:
         started = time.perf_counter()
         ask(item)
         times.append(1000 * (time.perf_counter() - started))

@@ -1,0 +1,49 @@
+"""What a process does before it answers its first request: load the models, and reduce the work of garbage collection."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import suppress
+from typing import Final
+
+from mappings.errors import MedleyError
+from search.bootstrap import Medley
+
+YOUNG_GENERATION_THRESHOLD: Final = 20_000
+"""Net new objects that trigger a collection of the youngest generation. A search allocates thousands, hardly any of them
+in reference cycles: Python's default of 700 would interrupt every search several times."""
+
+_WARM_UP_TEXT: Final = "Does early treatment shorten the stay in hospital? " * 6
+
+
+def freeze_loaded_objects() -> None:
+    """Call once everything long-lived is loaded: it is exempted from garbage collection."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_GENERATION_THRESHOLD, *gc.get_threshold()[1:])
+
+
+def warm_up(medley: Medley) -> None:
+    """Load the models of every collection and run each once, so that the first search waits for neither.
+
+    A model that can't be loaded does not stop the process: the readiness check and every answer report it.
+    """
+    names: list[str] = []
+    with suppress(MedleyError):
+        names = medley.collections.names()
+    for name in names:
+        with suppress(MedleyError):
+            _warm_up_collection(medley, name)
+
+
+def _warm_up_collection(medley: Medley, name: str) -> None:
+    for fingerprint in medley.engine.resolve(name).encoders.values():
+        if (encoder := medley.models.find_encoder(fingerprint)) is not None:
+            encoder.encode_queries([_WARM_UP_TEXT])
+    stages = medley.models.rerank_stages(medley.collections.get(name))
+    for anytime in (stages.first, stages.last) if stages else ():
+        if anytime is not None:
+            # A model's first run is slow: called directly, it does not count towards the estimated pace.
+            anytime.reranker.score(_WARM_UP_TEXT, [_WARM_UP_TEXT])
+            # Different texts: a poly-encoder encodes equal ones only once, and would seem too fast.
+            anytime.score(_WARM_UP_TEXT, [f"{_WARM_UP_TEXT} {number}" for number in range(4)], None)
