@@ -1,6 +1,6 @@
 # Medley's commands. `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-security lint check evaluate bench results secrets clean
+.PHONY: help run test test-security lint quick check evaluate bench results secrets clean
 
 PYTHON ?= python3
 SERVE := .venv
@@ -44,7 +44,10 @@ lint: $(TEST)/.ready  ## lint, types and architecture: a few seconds
 	$(TEST)/bin/mypy
 	$(TEST)/bin/lint-imports --no-cache
 
-check: lint  ## make lint, and the tests that need no server: under a minute
+check: $(TEST)/.ready  ## make lint, and beside it the tests that need no server: under a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint quick
+
+quick: $(TEST)/.ready
 	$(TEST)/bin/python -m pytest tests $(FAST)
 
 evaluate: $(TEST)/.ready  ## print every suite's table, going on where it stopped (needs MEDLEY_DATA; QUICK=1: samples)

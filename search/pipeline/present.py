@@ -1,4 +1,4 @@
-"""The last stage of a search: groups, one page of hits with their evidence and explanations, and the next cursor."""
+"""The last step of a search: groups, one page of hits with their evidence and explanations, and the next cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second stage of a search: cross-encoders read the best candidates until the deadline."""
+"""The reranking step of a search: rerankers score the best candidates until the deadline."""
 
 from __future__ import annotations
 

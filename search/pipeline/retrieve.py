@@ -1,4 +1,4 @@
-"""The first stage of a search: understand and encode the query, run every leg in one round trip, and fuse their rankings.
+"""The retrieval step of a search: understand and encode the query, run every leg in one round trip, and fuse their rankings.
 
 Where the collection uses feedback, the best passages of a first answer move the query's vectors, and all legs run again.
 Product, evaluation and benches all call `retrieve`: nothing else produces rankings.

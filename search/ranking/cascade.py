@@ -1,8 +1,8 @@
 """Reranking in one or two stages: a small cross-encoder reads every candidate, the large one the best of those.
 
 Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for candidates that the last stage scored.
-Those that only the first stage scored rank below them, and those that no stage scored below both: each group is lowered by
-its own floor.
+Those that only the first stage scored rank below them, and those that no stage scored below both: a fixed
+amount is subtracted from each lower tier, so that none overtakes the tier above.
 (Cascade ranking: Wang, Lin and Metzler 2011; with cross-encoders Nogueira et al. 2019, "Multi-stage document ranking".)
 """
 

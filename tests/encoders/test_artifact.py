@@ -110,6 +110,7 @@ def test_no_entry_can_be_left_out(bi: Artifact) -> None:
 
 @settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from(["kind", "reading", "forms", "files", "dimension", "format"]), st.none() | st.lists(st.integers()) | st.text() | st.integers()))  # fmt: skip
+@pytest.mark.slow
 def test_nonsense_is_one_clear_error(changes: dict[str, object]) -> None:
     folder = _shared()
     original = (folder / "model.json").read_text()

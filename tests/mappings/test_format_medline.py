@@ -316,6 +316,7 @@ def test_any_bytes_are_records_rejections_or_invalid_input(tmp_path: Path, noise
         assert all(isinstance(item, Document | Deletion | Rejection) for item in found)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.xml"
     record = short("{}", more=abstract("word " * 900, "end"))

@@ -74,6 +74,7 @@ def test_any_altered_byte_is_noticed(position, change):
 
 
 @given(st.lists(st.tuples(st.text(max_size=200), st.floats(-1, 1)), max_size=150))
+@pytest.mark.slow
 def test_a_cursor_is_never_too_long_and_keeps_the_first_items(drawn):
     items = tuple(
         FrozenHit(f"{name}@1#0", score, None)

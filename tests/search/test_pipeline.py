@@ -133,6 +133,7 @@ def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
     assert len(results.hits) == 10
 
 
+@pytest.mark.slow
 def test_a_later_page_explains_itself_by_the_weight_that_was_left(many):
     parts = with_reranker(many(60), Longest(0.1), candidates=20)
     asked = query("aspirin", access=EVERYTHING, deadline_ms=1500, explain=True, size=2)

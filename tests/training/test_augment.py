@@ -119,6 +119,7 @@ def test_words_of_like_surroundings_are_neighbours_the_same_at_each_run(tmp_path
     assert (tmp_path / "neighbours.jsonl").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_vectors_need_corpora_of_some_size(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     with pytest.raises(NotFound, match="contains no corpora"):

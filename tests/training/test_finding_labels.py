@@ -42,6 +42,7 @@ def pairs(out: Path, folder: str) -> list[Pair]:
     return list(read_pairs(out / folder / "finding.jsonl"))
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_the_reports(out: Path) -> None:
     counts = orjson.loads((out / "counts.json").read_bytes())
     folds_said = counts.pop("folds")
@@ -69,6 +70,7 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
         assert said == {"fold": fold, "pairs": made, "licences": licences}
 
 
+@pytest.mark.slow
 def test_counts_of_other_tasks_stay(data: Path, tmp_path: Path) -> None:
     join_counts(tmp_path, {"pairs": {"scifact": 7}, "dropped": {"twins": 2}})
     label_findings(data, tmp_path)

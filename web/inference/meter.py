@@ -19,7 +19,7 @@ SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class ModelMeter(metrics.Meter):
-    """Requests, counted as the portal counts them, and the runs of the models."""
+    """Requests, counted as the gateway counts them, and the runs of the models."""
 
     def __init__(self) -> None:
         super().__init__()
