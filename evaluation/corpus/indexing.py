@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mappings.errors import MedleyError
 from search.bootstrap import Medley
 from workers.indexing.batches import Outcome
 from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
-from workers.indexing.ingest import ingest
+from workers.indexing.ingest import ingest, ingest_all
 from workers.indexing.inspection import inspect
 from workers.indexing.rebuild import rebuild
 
@@ -19,9 +18,7 @@ WAIT_SECONDS: Final = 600.0
 
 def index_all(medley: Medley, name: str) -> None:
     """Index everything that is pending in a collection. Raises `MedleyError` when a document could not be indexed."""
-    for outcome in index_pending(medley, name):
-        if outcome.cause:
-            raise MedleyError(f"{outcome.id} could not be indexed: {outcome.cause}", field="id")
+    ingest_all(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
 
 
 def index_pending(medley: Medley, name: str, statistics: IndexingStatistics | None = None) -> Iterator[Outcome]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from search.bootstrap import Medley
 from search.engines.names import split_index
@@ -14,21 +14,24 @@ if TYPE_CHECKING:
     from workers.queueing.queue import Queue
 
 
-def fill(medley: Medley, name: str, wait: float = 600.0) -> Iterator[Outcome]:
-    """Index everything pending in a collection; creates its first index if there is none."""
+WAIT_SECONDS: Final = 600.0
+"""How long to wait for another writer of the index."""
+
+
+def fill(medley: Medley, name: str) -> Iterator[Outcome]:
+    """Index everything that is pending in a collection; its first index is created if there is none."""
     from workers.indexing.indexer import Indexer, IndexingOptions
     from workers.indexing.ingest import ingest
 
-    return ingest(Indexer.of(medley, name, IndexingOptions(wait=wait)))
+    return ingest(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
 
 
 def fill_quietly(medley: Medley, name: str) -> None:
-    """`fill` for callers that do not need the outcomes. Raises `MedleyError` if a document failed."""
-    from mappings.errors import MedleyError
+    """`fill` for callers that need no outcomes. Raises `MedleyError` when a document failed."""
+    from workers.indexing.indexer import Indexer, IndexingOptions
+    from workers.indexing.ingest import ingest_all
 
-    for outcome in fill(medley, name):
-        if outcome.cause:
-            raise MedleyError(f"{outcome.id} could not be indexed: {outcome.cause}", field="id")
+    ingest_all(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
 
 
 def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[Outcome]:
@@ -66,11 +69,3 @@ def chosen_encoders(medley: Medley, name: str, encoder: str | None) -> dict[str,
     if encoder is None:
         return medley.models.encoders(collection)
     return dict.fromkeys(collection.vectors, medley.models.encoder(encoder))
-
-
-def findings(medley: Medley, name: str) -> list[str]:
-    """The problems that `medley index verify` reports for a collection; empty if it is consistent."""
-    from workers.indexing.indexer import Indexer
-    from workers.indexing.inspection import inspect
-
-    return [str(item) for item in inspect(Indexer.of(medley, name))]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from mappings.errors import MedleyError
 from search.protocols import Encoder, IndexMeta
 from workers.indexing.batches import Outcome
 from workers.indexing.filling import fill
@@ -43,6 +44,13 @@ def ingest(indexer: Indexer, ids: Iterable[str] | None = None) -> Iterator[Outco
         # Most vectors that a search reads are of replaced or deleted passages; removing them needs no encoder.
         for _ in rebuild(replace(indexer, options=IndexingOptions())):
             pass
+
+
+def ingest_all(indexer: Indexer) -> None:
+    """Index everything that is pending. Raises `MedleyError` for the first document that could not be indexed."""
+    for outcome in ingest(indexer):
+        if outcome.cause:
+            raise MedleyError(f"{outcome.id} could not be indexed: {outcome.cause}", field="id")
 
 
 def delete(indexer: Indexer, ids: Iterable[str]) -> Iterator[Outcome]:
