@@ -72,7 +72,7 @@ def caller_with_token(home: Path, text: str) -> Caller:
     token = tokens.verify(tokens.list_tokens(home), text)
     if token is None:
         raise Unauthorized("this token is not valid", field="token")
-    return Caller(token.access, token.id, token.writes)
+    return Caller(token.access, token.id, token.writes, token.operator)
 
 
 def _by_header(known: Sequence[tokens.ApiToken]) -> Caller:
@@ -80,7 +80,7 @@ def _by_header(known: Sequence[tokens.ApiToken]) -> Caller:
     token = tokens.verify(known, text) if scheme.lower() == "bearer" else None
     if token is None:
         raise Unauthorized("the token is not valid: send 'Authorization: Bearer' with a token from `medley tokens add`")
-    return Caller(token.access, token.id, token.writes)
+    return Caller(token.access, token.id, token.writes, token.operator)
 
 
 def _by_session(known: Sequence[tokens.ApiToken]) -> Caller:
@@ -89,7 +89,7 @@ def _by_session(known: Sequence[tokens.ApiToken]) -> Caller:
         raise Unauthorized(_TOKEN_NEEDED)
     if request.method not in SAFE_METHODS and request.path.startswith("/v1/"):
         raise Unauthorized("a session can only read here: send the token as 'Authorization: Bearer'")
-    return Caller(token.access, token.id, token.writes)
+    return Caller(token.access, token.id, token.writes, token.operator)
 
 
 def _check_local() -> None:

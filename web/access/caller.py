@@ -13,12 +13,13 @@ from web.access.tokens import EVERY_COLLECTION
 class Caller:
     """Who is asking: what they may see, the id of their token, and the collections they may write into.
 
-    `token` is None for the user of this machine, who needs none.
+    `token` is None for the user of this machine, who needs none. An `operator` may see the installation's counts.
     """
 
     access: Access
     token: str | None = None
     writes: frozenset[str] = frozenset()
+    operator: bool = False
 
     def may_write(self, collection: str) -> bool:
         """Whether they may add documents to a collection and delete them there, whatever the labels are."""
@@ -27,7 +28,7 @@ class Caller:
 
 def local_caller(user: str = "local", labels: frozenset[str] = frozenset({EVERY_LABEL})) -> Caller:
     """The user of this machine: may write everywhere and sees documents with any of `labels`."""
-    return Caller(Access(user, labels), None, frozenset({EVERY_COLLECTION}))
+    return Caller(Access(user, labels), None, frozenset({EVERY_COLLECTION}), operator=True)
 
 
 LOCAL: Final = local_caller()

@@ -27,7 +27,8 @@ _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 class ApiToken:
     """A token as it is stored: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough.
 
-    `writes` names the collections that the holder may write into; tokens of an earlier version have none.
+    `writes` names the collections that the holder may write into, `operator` lets the holder see the installation's counts;
+    tokens of an earlier version have neither.
     """
 
     id: str
@@ -36,6 +37,7 @@ class ApiToken:
     created: str
     digest: str
     writes: frozenset[str] = frozenset()
+    operator: bool = False
 
     @property
     def access(self) -> Access:
@@ -49,20 +51,21 @@ class ApiToken:
             "user": self.user,
             "labels": sorted(self.labels),
             "writes": sorted(self.writes),
+            "operator": self.operator,
             "created": self.created,
         }
 
 
-def add(home: Path, user: str, labels: Iterable[str], writes: Iterable[str] = ()) -> str:
+def add(home: Path, user: str, labels: Iterable[str], writes: Iterable[str] = (), operator: bool = False) -> str:
     """Make a token for `user` with `labels` (`*`: every label) and return its text, which is shown only once.
 
-    Its holder may write into the collections in `writes` (`*`: all of them).
+    Its holder may write into the collections in `writes` (`*`: all of them), and as `operator` see the installation's counts.
     Raises `InvalidInput` for an invalid name of a user, a label or a collection, and when there is no label.
     """
     name, allowed, writable = _checked_user(user), _checked_labels(labels), _checked_collections(writes)
     identifier, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    token = ApiToken(identifier, name, allowed, created, _digest(secret), writable)
+    token = ApiToken(identifier, name, allowed, created, _digest(secret), writable, operator)
     with locked(home / f"{FILE}.lock"):
         _write(home, (*list_tokens(home), token))
     return f"{PREFIX}_{identifier}_{secret}"
@@ -81,7 +84,8 @@ def list_tokens(home: Path) -> tuple[ApiToken, ...]:
 
 def _token(item: Mapping[str, Any]) -> ApiToken:
     labels, writes = frozenset(item["labels"]), frozenset(item.get("writes", ()))
-    return ApiToken(item["id"], item["user"], labels, item["created"], item["digest"], writes)
+    operator = item.get("operator") is True
+    return ApiToken(item["id"], item["user"], labels, item["created"], item["digest"], writes, operator)
 
 
 def revoke(home: Path, identifier: str) -> ApiToken:

@@ -31,11 +31,18 @@ def tokens() -> None:
     metavar="COLLECTION",
     help="A collection to write into, or '*' for all; can be repeated. Without it the token can only read.",
 )
+@click.option("--operator", is_flag=True, help="The holder may read the installation's metrics.")
 @json_option
-def add(user: str, labels: tuple[str, ...], writes: tuple[str, ...], as_json: bool) -> None:
+def add(user: str, labels: tuple[str, ...], writes: tuple[str, ...], operator: bool, as_json: bool) -> None:
     """Make a token for USER. It is shown only once; only its hash is stored."""
-    text = api_tokens.add(read().home, user, labels, writes)
-    made = {"token": text, "user": user, "labels": sorted(set(labels)), "writes": sorted(set(writes))}
+    text = api_tokens.add(read().home, user, labels, writes, operator)
+    made = {
+        "token": text,
+        "user": user,
+        "labels": sorted(set(labels)),
+        "writes": sorted(set(writes)),
+        "operator": operator,
+    }
     show(made, as_json, lambda: text)
 
 
@@ -44,9 +51,15 @@ def add(user: str, labels: tuple[str, ...], writes: tuple[str, ...], as_json: bo
 def list_(as_json: bool) -> None:
     """List the tokens, without their secrets."""
     known = [token.as_json() for token in api_tokens.list_tokens(read().home)]
-    head = ["id", "user", "labels", "writes", "created"]
-    rows = [[", ".join(item[name]) if isinstance(item[name], list) else item[name] for name in head] for item in known]
+    head = ["id", "user", "labels", "writes", "operator", "created"]
+    rows = [[_cell(item[name]) for name in head] for item in known]
     show({"tokens": known}, as_json, lambda: text_table(head, rows))
+
+
+def _cell(value: list[str] | str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 @tokens.command()
