@@ -40,6 +40,7 @@ class Medley:
             encoder=models.find_encoder,
             reranker=models.rerank_stages,
             key=read_key(settings.home / "cursor.key"),
+            store=collections.store,
         )
         return cls(settings, engines, collections, models, services)
 

@@ -61,7 +61,8 @@ class LegsRequest:
     """All legs of one search, fetched in one round trip, each with the same filters and access.
 
     `vectors` maps a vector field to a unit query vector of shape (d,). `documents` is how many distinct documents each
-    leg should return. The legs are named `bm25` and by their vector fields.
+    leg should return. The legs are named `bm25` and by their vector fields. `withheld` are ids of documents that count as
+    absent, because the index holds an earlier version of them than the store.
     """
 
     index: str
@@ -71,6 +72,7 @@ class LegsRequest:
     documents: int
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class Ranking(Sequence[Scored]):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """How many documents match lexically under the filters; `relation` is `exact` or `at_least`."""
+    """How many documents match lexically under the filters; `relation` is `exact`, `at_least` or `at_most`."""
 
     value: int
     relation: str = "exact"

@@ -112,6 +112,17 @@ class DocumentStore(Protocol):
         """The newest version of each known id, tombstones included."""
         ...
 
+    def newest(self, ids: Collection[str]) -> Mapping[str, int]:
+        """The newest version of each document, as of now; deleted and unknown ids are absent. Reads no documents."""
+        ...
+
+    def superseded(self, index: str, limit: int) -> Sequence[str]:
+        """At most `limit` ids of documents that were replaced or deleted, and whose earlier version `index` may still hold.
+
+        As of now: a change is included from the moment at which `put` or `delete` returns.
+        """
+        ...
+
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, oldest first; only of `ids` where given."""
         ...

@@ -133,7 +133,7 @@ class TotalJson(WireModel):
     model_config = ConfigDict(title="Total")
 
     value: int
-    relation: Literal["exact", "at_least"]
+    relation: Literal["exact", "at_least", "at_most"]
 
 
 class FacetJson(WireModel):

@@ -37,8 +37,11 @@ class Delivery:
             }
         )
         if self._queue is not None and self._announced:
-            changed = [item.id for item in done if item.changed]
-            self._announced = self._queue.announce(self._target, changed, self._request)
+            # A version above 1 replaces or deletes what searches have shown.
+            urgent = [item.id for item in done if item.changed and item.version > 1]
+            others = [item.id for item in done if item.changed and item.version == 1]
+            self._announced = self._queue.announce_urgent(self._target, urgent, self._request)
+            self._announced = self._announced and self._queue.announce(self._target, others, self._request)
         return done
 
     def reject(self, count: int) -> None:

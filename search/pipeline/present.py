@@ -10,6 +10,7 @@ from search.pipeline import evidence
 from search.pipeline.checks import RELEVANCE
 from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
+from search.pipeline.freshness import keep_newest
 from search.pipeline.grouping import Group, by_field, group, sort_by
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, thaw, unseen
 from search.pipeline.rerank import Reranked
@@ -76,8 +77,12 @@ def _page(
     trace.step("fetch")
     passages = [texts[item.best.passage] for item in visible]
     sentences = _evidence(query, retrieved, passages, services, trace)
-    hits = tuple(_hit(query, retrieved, *each) for each in zip(visible, passages, sentences, strict=True))
     trace.step("evidence")
+    content = {passage.id: (passage, chosen) for passage, chosen in zip(passages, sentences, strict=True)}
+    # Last of all: what was replaced or deleted while we searched is not shown either.
+    newest = keep_newest(visible, services, retrieved.meta.collection)
+    hits = tuple(_hit(query, retrieved, item, *content[item.best.passage]) for item in newest)
+    trace.step("check")
     return Results(
         hits=hits,
         total=retrieved.answer.total,

@@ -15,6 +15,7 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
+from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.results import Understanding
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.pipeline.understanding import understand
@@ -103,6 +104,7 @@ def retrieve(
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace)
     trace.step("encode")
+    withheld = find_withheld(services, meta, trace)
     request = LegsRequest(
         index=meta.index,
         lexical=understanding.lexical,
@@ -111,12 +113,16 @@ def retrieve(
         documents=services.settings.window if depth is None else depth,
         filters=query.filters,
         facets=query.facets,
+        withheld=withheld.documents,
     )
     contents = Contents(services.engine, meta.index, query.access)
     context = _Context(query, services, trace, meta, collection, understanding, contents)
     retrieved = _run_with_feedback(request, context) if collection.feedback and vectors else _run_legs(request, context)
     trace.degraded += [f"the leg '{name}' failed ({reason})" for name, reason in retrieved.answer.missing.items()]
-    return retrieved
+    if withheld.complete:
+        return retrieved
+    newest = only_newest(retrieved.candidates, services, meta.collection)
+    return replace(retrieved, candidates=newest, answer=without_counts(retrieved.answer))
 
 
 def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Trace) -> dict[str, Vectors]:
@@ -169,7 +175,7 @@ def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...]
 def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:
     """The engine's answer, or its earlier one to the same request; an answer with a failed leg is not cached."""
     meta, answers = context.meta, context.services.answers
-    requested = (request.filters, request.facets, request.documents, tuple(request.vectors))
+    requested = (request.filters, request.facets, request.documents, tuple(request.vectors), request.withheld)
     key = (meta.index, meta.commit, request.access.key, context.understanding, moved_bytes, requested)
     cached = answers.get(key)
     if cached is not None:

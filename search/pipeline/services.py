@@ -12,13 +12,15 @@ from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
+from search.storage import DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
 class SearchServices:
     """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
 
-    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors.
+    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors. `store`
+    gives a collection's documents, so that no earlier version is shown; without it, the index alone counts.
     """
 
     engine: SearchEngine
@@ -27,6 +29,7 @@ class SearchServices:
     encoder: Callable[[str], Encoder | None]
     reranker: Callable[[Collection], RerankStages | None]
     key: bytes
+    store: Callable[[str], DocumentStore] | None = None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
 

@@ -12,7 +12,7 @@ from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
 from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
 from workers.queueing import queue as module
-from workers.queueing.app import ENCODE, PARSE, PARSE_TASK
+from workers.queueing.app import ENCODE, PARSE, PARSE_TASK, QUEUES, URGENT
 from workers.queueing.queue import CLAIM_SECONDS, SLACK_SECONDS, Queue, QueueDepth, open_queue, require_queue
 
 NOTES = QueueTarget("notes")
@@ -49,6 +49,20 @@ def test_many_ids_go_in_several_messages(queue, client):
 def test_nothing_to_announce_is_no_message(queue, client):
     assert queue.announce(NOTES, [])
     assert sent(client) == []
+
+
+def test_urgent_documents_wait_in_a_queue_that_workers_empty_first(queue, client):
+    assert queue.announce(NOTES, ["a", "b"])
+    assert queue.announce_urgent(NOTES, ["b"])
+    assert queue.announce_urgent(NOTES, [])
+    assert (client.llen(URGENT), client.llen(ENCODE)) == (1, 1)
+    assert QUEUES["encode"] == (URGENT, ENCODE)
+
+
+def test_urgent_documents_that_wait_are_not_orphaned(queue, client, clock):
+    queue.announce_urgent(NOTES, ["a"])
+    clock.now += SLACK_SECONDS + 5
+    assert queue.find_orphaned(NOTES, ["a"]) == []
 
 
 def test_a_message_says_who_asked_and_when_it_was_sent(queue, client, clock):

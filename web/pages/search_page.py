@@ -18,6 +18,7 @@ from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
 from web.search_answers import UnderstandingJson
 
+_BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
 QUESTION: Final = ("text", "entity", "aspect", "with", "without")
 
 
@@ -162,4 +163,4 @@ class SearchPage:
         total = self.results.total
         count = f"{total.value:,} {'document' if total.value == 1 else 'documents'}"
         verb = "matches" if total.value == 1 else "match"
-        return f"{'At least ' if total.relation == 'at_least' else ''}{count} {verb} the words"
+        return f"{_BOUNDS.get(total.relation, '')}{count} {verb} the words"

@@ -8,8 +8,10 @@ from celery import Celery
 
 PREFIX: Final = "medley:"
 ENCODE: Final = f"{PREFIX}encode"
+URGENT: Final = f"{PREFIX}urgent"
+"""Replacements and deletions, which workers take before anything else: until then, searches leave the documents out."""
 PARSE: Final = f"{PREFIX}parse"
-QUEUES: Final = {"encode": ENCODE, "parse": PARSE}
+QUEUES: Final = {"encode": (URGENT, ENCODE), "parse": (PARSE,)}
 
 INDEX_TASK: Final = "medley.index"
 PARSE_TASK: Final = "medley.parse"
@@ -37,6 +39,7 @@ def make_app(url: str) -> Celery:
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
             "max_retries": 1,  # of a sender that finds no Redis: it must not wait for seconds
+            "queue_order_strategy": "priority",  # a worker empties its first queue before it takes from the next
             "interval_start": 0.0,
             "interval_step": 0.2,
             "interval_max": 0.2,

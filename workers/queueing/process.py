@@ -37,7 +37,7 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
         hostname=default_nodename(None),
         pool="prefork",
         concurrency=processes,
-        queues=[QUEUES[name] for name in queues],
+        queues=[queue for name in QUEUES if name in queues for queue in QUEUES[name]],
         optimization="fair",
         without_gossip=True,
         without_mingle=True,

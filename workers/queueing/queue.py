@@ -22,7 +22,7 @@ from mappings.errors import InvalidInput, Unavailable
 from search.engines.opened import secret
 from search.settings import Settings
 from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
-from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, make_app
+from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, URGENT, make_app
 
 CLAIM_SECONDS: Final = 30.0
 """How long a worker's claim lasts without renewal."""
@@ -70,26 +70,36 @@ class Queue:
         Nothing is lost then: the documents are pending in the store, and the sweeper finds them. `request` is the id of the
         HTTP request that delivered them, for the log; `size` is how many ids go into one message.
         """
+        return self._announce_all(target, ids, request, size, ENCODE)
+
+    def announce_urgent(self, target: QueueTarget, ids: Sequence[str], request: str = "") -> bool:
+        """Like `announce`, for documents that workers should take before all others.
+
+        One that already waits in the ordinary queue is queued again: the worker that comes second finds nothing to do.
+        """
+        return not ids or self._announce_all(target, ids, request, MESSAGE_IDS, URGENT)
+
+    def _announce_all(self, target: QueueTarget, ids: Sequence[str], request: str, size: int, queue: str) -> bool:
         with suppress(Unavailable):
             for part in split_ids(dict.fromkeys(ids), size):
-                self._announce(target, part, request)
+                self._announce(target, part, request, queue)
             return True
         return False
 
-    def _announce(self, target: QueueTarget, ids: Sequence[str], request: str) -> None:
+    def _announce(self, target: QueueTarget, ids: Sequence[str], request: str, queue: str) -> None:
         fresh = self._call(lambda: self._add_queued(keys=[_queued(target)], args=[time.time(), *ids]))
-        if fresh:
-            self._send(target, fresh, request)
+        if chosen := ids if queue == URGENT else fresh:
+            self._send(target, chosen, request, queue)
 
     def send(self, target: QueueTarget, ids: Sequence[str], request: str = "") -> None:
         """Send a message for these ids, even if some of them are already queued."""
         self._call(lambda: self._redis.zadd(_queued(target), dict.fromkeys(ids, time.time())))
-        self._send(target, ids, request)
+        self._send(target, ids, request, ENCODE)
 
-    def _send(self, target: QueueTarget, ids: Sequence[str], request: str) -> None:
+    def _send(self, target: QueueTarget, ids: Sequence[str], request: str, queue: str) -> None:
         headers = {"sent": time.time(), "asked": request}
         arguments = (target.encode(), list(ids))
-        self._call(lambda: self._app.send_task(INDEX_TASK, arguments, queue=ENCODE, headers=headers))
+        self._call(lambda: self._app.send_task(INDEX_TASK, arguments, queue=queue, headers=headers))
 
     def send_task(self, task: str, *arguments: Any, queue: str) -> None:
         """Send a message for another task."""
@@ -176,8 +186,8 @@ class Queue:
         """
         now = time.time()
         dead = self._call(lambda: self._redis.zrangebyscore(_claimed(target), "-inf", now - CLAIM_SECONDS))
-        oldest = self._call(lambda: self._redis.lindex(ENCODE, -1))
-        before = min(now, _sent(oldest) if oldest else now) - SLACK_SECONDS
+        oldest = [self._call(lambda name=name: self._redis.lindex(name, -1)) for name in (URGENT, ENCODE)]
+        before = min(now, *(_sent(message) if message else now for message in oldest)) - SLACK_SECONDS
         with self._pipeline() as pipe:
             for name in dead:
                 pipe.hincrby(_deaths(target), name, 1)

@@ -31,11 +31,13 @@ CREATE TABLE IF NOT EXISTS states(
     place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
     passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
+CREATE TABLE IF NOT EXISTS replaced(id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 # `turn` orders changes by acceptance, in microseconds since 1970. A tombstone is a version without raw bytes, and has no
-# hash. `source` is the source version, `job` the delivery that brought the newest version.
+# hash. `source` is the source version, `job` the delivery that brought the newest version. `replaced` has the documents of
+# which some index may still hold an earlier version: a search asks for them every time, so they are few and apart.
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """The version of the tables (`user_version`); a higher one is rejected, a lower one migrated."""
 
 _FROM_VERSION_1: Final = """
@@ -43,6 +45,11 @@ ALTER TABLE latest ADD COLUMN source INTEGER;
 ALTER TABLE latest ADD COLUMN job TEXT NOT NULL DEFAULT '';
 CREATE INDEX IF NOT EXISTS latest_job ON latest(job);
 CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID
+"""
+
+_FROM_VERSION_2: Final = """
+CREATE TABLE IF NOT EXISTS replaced(id TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT OR IGNORE INTO replaced SELECT DISTINCT s.id FROM states s JOIN latest l USING (id) WHERE s.version < l.version
 """
 
 _BUSY_SECONDS: Final = 60.0
@@ -152,6 +159,6 @@ def _schema_version(database: sqlite3.Connection) -> int:
 def _migrate(database: sqlite3.Connection) -> None:
     """Create the tables, or migrate those of an earlier version; does nothing where another process was first."""
     found = _schema_version(database)
-    for statement in {0: _SCHEMA, 1: _FROM_VERSION_1}.get(found, "").split(";"):
+    for statement in {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}.get(found, "").split(";"):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

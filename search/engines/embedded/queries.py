@@ -42,10 +42,20 @@ class TantivyQueryCompiler:
         clauses += [self._phrase(name, words, 1.0) for words in summed(query.phrases) for name in names]
         return _all_of(_any_of(clauses), restriction, _first(self._schema) if split else None)
 
-    def restriction(self, filters: Sequence[Filter], access: Access) -> Any:
-        """The passages that the caller may see and that match every filter. Raises `InvalidInput`."""
+    def restriction(self, filters: Sequence[Filter], access: Access, withheld: Sequence[str] = ()) -> Any:
+        """The passages that the caller may see and that match every filter, but none of the documents `withheld`.
+
+        Raises `InvalidInput`.
+        """
         labels = Query.term_set_query(self._schema, "labels", sorted(map(encodable, access.labels)))
-        return _all_of(labels, *(self._filter(item) for item in filters))
+        allowed = _all_of(labels, *(self._filter(item) for item in filters))
+        if not withheld:
+            return allowed
+        return Query.boolean_query([(Occur.Must, allowed), (Occur.MustNot, self.of_documents(withheld))])
+
+    def of_documents(self, documents: Sequence[str]) -> Any:
+        """The passages of these documents, whatever their labels."""
+        return Query.term_set_query(self._schema, "document", list(map(encodable, documents)))
 
     def among(self, name: str, values: Sequence[str], access: Access) -> Any:
         """The passages that the caller may see whose field `name` is one of `values`."""

@@ -71,9 +71,13 @@ class Snapshot:
     def legs(self, request: LegsRequest, compiler: TantivyQueryCompiler) -> LegsAnswer:
         """Every leg of the request, the total and the facets."""
         allowed = self._allowed(request.filters, request.access, compiler)
+        if request.withheld:
+            allowed = _without(allowed, self._slots_of(compiler.of_documents(request.withheld)))
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
-        restriction = compiler.restriction(request.filters, request.access) if restricted else None
+        restriction = (
+            compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
+        )
         rankings = {BM25: self._lexical(request, compiler, restriction)}
         for name, vector in request.vectors.items():
             rankings[name] = self._dense(name, vector, allowed, request.documents)
@@ -223,6 +227,14 @@ class Snapshot:
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
+
+
+def _without(slots: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`slots`, ascending, except `removed`."""
+    places = np.searchsorted(slots, removed)
+    found = places < len(slots)
+    found[found] = slots[places[found]] == removed[found]
+    return np.delete(slots, places[found])
 
 
 def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -70,6 +70,25 @@ class EmbeddedStore:
                 found.update((key, StoredDocument(key, version, _document(raw))) for key, version, raw in rows)
         return found
 
+    def newest(self, ids: Collection[str]) -> Mapping[str, int]:
+        """The newest version of each document; deleted and unknown ids are absent."""
+        found: dict[str, int] = {}
+        with self._database.read() as database:
+            for chunk in codec.batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
+                marks = ",".join("?" * len(chunk))
+                statement = f"SELECT id, version FROM latest WHERE id IN ({marks}) AND hash IS NOT NULL"
+                found.update(database.execute(statement, chunk).fetchall())
+        return found
+
+    def superseded(self, index: str, limit: int) -> Sequence[str]:
+        """At most `limit` ids of documents whose earlier version `index` may still hold; see `DocumentStore.superseded`."""
+        statement = (
+            "SELECT r.id FROM replaced r JOIN latest l USING (id) LEFT JOIN states s ON s.place = ? AND s.id = r.id "
+            "WHERE s.version IS NULL OR s.version < l.version LIMIT ?"
+        )
+        with self._database.read() as database:
+            return [name for (name,) in database.execute(statement, (index, limit)).fetchall()]
+
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given.
 
@@ -90,7 +109,9 @@ class EmbeddedStore:
         The store counts the attempts of a version; the number in the record is ignored.
         """
         with self._database.write() as database:
-            return [_settle(database, index, record) for record in records]
+            settled = [_settle(database, index, record) for record in records]
+            _forget_replaced(database, [item.id for item, is_newest in zip(records, settled, strict=True) if is_newest])
+            return settled
 
     def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
         """The records of newest versions in one state, by id; documents without a record are `received`."""
@@ -156,6 +177,8 @@ class EmbeddedStore:
         """Remove the state records of an index that was dropped."""
         with self._database.write() as database:
             database.execute("DELETE FROM states WHERE place = ?", (index,))
+            replaced = [name for (name,) in database.execute("SELECT id FROM replaced").fetchall()]
+            _forget_replaced(database, replaced)
 
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
@@ -170,6 +193,8 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
         if newest != source:
             database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
         return Accepted(change.id, version, changed=False)
+    if row:
+        database.execute("INSERT OR IGNORE INTO replaced VALUES (?)", (change.id,))
     packed = None if change.content is None else codec.pack(change.content)
     database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version + 1, packed))
     database.execute(
@@ -177,6 +202,27 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
         (change.id, version + 1, time.time_ns() // 1_000, fingerprint, newest, job),
     )
     return Accepted(change.id, version + 1, changed=True)
+
+
+def _forget_replaced(database: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Take these documents out of `replaced` where every index that knows them has their newest version."""
+    if not database.execute("SELECT 1 FROM replaced LIMIT 1").fetchone():
+        return
+    here = "s.id = :id AND s.place IN (SELECT value FROM json_each(:places))"
+    statement = (
+        f"DELETE FROM replaced WHERE id = :id AND EXISTS (SELECT 1 FROM states s WHERE {here}) "
+        f"AND NOT EXISTS (SELECT 1 FROM states s JOIN latest l USING (id) WHERE {here} AND s.version < l.version)"
+    )
+    places = json.dumps(_places(database))
+    database.executemany(statement, [{"id": name, "places": places} for name in ids])
+
+
+def _places(database: sqlite3.Connection) -> list[str]:
+    """The indexes that have states. One look-up for each: DISTINCT would read every state."""
+    found, statement = [""], "SELECT MIN(place) FROM states WHERE place > ?"
+    while (place := database.execute(statement, (found[-1],)).fetchone()[0]) is not None:
+        found.append(place)
+    return found[1:]
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:

@@ -183,7 +183,7 @@ def _lease_of(holder: str) -> dict[str, Any]:
 
 
 def make_index(cluster: Cluster, name: str, body: Mapping[str, Any]) -> None:
-    """Create an index unless it exists; each process checks once."""
+    """Create an index unless it exists; each process checks once. One of an earlier version gets the fields that it lacks."""
     if name in cluster.made:
         return
     try:
@@ -191,4 +191,6 @@ def make_index(cluster: Cluster, name: str, body: Mapping[str, Any]) -> None:
     except InvalidInput as error:
         if "resource_already_exists" not in error.message:
             raise
+        if fields := body["mappings"].get("properties"):
+            cluster.write("PUT", f"/{name}/_mapping", {"properties": fields})
     cluster.made.add(name)

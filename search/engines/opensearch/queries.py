@@ -48,7 +48,7 @@ class OpenSearchQueryCompiler:
 
     def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
         """A search for each leg in `limits`, for that number of hits. Raises `InvalidInput`."""
-        restriction = self.restriction(request.filters, request.access)
+        restriction = self.restriction(request.filters, request.access, request.withheld)
         return {
             name: self.lexical(request.lexical, restriction, limit)
             if name == BM25
@@ -82,7 +82,7 @@ class OpenSearchQueryCompiler:
 
     def counts(self, request: LegsRequest) -> Body:
         """The number of documents that match, each counted by its first passage, and their facets."""
-        query, restriction = request.lexical, self.restriction(request.filters, request.access)
+        query, restriction = request.lexical, self.restriction(request.filters, request.access, request.withheld)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
         facets = {name: _facet(name) for name in request.facets if field_kind(self._fields, name)}
@@ -94,9 +94,13 @@ class OpenSearchQueryCompiler:
             **({"aggs": facets} if facets else {}),
         }
 
-    def restriction(self, filters: Sequence[Filter], access: Access) -> list[Body]:
-        """The filter clauses for the caller's access and every filter. Raises `InvalidInput`."""
-        return [visible_to(access), *(self._filter(item) for item in filters)]
+    def restriction(self, filters: Sequence[Filter], access: Access, withheld: Sequence[str] = ()) -> list[Body]:
+        """The filter clauses for the caller's access and every filter, without the documents `withheld`.
+
+        Raises `InvalidInput`.
+        """
+        without = {"bool": {"must_not": [{"terms": {"document": list(map(encodable, withheld))}}]}}
+        return [visible_to(access), *(self._filter(item) for item in filters), *([without] if withheld else [])]
 
     def field_kind(self, name: str) -> FieldType:
         """The type of a field. Raises `InvalidInput` for one that this index does not have."""

@@ -17,7 +17,10 @@ _MARKS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`."""
+    """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`.
+
+    `replaces`: there was an earlier version, which an index may still hold.
+    """
 
     id: str
     version: int = 0
@@ -27,6 +30,7 @@ class Head:
     failed: tuple[str, ...] = ()
     source_version: int | None = None
     job: str = ""
+    replaces: bool = False
 
     @property
     def deleted(self) -> bool:
@@ -77,4 +81,4 @@ def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
     if head.hash == hashed and (head.version or source is None):
         return head if source == head.source_version else replace(head, source_version=source)
-    return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job)
+    return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job, replaces=head.version > 0)

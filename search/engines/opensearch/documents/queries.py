@@ -17,6 +17,11 @@ def pending(index: str) -> Body:
     return {"bool": {"must_not": [{"term": {"settled": index}}]}}
 
 
+def superseded(index: str) -> Body:
+    """The heads that are not settled in `index` and had an earlier version."""
+    return {"bool": {"filter": [{"term": {"replaces": True}}], "must_not": [{"term": {"settled": index}}]}}
+
+
 def failed(index: str) -> Body:
     """The heads that failed in `index`."""
     return {"bool": {"filter": [{"term": {"failed": index}}]}}

@@ -42,6 +42,7 @@ _HEAD: Final[dict[str, Any]] = {
     "settled": {"type": "keyword"},
     "failed": {"type": "keyword"},
     "job": {"type": "keyword"},
+    "replaces": {"type": "boolean"},
 }
 _STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"type": "integer"}}
 
@@ -81,6 +82,18 @@ class OpenSearchStore:
                 document = None if head.deleted else self._document(head, raws[head.raw])
                 found[head.id] = StoredDocument(head.id, head.version, document)
         return found
+
+    def newest(self, ids: Collection[str]) -> Mapping[str, int]:
+        """The newest version of each document; deleted and unknown ids are absent."""
+        found: dict[str, int] = {}
+        for chunk in codec.batches(list(map(codec.encodable, ids)), codec.CHUNK_DOCUMENTS):
+            heads = [head for head, _ in self._read(chunk).values()]
+            found.update({head.id: head.version for head in heads if head.version and not head.deleted})
+        return found
+
+    def superseded(self, index: str, limit: int) -> Sequence[str]:
+        """At most `limit` ids of documents whose earlier version `index` may still hold; see `DocumentStore.superseded`."""
+        return [head.id for head in self._search(queries.superseded(index), "turn", limit)]
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given."""
