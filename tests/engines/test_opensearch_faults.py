@@ -362,13 +362,3 @@ def test_reading_an_unwritten_table_returns_nothing_and_does_not_create_it(backe
     assert not [
         item for item in cluster.read("GET", "/_cat/indices", None, {"format": "json"}) if "nothing" in item["index"]
     ]
-
-
-def test_a_store_of_an_earlier_version_learns_which_documents_were_replaced(backend):
-    store, cluster = backend.store, backend.engine.cluster
-    name = cluster.name("store", backend.collection.name, "documents")
-    earlier = {"id": {"type": "keyword"}, "turn": {"type": "long"}, "settled": {"type": "keyword"}}
-    cluster.write("PUT", f"/{name}", {"mappings": {"dynamic": False, "properties": earlier}})
-    documents = [Document("a", "", (Section("", text),), frozenset({"public"}), {}) for text in ("one", "two")]
-    store.put(documents)
-    assert store.superseded("abstracts-1", 10) == ["a"]
