@@ -43,7 +43,7 @@ def without_counts(answer: LegsAnswer) -> LegsAnswer:
 
     A facet would tell values of documents that the caller may no longer see.
     """
-    return replace(answer, total=Total(answer.total.value, "at_most"), facets={name: () for name in answer.facets})
+    return replace(answer, total=Total(answer.total.value, "at_most"), facets=dict.fromkeys(answer.facets, ()))
 
 
 def only_newest(candidates: Sequence[Candidate], services: SearchServices, collection: str) -> list[Candidate]:

@@ -6,6 +6,7 @@ hit, in its text, its total or its facets. `MEDLEY_TEST_OPERATIONS` sets how man
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import secrets
@@ -26,6 +27,7 @@ from workers.indexing.ingest import ingest
 from workers.indexing.rebuild import rebuild
 
 pytestmark = pytest.mark.slow
+_log = logging.getLogger(__name__)
 
 OPERATIONS = int(os.environ.get("MEDLEY_TEST_OPERATIONS", "200"))
 DOCUMENTS = 40
@@ -126,6 +128,6 @@ def test_no_answer_shows_what_its_caller_may_not_see_any_more(medley):
         done.set()
         for thread in threads:
             thread.join()
-    print(f"{OPERATIONS} changes, {sum(searches)} searches, {len(wrong)} wrong answers")
+    _log.info("%d changes, %d searches, %d wrong answers", OPERATIONS, sum(searches), len(wrong))
     assert min(searches) > 3
     assert wrong == []

@@ -186,8 +186,8 @@ class Queue:
         """
         now = time.time()
         dead = self._call(lambda: self._redis.zrangebyscore(_claimed(target), "-inf", now - CLAIM_SECONDS))
-        oldest = [self._call(lambda name=name: self._redis.lindex(name, -1)) for name in (URGENT, ENCODE)]
-        before = min(now, *(_sent(message) if message else now for message in oldest)) - SLACK_SECONDS
+        oldest = self._call(lambda: [self._redis.lindex(name, -1) for name in (URGENT, ENCODE)])
+        before = min([now, *(_sent(message) for message in oldest if message)]) - SLACK_SECONDS
         with self._pipeline() as pipe:
             for name in dead:
                 pipe.hincrby(_deaths(target), name, 1)

@@ -159,6 +159,8 @@ def _schema_version(database: sqlite3.Connection) -> int:
 def _migrate(database: sqlite3.Connection) -> None:
     """Create the tables, or migrate those of an earlier version; does nothing where another process was first."""
     found = _schema_version(database)
-    for statement in {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}.get(found, "").split(";"):
+    for statement in {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}.get(found, "").split(
+        ";"
+    ):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -75,9 +75,7 @@ class Snapshot:
             allowed = _without(allowed, self._slots_of(compiler.of_documents(request.withheld)))
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
-        restriction = (
-            compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
-        )
+        restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
         rankings = {BM25: self._lexical(request, compiler, restriction)}
         for name, vector in request.vectors.items():
             rankings[name] = self._dense(name, vector, allowed, request.documents)
