@@ -20,7 +20,20 @@ GUESSES: Final = frozenset[Reason]({"not a bearer token", "unknown token", "wron
 """The reasons that show no right secret."""
 
 _TOKEN_NEEDED: Final = "an access token is required: send 'Authorization: Bearer' with a token from `medley tokens add`"  # noqa: S105
-_PROXY_HEADERS: Final = frozenset({"forwarded", "via", "x-real-ip", "x-client-ip", "x-original-host", "true-client-ip"})
+_PROXY_HEADERS: Final = frozenset(
+    {
+        "cf-connecting-ip",
+        "forwarded",
+        "true-client-ip",
+        "via",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-forwarded-for",
+        "x-original-host",
+        "x-real-ip",
+    }
+)
+"""Headers that only proxies send, beside those that begin with `X-Forwarded`."""
 
 
 class RejectedCredentials(Unauthorized):

@@ -19,6 +19,7 @@ from web.access import chain
 from web.access.private_files import OWNER_ONLY
 
 FILE = "access.log"
+HEAD_LOST = "head lost"
 
 Door = Literal["http", "command line", "server"]
 
@@ -123,7 +124,7 @@ class AccessLog:
             raise
 
 
-_HEAD_LOST = AuditRecord(Actor("server"), "head lost")
+_HEAD_LOST = AuditRecord(Actor("server"), HEAD_LOST)
 """Logged when the head was missing or damaged: from the lines alone nobody can tell whether some were cut off."""
 
 

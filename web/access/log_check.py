@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import json
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from mappings.errors import InvalidInput
 from web.access.chain import START, Link, head_path, is_intact, link_of, read_head
+from web.access.log import HEAD_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class _Lines:
 
     def __init__(self, name: str, file: BinaryIO, size: int | None = None) -> None:
         self.name, self._file, self._left = name, file, size
+        self._damage: Exception | None = None
 
     def is_of(self, path: Path) -> bool:
         """Whether `path` is this file, under whatever name."""
@@ -116,14 +119,18 @@ class _Lines:
 
     def starts_at(self) -> int:
         """The number of the first record; 0 in a file that begins with something else."""
-        with suppress(OSError, EOFError, zlib.error):
+        try:
             link = link_of(self._file.readline())
             self._file.seek(0)
-            return link.number if link else 0
-        return 0
+        except (OSError, EOFError, zlib.error) as error:
+            self._damage = error  # a gzip file that has failed once would read as if it had ended
+            return 0
+        return link.number if link else 0
 
     def __iter__(self) -> Iterator[bytes]:
         """The lines. Raises `OSError`, `EOFError` or `zlib.error` for a damaged file."""
+        if self._damage:
+            raise self._damage
         for line in self._file:
             if self._left is not None:
                 if self._left <= 0:
@@ -170,6 +177,8 @@ class _Walk:
             return f"record {link.number} was altered: its hash does not match"
         if reason := self._misplaced(link):
             return reason
+        if link.number > self._first and _tells_of_lost_head(line):
+            return f"the head was lost before record {link.number}: records may have been cut off there"
         self._link = link
         self.report = replace(self.report, first=self.report.first or link.number, last=link.number, chain=link.chain)
         return None
@@ -186,6 +195,10 @@ class _Walk:
         if link.before != before:
             return f"record {link.number} does not follow the record before it: one of the two was replaced"
         return None
+
+
+def _tells_of_lost_head(line: bytes) -> bool:
+    return HEAD_LOST.encode() in line and json.loads(line)["action"] == HEAD_LOST
 
 
 def _end(log: Path, head: Link | None, report: LogReport) -> Break | None:

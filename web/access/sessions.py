@@ -43,23 +43,29 @@ def set_up_sessions(app: Flask, settings: Settings) -> None:
     Browsers share cookies between ports, so the name depends on the key: two portals on one machine keep theirs apart.
     Raises `InvalidInput` for a time that is out of range.
     """
+    live = live_sessions_of(settings)
+    key = load_or_make_secret(settings.home / SESSION_KEY)
+    app.secret_key = key
+    app.session_interface = SecureWhenHttps()
+    app.extensions[_EXTENSION] = live
+    app.config.update(
+        SESSION_COOKIE_NAME=f"medley_{sha256(b'name' + key).hexdigest()[:8]}",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        PERMANENT_SESSION_LIFETIME=timedelta(hours=settings.session_hours),
+        SESSION_REFRESH_EACH_REQUEST=False,
+    )
+
+
+def live_sessions_of(settings: Settings) -> LiveSessions:
+    """The sessions of the home in `settings`. Raises `InvalidInput` for a time that is out of range."""
     hours, minutes = settings.session_hours, settings.session_idle_minutes
     if not 1 <= hours <= MOST_HOURS:
         raise InvalidInput(f"MEDLEY_SESSION_HOURS must be 1 to {MOST_HOURS}, not {hours}", field="MEDLEY_SESSION_HOURS")
     if minutes > MOST_IDLE_MINUTES:
         message = f"MEDLEY_SESSION_IDLE_MINUTES must be 0 to {MOST_IDLE_MINUTES}, not {minutes}"
         raise InvalidInput(message, field="MEDLEY_SESSION_IDLE_MINUTES")
-    key = load_or_make_secret(settings.home / SESSION_KEY)
-    app.secret_key = key
-    app.session_interface = SecureWhenHttps()
-    app.extensions[_EXTENSION] = LiveSessions(settings.home, minutes * 60, hours * 3600)
-    app.config.update(
-        SESSION_COOKIE_NAME=f"medley_{sha256(b'name' + key).hexdigest()[:8]}",
-        SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SAMESITE="Lax",
-        PERMANENT_SESSION_LIFETIME=timedelta(hours=hours),
-        SESSION_REFRESH_EACH_REQUEST=False,
-    )
+    return LiveSessions(settings.home, minutes * 60, hours * 3600)
 
 
 def open_session(caller: Caller) -> None:
