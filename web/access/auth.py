@@ -41,7 +41,7 @@ class RejectedCredentials(Unauthorized):
 
     def __init__(
         self, message: str, *, field: str | None = None, reason: Reason = "unknown token", token: str | None = None
-    ):
+    ) -> None:
         super().__init__(message, field=field)
         self.reason, self.token = reason, token
 
@@ -68,8 +68,8 @@ def is_loopback(host: str) -> bool:
 def authenticate(home: Path) -> Caller:
     """The caller of this request.
 
-    Raises `Unauthorized`, as `RejectedCredentials` if it has any, or `Forbidden` for a remote caller of a server without
-    tokens.
+    Raises `Unauthorized`, as `RejectedCredentials` if it came with a token or a session, or `Forbidden` for a remote caller of
+    a server without tokens.
     """
     if request.headers.get("Authorization"):
         return _by_header(tokens.list_tokens(home))

@@ -8,12 +8,12 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, Unavailable
 from web.access.chain import START, Link, head_path, is_intact, link_of, read_head
 from web.access.log import HEAD_LOST
 
@@ -58,7 +58,8 @@ def rotated_files(log: Path) -> list[Path]:
 def check_log(log: Path, further: Sequence[Path] = (), first: int = 1) -> LogReport:
     """Walk `log` and the rotated files beside it and in `further`, in the order of their records, from record `first` on.
 
-    Files can be gzipped. Raises `InvalidInput` for a file in `further` that cannot be read.
+    Files can be gzipped. Raises `InvalidInput` for a file beside it or in `further` that cannot be opened, and `Unavailable`
+    if the log itself cannot.
     """
     with ExitStack() as stack:
         head, current = _snapshot(log, stack)
@@ -69,30 +70,35 @@ def check_log(log: Path, further: Sequence[Path] = (), first: int = 1) -> LogRep
         walk.run()
         report = walk.report
         if report.broken is None:
-            report = replace(report, broken=_end(log, head, report))
+            report = replace(report, broken=_end(log, head, max(report.last, first - 1), report.chain))
     return report
+
+
+@contextmanager
+def _locked_head(log: Path) -> Iterator[Link | None]:
+    """Keep writers waiting during the block, which gets the last link by the head."""
+    try:
+        descriptor = os.open(head_path(log), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield read_head(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _snapshot(log: Path, stack: ExitStack) -> tuple[Link | None, list[_Lines]]:
     """The head and the log as they are between two writes: lines that are appended later are not read."""
     try:
-        descriptor = os.open(head_path(log), os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        head = None
-    else:
-        stack.callback(os.close, descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        head = read_head(descriptor)
-    try:
-        file = log.open("rb")
-    except FileNotFoundError:
-        current = []
-    else:
-        stack.enter_context(file)
-        current = [_Lines(log.name, file, os.fstat(file.fileno()).st_size)]
-    if head is not None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return head, current
+        with _locked_head(log) as head:
+            if not log.exists():
+                return head, []
+            file = stack.enter_context(log.open("rb"))
+            return head, [_Lines(log.name, file, os.fstat(file.fileno()).st_size)]
+    except OSError as error:
+        raise Unavailable(f"{log} cannot be read: {error.strerror or error}", field=log.name) from error
 
 
 def _open(path: Path, stack: ExitStack) -> BinaryIO:
@@ -118,9 +124,9 @@ class _Lines:
         return False
 
     def starts_at(self) -> int:
-        """The number of the first record; 0 in a file that begins with something else."""
+        """The number of the first record, whatever stands before it; 0 in a file without any."""
         try:
-            link = link_of(self._file.readline())
+            link = next(filter(None, map(link_of, self._file)), None)
             self._file.seek(0)
         except (OSError, EOFError, zlib.error) as error:
             self._damage = error  # a gzip file that has failed once would read as if it had ended
@@ -201,18 +207,21 @@ def _tells_of_lost_head(line: bytes) -> bool:
     return HEAD_LOST.encode() in line and json.loads(line)["action"] == HEAD_LOST
 
 
-def _end(log: Path, head: Link | None, report: LogReport) -> Break | None:
-    """What is wrong at the end of the log, by its head."""
-    name = head_path(log).name
-    if head is None:
+def _end(log: Path, head: Link | None, last: int, chain: str) -> Break | None:
+    """What is wrong at the end of the log, by its head: `last` is the last record that is there or is not asked for."""
+    if head is None and last:
         lost = "the head is missing or damaged, so nothing shows whether the last records were cut off"
-        return Break(name, None, lost) if report.last else None
-    if head.number > report.last:
-        first = report.last + 1
-        missing = f"record {head.number} is" if first == head.number else f"records {first} to {head.number} are"
+        return Break(head_path(log).name, None, lost)
+    if head is None:
+        return None
+    if head.number < last and chain == START.chain:
         return Break(
-            log.name, None, f"{missing} missing at the end: the head says that record {head.number} is the last"
+            log.name, None, f"it has no record {last + 1}: the head says that record {head.number} is the last"
         )
-    if head.number == report.last and head.chain != report.chain:
-        return Break(log.name, None, f"the last record, {report.last}, is not the one that the head names")
+    if head.number > last:
+        missing = f"record {head.number} is" if head.number == last + 1 else f"records {last + 1} to {head.number} are"
+        reason = f"{missing} missing at the end: the head says that record {head.number} is the last"
+        return Break(log.name, None, reason)
+    if head.number == last and chain not in (head.chain, START.chain):
+        return Break(log.name, None, f"the last record, {last}, is not the one that the head names")
     return None

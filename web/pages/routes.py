@@ -158,8 +158,9 @@ def log_out() -> Response:
 def show_login(error: Unauthorized | None) -> Response:
     """The login form, with the error of the last attempt, or why the session has ended."""
     following, home = local_address(request.values.get("next", "")), context.portal().home
-    notice = error.message if error else auth.ended_session(home)
     guarded = guard.is_guarded(home)
+    ended = auth.ended_session(home) if guarded else None
+    notice = error.message if error else ended
     page = render_template("login.html", error=error, notice=notice, next=following, guarded=guarded)
     response = make_response(page, status_of(error) if error else HTTPStatus.OK)
     if isinstance(error, TooManyFailures):

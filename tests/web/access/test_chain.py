@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import pytest
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
 from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.log_check import check_log
@@ -163,7 +163,39 @@ def test_records_that_are_not_kept_any_more_are_left_out_on_purpose_only(log):
     assert "records 1 to 2 are missing" in check_log(log.path).broken.reason
     report = check_log(log.path, first=3)
     assert (report.first, report.last, report.broken) == (3, 4, None)
-    assert "record 4 is the last" in str(check_log(log.path, first=9).broken) or check_log(log.path, first=9).last == 0
+
+
+def test_a_first_record_that_was_never_written_is_an_error(log):
+    write(log, 1, 2)
+    report = check_log(log.path, first=9)
+    assert (report.last, "has no record 9" in str(report.broken)) == (0, True)
+    assert check_log(log.path, first=3).broken is None
+    log.path.unlink()
+    assert "record 2 is missing at the end" in str(check_log(log.path, first=2).broken)
+
+
+def test_a_garbled_line_is_named_in_its_own_file(log):
+    write(log, 1, 2)
+    rotate(log, "access.log.2")
+    write(log, 3, 4)
+    edit(rotate(log, "access.log.1"), lambda lines: [b"garbled\n", lines[1]])
+    write(log, 5)
+    assert str(check_log(log.path).broken) == "access.log.1, line 1: the line is not a whole record"
+
+
+def test_a_walk_lets_writers_go_on(log):
+    write(log, 1)
+    log.path.with_name("access.log.head").write_text("damaged")
+    assert check_log(log.path).broken
+    write(log, 2)
+
+
+def test_a_log_that_cannot_be_opened_is_an_error(log):
+    write(log, 1)
+    log.path.unlink()
+    log.path.mkdir()
+    with pytest.raises(Unavailable, match="cannot be read"):
+        check_log(log.path)
 
 
 def test_lines_of_an_earlier_version_come_first_and_are_counted(log):
