@@ -30,6 +30,15 @@ class Settings:
     data: Path | None = _setting(
         None, "folder of the data sets for training and evaluation; commands that need one fail without it"
     )
+    session_idle_minutes: int = _setting(
+        30, "minutes without a request after which a browser's session ends; 0: it may idle until it ends anyway"
+    )
+    session_hours: int = _setting(12, "hours after which a browser's session ends, used or not")
+    proxies: str = _setting(
+        "",
+        "addresses or networks of the reverse proxies whose X-Forwarded-For is believed, comma-separated; empty: none is",
+    )
+    access_log_sync: int = _setting(0, "1: write each line of the access log through to disk before the answer is sent")
     opensearch: str = _setting(
         "", "addresses of an OpenSearch cluster, such as https://host:9200, comma-separated; empty: the embedded engine"
     )

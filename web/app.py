@@ -11,7 +11,9 @@ from search.bootstrap import Medley
 from search.settings import Settings
 from search.settings import read as read_settings
 from web import errors
-from web.access.log import FILE, AccessLog
+from web.access.guard import is_guarded
+from web.access.log import AccessLog
+from web.access.proxies import set_up_proxies
 from web.access.sessions import set_up_sessions
 from web.api import documents, operations
 from web.api import search as search_api
@@ -52,9 +54,11 @@ def make_app(source: Medley | Settings | None = None) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the default provider has it, its base class does not
     app.url_map.merge_slashes = False  # a document's id can hold two slashes in a row
-    log = AccessLog(medley.settings.home / FILE)
+    log = AccessLog.of(medley.settings)
     app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings))
-    set_up_sessions(app, medley.settings.home)
+    set_up_proxies(app, medley.settings.proxies)
+    set_up_sessions(app, medley.settings)
+    is_guarded(medley.settings.home)  # remembered from the start, whatever happens to the files
     app.jinja_env.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     errors.register(app)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from flask import current_app, g, request
 
+from mappings.errors import Unauthorized
 from web.access import auth
 from web.access.caller import Caller
-from web.access.log import AccessLog, Actor
+from web.access.log import AccessLog, Actor, AuditRecord
+from web.access.proxies import client_address
+from web.access.throttle import Throttle, TooManyFailures
+from web.statuses import status_of
 from web.use_cases import UseCases
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ class Portal:
     log: AccessLog
     backlog: Backlog
     queue: Queue | None
+    throttle: Throttle = field(default_factory=Throttle)
 
     @property
     def home(self) -> Path:
@@ -45,11 +50,29 @@ def portal() -> Portal:
 
 
 def require_caller() -> None:
-    """Authenticate the request.
+    """Authenticate the request; a token or session that is refused is logged.
 
     Raises `Unauthorized`, or `Forbidden` for a remote caller of a server without tokens.
     """
-    g.caller = auth.authenticate(portal().home)
+    try:
+        g.caller = auth.authenticate(portal().home)
+    except auth.RejectedCredentials as error:
+        raise logged_rejection("authenticate", error) from error
+
+
+def logged_rejection(action: str, error: auth.RejectedCredentials) -> Unauthorized:
+    """Log that a token or session was refused, never its secret; return the error to answer with.
+
+    That is `TooManyFailures` when too many wrong tokens came from this address. Raises `Unavailable` if it cannot be logged.
+    """
+    made = replace(actor(), user=None, token=error.token)
+    answer: Unauthorized = error
+    wait = portal().throttle.count_failure(made.address) if error.reason in auth.GUESSES else 0
+    if wait:
+        message = f"{error.message}; too many wrong tokens came from {made.address}, so try again in {wait} seconds"
+        answer = TooManyFailures(message, field=error.field, retry_after=wait)
+    portal().log.write(AuditRecord(made, action, asked={"reason": error.reason}, status=status_of(answer)))
+    return answer
 
 
 def caller() -> Caller:
@@ -69,7 +92,7 @@ def actor() -> Actor:
     """Who made this request, for the access log; a caller who is not known yet has no `user`."""
     known: Caller | None = g.get("caller")
     user, token = (known.access.user, known.token) if known else (None, None)
-    return Actor("http", user, token, request.remote_addr, request_id())
+    return Actor("http", user, token, client_address(), request_id())
 
 
 def use_cases() -> UseCases:

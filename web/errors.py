@@ -10,6 +10,7 @@ from flask.wrappers import Response
 from werkzeug.exceptions import HTTPException
 
 from mappings.errors import MedleyError, Unauthorized
+from web.access.throttle import TooManyFailures
 from web.backlog import BacklogFull
 from web.context import request_id
 from web.statuses import CODES, status_of
@@ -48,7 +49,7 @@ def answer_medley_error(error: MedleyError) -> Response:
     response = answer(status, ErrorAnswer.of(error))
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = 'Bearer realm="medley"'
-    if isinstance(error, BacklogFull):
+    if isinstance(error, BacklogFull | TooManyFailures):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
 

@@ -13,7 +13,9 @@ from mappings.errors import (
     Unauthorized,
     Unavailable,
 )
+from web.access.auth import RejectedCredentials
 from web.access.sessions import ExpiredForm
+from web.access.throttle import TooManyFailures
 from web.api.record_stream import BrokenOff
 from web.backlog import BacklogFull
 from web.errors import MediaTypeError
@@ -26,6 +28,7 @@ from web.statuses import CODES, status_of
         (InvalidInput, 400),
         (BrokenOff, 400),
         (Unauthorized, 401),
+        (RejectedCredentials, 401),
         (Forbidden, 403),
         (ExpiredForm, 403),
         (NotFound, 404),
@@ -33,6 +36,7 @@ from web.statuses import CODES, status_of
         (MediaTypeError, 415),
         (BacklogFull, 429),
         (Overloaded, 429),
+        (TooManyFailures, 429),
         (ModelError, 500),
         (MedleyError, 500),
         (Unavailable, 503),

@@ -5,16 +5,45 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from flask import request, session
+from flask import request
 
 from mappings.errors import Forbidden, InvalidInput, Unauthorized
-from web.access import tokens
+from web.access import expiry, sessions, tokens
 from web.access.caller import LOCAL, Caller
+from web.access.guard import is_guarded
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+Reason = Literal["not a bearer token", "unknown token", "wrong secret", "expired token", "ended session"]
+GUESSES: Final = frozenset[Reason]({"not a bearer token", "unknown token", "wrong secret"})
+"""The reasons that show no right secret."""
+
 _TOKEN_NEEDED: Final = "an access token is required: send 'Authorization: Bearer' with a token from `medley tokens add`"  # noqa: S105
+_PROXY_HEADERS: Final = frozenset(
+    {
+        "cf-connecting-ip",
+        "forwarded",
+        "true-client-ip",
+        "via",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-forwarded-for",
+        "x-original-host",
+        "x-real-ip",
+    }
+)
+"""Headers that only proxies send, beside those that begin with `X-Forwarded`."""
+
+
+class RejectedCredentials(Unauthorized):
+    """A request came with a token or a session that is refused, for `reason`; `token` is its id if there is such a one."""
+
+    def __init__(
+        self, message: str, *, field: str | None = None, reason: Reason = "unknown token", token: str | None = None
+    ) -> None:
+        super().__init__(message, field=field)
+        self.reason, self.token = reason, token
 
 
 def check_bind(home: Path, host: str) -> None:
@@ -36,18 +65,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_guarded(home: Path) -> bool:
-    """Whether a token was ever created here.
-
-    Revoking the last one locks everybody out; it does not give open access.
-    """
-    return (home / tokens.FILE).exists()
-
-
 def authenticate(home: Path) -> Caller:
     """The caller of this request.
 
-    Raises `Unauthorized`, or `Forbidden` for a remote caller of a server without tokens.
+    Raises `Unauthorized`, as `RejectedCredentials` if it came with a token or a session, or `Forbidden` for a remote caller of
+    a server without tokens.
     """
     if request.headers.get("Authorization"):
         return _by_header(tokens.list_tokens(home))
@@ -68,27 +90,67 @@ def require_program(home: Path) -> None:
 
 
 def caller_with_token(home: Path, text: str) -> Caller:
-    """The holder of the token `text`. Raises `Unauthorized`."""
-    token = tokens.verify(tokens.list_tokens(home), text)
-    if token is None:
-        raise Unauthorized("this token is not valid", field="token")
-    return Caller(token.access, token.id, token.writes, token.operator)
+    """The holder of the token `text`. Raises `RejectedCredentials`."""
+    wrong = "this token is not valid. Check that you copied all of it"
+    return _holder(tokens.list_tokens(home), text, wrong, field="token")
+
+
+def ended_session(home: Path) -> str | None:
+    """Why the session that this browser had is not valid any more, as a sentence; None without one, or if it is."""
+    try:
+        _session_token(tokens.list_tokens(home))
+    except RejectedCredentials as error:
+        return error.message
+    except Unauthorized:
+        return None
+    return None
 
 
 def _by_header(known: Sequence[tokens.ApiToken]) -> Caller:
     scheme, _, text = request.headers["Authorization"].partition(" ")
-    token = tokens.verify(known, text) if scheme.lower() == "bearer" else None
+    wrong = "the token is not valid: send 'Authorization: Bearer' with a token from `medley tokens add`"
+    if scheme.lower() != "bearer":
+        raise RejectedCredentials(wrong, reason="not a bearer token")
+    return _holder(known, text, wrong)
+
+
+def _holder(known: Sequence[tokens.ApiToken], text: str, wrong: str, field: str | None = None) -> Caller:
+    token = tokens.verify(known, text)
     if token is None:
-        raise Unauthorized("the token is not valid: send 'Authorization: Bearer' with a token from `medley tokens add`")
-    return Caller(token.access, token.id, token.writes, token.operator)
+        identifier = tokens.claimed(known, text)
+        reason: Reason = "wrong secret" if identifier else "unknown token"
+        raise RejectedCredentials(wrong, field=field, reason=reason, token=identifier)
+    _check_expiry(token, field)
+    return _caller(token)
+
+
+def _check_expiry(token: tokens.ApiToken, field: str | None = None) -> None:
+    if token.is_expired and token.expires:
+        message = f"this token expired on {expiry.in_words(token.expires)}: ask the operator for a new one"
+        raise RejectedCredentials(message, field=field, reason="expired token", token=token.id)
 
 
 def _by_session(known: Sequence[tokens.ApiToken]) -> Caller:
-    token = tokens.find(known, str(session.get("token", "")))
-    if token is None:
-        raise Unauthorized(_TOKEN_NEEDED)
+    token = _session_token(known)
     if request.method not in SAFE_METHODS and request.path.startswith("/v1/"):
         raise Unauthorized("a session can only read here: send the token as 'Authorization: Bearer'")
+    return _caller(token)
+
+
+def _session_token(known: Sequence[tokens.ApiToken]) -> tokens.ApiToken:
+    identifier = sessions.token_of_session()
+    if not identifier:
+        raise Unauthorized(_TOKEN_NEEDED)
+    token = tokens.find(known, identifier)
+    why = sessions.why_ended() if token else "has been ended: its token was revoked"
+    if token is None or why:
+        message = f"this session {why}. Log in again"
+        raise RejectedCredentials(message, reason="ended session", token=identifier)
+    _check_expiry(token)
+    return token
+
+
+def _caller(token: tokens.ApiToken) -> Caller:
     return Caller(token.access, token.id, token.writes, token.operator)
 
 
@@ -97,7 +159,8 @@ def _check_local() -> None:
 
     A page of another site can link here, but cannot send requests in the background.
     """
-    forwarded = any(name in request.headers for name in ("X-Forwarded-For", "Forwarded", "X-Real-Ip"))
+    names = [name.lower() for name in request.headers.keys()]  # noqa: SIM118
+    forwarded = any(name in _PROXY_HEADERS or name.startswith("x-forwarded") for name in names)
     host = request.host if request.host.endswith("]") else request.host.rsplit(":", 1)[0]
     foreign = (
         request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Sec-Fetch-Mode") != "navigate"

@@ -1,11 +1,10 @@
 """The access log: who requested what over which interface, and which documents they were shown.
 
-One JSON line per record, written before the answer is sent.
+One JSON line per record, chained to the line before, written before the answer is sent.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -15,16 +14,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mappings.errors import Unavailable
+from search.settings import Settings
+from web.access import chain
 from web.access.private_files import OWNER_ONLY
 
 FILE = "access.log"
+HEAD_LOST = "head lost"
 
-Door = Literal["http", "command line"]
+Door = Literal["http", "command line", "server"]
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who made a request, over which interface (`door`) and from where.
+    """Who made a request, over which interface (`door`) and from where; `server` is the log itself.
 
     `user` is None for a login attempt with a wrong token; `token` is the id of the caller's token, None for the user of
     this machine. `address` and `request` (the request's id) exist over HTTP only.
@@ -67,34 +69,65 @@ class AuditRecord:
 class AccessLog:
     """Appends to one file, which is opened for each write, so that it can be rotated at any time.
 
-    Several processes can write to it: each write is a single system call on a file opened for appending, under its lock.
+    Several processes can write to it: each write is a single system call, under the lock of the chain's head. With `sync`
+    it returns only when the lines are on the disk.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, sync: bool = False) -> None:
+        self.path, self._sync = path, sync
+
+    @classmethod
+    def of(cls, settings: Settings) -> AccessLog:
+        """The log of the home in `settings`."""
+        return cls(settings.home / FILE, settings.access_log_sync > 0)
 
     def write(self, *records: AuditRecord) -> None:
         """Append one line per record, all or none.
 
         Raises `Unavailable`: a request that cannot be logged is not answered.
         """
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        lines = [json.dumps({"time": now, **item.as_json()}, ensure_ascii=True, default=str) for item in records]
+        lines = [_line(item) for item in records]
         try:
-            self._append("".join(f"{line}\n" for line in lines).encode())
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with chain.held_head(self.path) as head:
+                self._append(head, lines)
         except OSError as error:
             message = "the access log cannot be written, so the request is rejected"
             raise Unavailable(f"{message}: {error.strerror or error}") from error
 
-    def _append(self, content: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    def _append(self, head: int, lines: list[str]) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         descriptor = os.open(self.path, flags, OWNER_ONLY)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            before = os.fstat(descriptor).st_size
-            if os.write(descriptor, content) != len(content):
-                os.ftruncate(descriptor, before)  # the disk is full: half a line would corrupt the next one, too
-                raise OSError(0, "only part of the line could be written")
+            last, is_whole = chain.last_link(descriptor)
+            link, is_lost = chain.continue_from(chain.read_head(head), last)
+            content = [] if is_whole else [b"\n"]
+            for line in [_line(_HEAD_LOST), *lines] if is_lost else lines:
+                chained, link = link.follow(line)
+                content.append(chained)
+            self._write(descriptor, b"".join(content))
+            chain.write_head(head, link)
+            if self._sync:
+                os.fsync(head)
         finally:
             os.close(descriptor)
+
+    def _write(self, descriptor: int, content: bytes) -> None:
+        before = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, content) != len(content):
+                raise OSError(0, "only part of the line could be written")
+            if self._sync:
+                os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, before)  # the disk is full: half a line would corrupt the next one, too
+            raise
+
+
+_HEAD_LOST = AuditRecord(Actor("server"), HEAD_LOST)
+"""Logged when the head was missing or damaged: from the lines alone nobody can tell whether some were cut off."""
+
+
+def _line(record: AuditRecord) -> str:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, **record.as_json()}, ensure_ascii=True, default=str)

@@ -15,9 +15,10 @@ from typing import Any
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput, NotFound, Unavailable
+from web.access import guard
 from web.access.private_files import locked, replace_file
 
-FILE = "tokens.json"
+FILE = guard.TOKENS
 PREFIX = "medley"
 EVERY_COLLECTION = "*"
 _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -27,8 +28,8 @@ _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 class ApiToken:
     """A token as it is stored: `digest` is the SHA-256 of a random secret of 256 bits, so a plain hash is enough.
 
-    `writes` names the collections that the holder may write into, `operator` lets the holder see the installation's counts;
-    tokens of an earlier version have neither.
+    `writes` names the collections that the holder may write into, `operator` lets the holder see the installation's counts,
+    `expires` is the moment from which the token is refused; tokens of an earlier version have none of the three.
     """
 
     id: str
@@ -38,11 +39,17 @@ class ApiToken:
     digest: str
     writes: frozenset[str] = frozenset()
     operator: bool = False
+    expires: datetime | None = None
 
     @property
     def access(self) -> Access:
         """What the holder can see."""
         return Access(self.user, self.labels)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time has passed."""
+        return self.expires is not None and self.expires <= datetime.now(UTC)
 
     def as_json(self) -> dict[str, Any]:
         """The token for a listing: everything but the digest."""
@@ -53,21 +60,32 @@ class ApiToken:
             "writes": sorted(self.writes),
             "operator": self.operator,
             "created": self.created,
+            "expires": self.expires.isoformat(timespec="seconds") if self.expires else None,
         }
 
 
-def add(home: Path, user: str, labels: Iterable[str], writes: Iterable[str] = (), operator: bool = False) -> str:
+def add(
+    home: Path,
+    user: str,
+    labels: Iterable[str],
+    writes: Iterable[str] = (),
+    operator: bool = False,
+    expires: datetime | None = None,
+) -> str:
     """Make a token for `user` with `labels` (`*`: every label) and return its text, which is shown only once.
 
-    Its holder may write into the collections in `writes` (`*`: all of them), and as `operator` see the installation's counts.
+    Its holder may write into the collections in `writes` (`*`: all of them), and as `operator` see the installation's counts;
+    from the moment `expires` on it is refused. `home` is guarded from now on.
     Raises `InvalidInput` for an invalid name of a user, a label or a collection, and when there is no label.
     """
     name, allowed, writable = _checked_user(user), _checked_labels(labels), _checked_collections(writes)
     identifier, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    token = ApiToken(identifier, name, allowed, created, _digest(secret), writable, operator)
+    token = ApiToken(identifier, name, allowed, created, _digest(secret), writable, operator, expires)
     with locked(home / f"{FILE}.lock"):
-        _write(home, (*list_tokens(home), token))
+        known = list_tokens(home)
+        guard.mark(home)
+        _write(home, (*known, token))
     return f"{PREFIX}_{identifier}_{secret}"
 
 
@@ -84,8 +102,9 @@ def list_tokens(home: Path) -> tuple[ApiToken, ...]:
 
 def _token(item: Mapping[str, Any]) -> ApiToken:
     labels, writes = frozenset(item["labels"]), frozenset(item.get("writes", ()))
-    operator = item.get("operator") is True
-    return ApiToken(item["id"], item["user"], labels, item["created"], item["digest"], writes, operator)
+    operator, expires = item.get("operator") is True, item.get("expires")
+    ends = None if expires is None else datetime.fromisoformat(expires).astimezone(UTC)
+    return ApiToken(item["id"], item["user"], labels, item["created"], item["digest"], writes, operator, ends)
 
 
 def revoke(home: Path, identifier: str) -> ApiToken:
@@ -99,19 +118,48 @@ def revoke(home: Path, identifier: str) -> ApiToken:
     return gone
 
 
+def remove_all(home: Path) -> int:
+    """Remove every token and return `home` to open local use; return how many there were.
+
+    A damaged list is removed, too. Raises `Unavailable`.
+    """
+    with locked(home / f"{FILE}.lock"):
+        try:
+            count = len(list_tokens(home))
+        except Unavailable:
+            count = 0
+        try:
+            (home / FILE).unlink(missing_ok=True)
+            guard.unmark(home)
+        except OSError as error:
+            raise Unavailable(f"{home / FILE} cannot be removed: {error.strerror}", field=FILE) from error
+    return count
+
+
 def find(known: Iterable[ApiToken], identifier: str) -> ApiToken | None:
     """The token with this id."""
     return next((token for token in known if token.id == identifier), None)
 
 
 def verify(known: Iterable[ApiToken], text: str) -> ApiToken | None:
-    """The token with the text `text`, or None: its id must be known and its secret right."""
-    prefix, _, rest = text.strip().partition("_")
-    identifier, _, secret = rest.partition("_")
+    """The token with the text `text`, expired or not, or None: its id must be known and its secret right."""
+    prefix, identifier, secret = _parts(text)
     token = find(known, identifier)
     # An unknown id is compared too, so that the time taken does not tell the two cases apart.
     right = hmac.compare_digest(_digest(secret), token.digest if token else _digest(""))
     return token if token and right and prefix == PREFIX else None
+
+
+def claimed(known: Iterable[ApiToken], text: str) -> str | None:
+    """The id of the token that `text` claims to be, if there is one with it; its secret can be wrong."""
+    token = find(known, _parts(text)[1])
+    return token.id if token else None
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    prefix, _, rest = text.strip().partition("_")
+    identifier, _, secret = rest.partition("_")
+    return prefix, identifier, secret
 
 
 def _digest(secret: str) -> str:

@@ -30,11 +30,11 @@ _MEANINGS: Final = {
     409: "the request does not fit the current state, such as a deletion older than the document",
     413: "the body is too large",
     415: "the body is of a type that this address does not read",
-    429: "too many changes are waiting to be indexed; `Retry-After` says when to try again",
+    429: "too many changes are waiting, or too many wrong tokens came from this address; `Retry-After` says how long to wait",
     500: "an error of the server; its log has the details under the id of the request",
     503: "a dependency is unavailable, or the access log cannot be written",
 }
-_ALWAYS: Final = frozenset({400, 401, 403, 404, 500, 503})
+_ALWAYS: Final = frozenset({400, 401, 403, 404, 429, 500, 503})
 _FILTERS: Final = (
     "Each filter is a parameter `filter.<field>`: a value, repeated for several, or for numbers and dates a range such as "
     "`2015..2020`, `2015..` or `..2020`. Lists are separated by commas or repeated."

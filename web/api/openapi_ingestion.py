@@ -15,7 +15,7 @@ ANSWERED: Final = (
     ingestion_answers.DeletionAnswer,
     ingestion_answers.JobAnswer,
 )
-_READ: Final = (400, 401, 403, 404, 500, 503)
+_READ: Final = (400, 401, 403, 404, 429, 500, 503)
 _RECORDS: Final = (
     'One JSON object per line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed with '
     "gzip. There is no size limit: the body is read as it arrives. The answer has a `RecordOutcome` for each record, in "
@@ -29,7 +29,7 @@ def feed() -> dict[str, Any]:
     """`POST /v1/documents`."""
     lines = {kind: {"schema": {"type": "string"}} for kind in ("application/x-ndjson", "application/jsonl")}
     answer = {"application/x-ndjson": {"schema": {"type": "string"}}}
-    made = _operation("feed", "Add, replace and delete documents", answer, (*_READ, 415, 429))
+    made = _operation("feed", "Add, replace and delete documents", answer, (*_READ, 415))
     body = {"requestBody": {"required": True, "description": _RECORDS, "content": lines}}
     return made | body | {"description": _RECORDS, "parameters": _parameters(forms.FeedForm)}
 

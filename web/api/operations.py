@@ -9,7 +9,7 @@ from werkzeug.routing import BaseConverter
 
 from mappings.errors import Forbidden, MedleyError, Unauthorized
 from web import context, metrics
-from web.access import auth
+from web.access import guard
 from web.api import openapi
 from web.api.ingestion_metrics import IngestionMetrics
 from web.context import EXTENSION, portal
@@ -61,7 +61,7 @@ def readyz() -> Response:
 
 
 def _may_know() -> bool:
-    if not auth.is_guarded(portal().home):
+    if not guard.is_guarded(portal().home):
         return True
     try:
         context.require_caller()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +33,23 @@ def open_medley(patient: bool = False) -> Medley:
 def open_use_cases(medley: Medley, queue: Queue | None = None, labels: Iterable[str] = ()) -> UseCases:
     """The use cases for the user of this machine; without `labels`, they can see every document."""
     from web.access.caller import local_caller
-    from web.access.log import FILE, AccessLog, Actor
+    from web.access.log import AccessLog, Actor
     from web.use_cases import UseCases
 
     user = getpass.getuser()
     caller = local_caller(user, frozenset(labels) or frozenset({EVERY_LABEL}))
-    return UseCases(medley, AccessLog(medley.settings.home / FILE), caller, Actor("command line", user), queue)
+    return UseCases(medley, AccessLog.of(medley.settings), caller, Actor("command line", user), queue)
+
+
+def audit(action: str, asked: Mapping[str, Any], collection: str = "") -> None:
+    """Log what the user of this machine did by a command that opens no Medley; `UseCases.audit` serves those that do.
+
+    Raises `Unavailable` if it cannot be logged.
+    """
+    from web.access.log import AccessLog, Actor, AuditRecord
+
+    record = AuditRecord(Actor("command line", getpass.getuser()), action, collection, asked)
+    AccessLog.of(read_settings()).write(record)
 
 
 def chosen_queue(queue: bool) -> Queue | None:

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
+    "audit": ("audit", "Check the access log."),
     "models": ("models", "List the models, or print the card of one."),
     "label": ("labels", "Make training pairs from documents and judgements."),
     "mine": ("training", "Find hard negatives for training pairs."),

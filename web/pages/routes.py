@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from flask import Blueprint, g, make_response, redirect, render_template, request, session, url_for
+from flask import Blueprint, g, make_response, redirect, render_template, request, url_for
 from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
 from search.query import Query
 from web import citations, context, forms
-from web.access import auth, sessions
+from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
+from web.access.throttle import TooManyFailures
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
@@ -136,31 +137,35 @@ def log_in() -> Response:
 def send_log_in() -> Response:
     """Open a session for the token in the form."""
     sessions.check_form_token()
-    log = context.portal().log
     try:
         g.caller = auth.caller_with_token(context.portal().home, request.form.get("token", ""))
-    except Unauthorized as error:
-        log.write(AuditRecord(context.actor(), "login", status=status_of(error)))
-        return show_login(error)
-    log.write(AuditRecord(context.actor(), "login"))
+    except auth.RejectedCredentials as error:
+        return show_login(context.logged_rejection("login", error))
+    context.portal().log.write(AuditRecord(context.actor(), "login"))
     sessions.open_session(g.caller)
     return redirect_to(local_address(request.form.get("next", "")))
 
 
 @blueprint.post("/logout")
 def log_out() -> Response:
-    """End the session."""
+    """End the session on the server, so that no copy of its cookie is of use."""
     sessions.check_form_token()
-    session.clear()
+    sessions.close_session()
+    context.portal().log.write(AuditRecord(context.actor(), "logout"))
     return redirect_to(url_for("pages.log_in"))
 
 
 def show_login(error: Unauthorized | None) -> Response:
-    """The login form, with the error of the last attempt."""
-    following = local_address(request.values.get("next", ""))
-    guarded = auth.is_guarded(context.portal().home)
-    page = render_template("login.html", error=error, next=following, guarded=guarded)
-    return make_response(page, HTTPStatus.UNAUTHORIZED if error else HTTPStatus.OK)
+    """The login form, with the error of the last attempt, or why the session has ended."""
+    following, home = local_address(request.values.get("next", "")), context.portal().home
+    guarded = guard.is_guarded(home)
+    ended = auth.ended_session(home) if guarded else None
+    notice = error.message if error else ended
+    page = render_template("login.html", error=error, notice=notice, next=following, guarded=guarded)
+    response = make_response(page, status_of(error) if error else HTTPStatus.OK)
+    if isinstance(error, TooManyFailures):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def local_address(address: str) -> str:

@@ -30,6 +30,7 @@ def test_a_token_is_verified_and_its_secret_is_not_stored(tmp_path):
         "writes": [],
         "operator": False,
         "created": found.created,
+        "expires": None,
     }
 
 
@@ -102,7 +103,7 @@ def test_a_damaged_file_lets_nobody_in(tmp_path, content):
 def test_the_file_is_a_list_of_tokens_without_secrets(tmp_path):
     tokens.add(tmp_path, "ada", ["a"])
     (item,) = json.loads((tmp_path / "tokens.json").read_text())["tokens"]
-    assert sorted(item) == ["created", "digest", "id", "labels", "operator", "user", "writes"]
+    assert sorted(item) == ["created", "digest", "expires", "id", "labels", "operator", "user", "writes"]
 
 
 def test_a_token_may_write_where_it_says(tmp_path):

@@ -1,13 +1,16 @@
 """The portal under gunicorn: several processes, one home."""
 
+import http.cookiejar
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +24,7 @@ from search.ranking.anytime import AnytimeReranker
 from search.startup import warm_up
 from web import create_app
 from web.access import tokens
+from web.access.log_check import check_log
 
 SHIPPED_RERANKERS = {"medley-crossencoder", "medley-crossencoder-small"}
 
@@ -83,9 +87,9 @@ def test_workers_agree_and_a_revoked_token_is_refused_by_all(served):
     assert {status for status, _ in answers} == {200}
     assert {json.loads(body)["total"]["value"] for _, body in answers} == {2}
     tokens.revoke(home, token.split("_")[1])
-    assert {get(search, token)[0] for _ in range(12)} == {401}
+    assert {get(search, token)[0] for _ in range(8)} == {401}
     lines = [json.loads(line) for line in (home / "access.log").read_text().splitlines()]
-    assert [line["user"] for line in lines] == ["local"] * 6 + ["ada"] * 12
+    assert [line["user"] for line in lines] == ["local"] * 6 + ["ada"] * 12 + [None] * 8
 
 
 def test_models_are_loaded_before_the_first_search(home):
@@ -128,3 +132,41 @@ def test_an_open_address_without_a_token_is_refused(tmp_path):
     _, errors = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "0.0.0.0 can be reached from other machines, and no token protects it" in errors
+
+
+def browser(jar):
+    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+
+
+def send(opener, address, **form):
+    page = opener.open(f"{address}/login", timeout=60).read().decode()
+    form["csrf"] = re.search(r'name="csrf" value="([^"]+)"', page)[1]
+    data = urllib.parse.urlencode(form).encode()
+    return opener.open(address + ("/login" if "token" in form else "/logout"), data, timeout=60).status
+
+
+def status_with(cookie, address):
+    request = urllib.request.Request(f"{address}/v1/collections", headers={"Cookie": cookie})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_a_logout_is_known_to_every_process_and_all_write_one_chain(served):
+    address, home = served
+    token = tokens.add(home, "ada", ["ward-7"])
+    jar = http.cookiejar.CookieJar()
+    opener = browser(jar)
+    assert send(opener, address, token=token) == 200
+    copied = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+    assert {status_with(copied, address) for _ in range(12)} == {200}
+    assert send(opener, address) == 200
+    assert {status_with(copied, address) for _ in range(12)} == {401}
+    assert {get(f"{address}/v1/collections", "wrong")[0] for _ in range(6)} == {401}
+    (home / "tokens.json").unlink()
+    assert {get(f"{address}/v1/collections")[0] for _ in range(12)} == {401}
+    report = check_log(home / "access.log")
+    assert (report.first, report.last, report.broken) == (1, 20, None)

@@ -10,6 +10,8 @@ import click
 
 from search.settings import read as read_settings
 from web.access.auth import check_bind
+from web.access.proxies import Proxies
+from web.access.sessions import live_sessions_of
 
 
 @click.command()
@@ -37,6 +39,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
     settings = read_settings()
     check_bind(settings.home, host)
+    live_sessions_of(settings), Proxies.of(settings.proxies)  # wrong settings stop the command, not each process
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley at http://{address}/", err=True)
