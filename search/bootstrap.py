@@ -14,6 +14,7 @@ from search.pipeline.services import SearchServices
 from search.protocols import Engine
 from search.query import Query
 from search.settings import Settings
+from search.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Medley:
     collections: Collections
     models: Models
     services: SearchServices
+    visibility: Visibility
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False) -> Medley:
@@ -41,7 +43,7 @@ class Medley:
             reranker=models.rerank_stages,
             key=read_key(settings.home / "cursor.key"),
         )
-        return cls(settings, engines, collections, models, services)
+        return cls(settings, engines, collections, models, services, Visibility(engines.engine))
 
     @property
     def engine(self) -> Engine:
