@@ -37,9 +37,10 @@ class VisibleCollections:
         """
         names = self.medley.collections.names()
         check_name(name)
-        if name in names and self._is_visible(name):
+        named = self._is_visible(name) if name in names else False
+        if named:
             return self.medley.collections.get(name)
-        decided = {each: self._is_visible(each) for each in names}
+        decided = {each: named if each == name else self._is_visible(each) for each in names}
         if None in decided.values():
             raise Unavailable(
                 f"whether you may see a collection {name!r} cannot be decided while an index cannot be read: try again",
