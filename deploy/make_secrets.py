@@ -129,13 +129,14 @@ def pbkdf2(secret: bytes) -> str:
     return "$3$" + "$".join(parts)  # 3 is SHA-256
 
 
-def token(user: str) -> tuple[str, bytes]:
+def token(user: str, operator: bool = False) -> tuple[str, bytes]:
     """A token's text, and the list of tokens that lets it in, as `medley tokens add` writes it."""
     identifier, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     kept = {
         "id": identifier,
         "user": user,
         "labels": ["*"],
+        "operator": operator,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "digest": hashlib.sha256(secret.encode()).hexdigest(),
     }
@@ -196,7 +197,7 @@ def make_home(home: Path) -> None:
         home.mkdir(mode=0o700, parents=True)
         hand_over(home)
     if not (home / "tokens.json").exists():
-        text, known = token("admin")
+        text, known = token("admin", operator=True)
         write(home, {"tokens.json": known})
         print(f"log in with this token, which is shown this once: {text}")
 

@@ -14,6 +14,7 @@ from search.pipeline.services import SearchServices
 from search.protocols import Engine
 from search.query import Query
 from search.settings import Settings
+from search.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Medley:
     collections: Collections
     models: Models
     services: SearchServices
+    visibility: Visibility
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False) -> Medley:
@@ -42,7 +44,7 @@ class Medley:
             key=read_key(settings.home / "cursor.key"),
             store=collections.store,
         )
-        return cls(settings, engines, collections, models, services)
+        return cls(settings, engines, collections, models, services, Visibility(engines.engine))
 
     @property
     def engine(self) -> Engine:

@@ -137,6 +137,10 @@ class SearchEngine(Protocol):
         """The fields of the documents that exist and that the caller may see."""
         ...
 
+    def has_visible(self, index: str, access: Access) -> bool:
+        """Whether the index has any document that the caller may see."""
+        ...
+
 
 class IndexWriter(Protocol):
     """Writes one index. Nothing is visible before `commit`, which makes everything visible at once."""

@@ -87,9 +87,9 @@ def settings_of(home):
     return Settings(home=home, encoder="hashing-256", reranker="none")
 
 
-def fill(home):
-    """Both collections, indexed in `home`."""
-    medley = Medley.open(settings_of(home))
+def fill(home, settings=None):
+    """Both collections, indexed in `home`, or wherever `settings` say."""
+    medley = Medley.open(settings or settings_of(home))
     for name, documents in (
         ("abstracts", [abstract(*row) for row in ABSTRACTS]),
         ("notes", [note(*row) for row in NOTES]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.datastructures import MultiDict
@@ -18,9 +18,6 @@ from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
 from web import filters
-
-if TYPE_CHECKING:
-    from search.bootstrap import Medley
 
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")
@@ -204,15 +201,6 @@ def _single(name: str, texts: Sequence[str]) -> str:
     if len(texts) != 1:
         raise InvalidInput(f"{name} is given {len(texts)} times; give it once", field=name)
     return texts[0]
-
-
-def known_collection(medley: Medley, name: str) -> Collection:
-    """The collection that a request names. Raises `InvalidInput` with the names of those that exist."""
-    if name not in (known := medley.collections.names()):
-        raise InvalidInput(
-            f"there is no collection {name[:80]!r}; there are: {', '.join(known) or 'none yet'}", field="collection"
-        )
-    return medley.collections.get(name)
 
 
 def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:

@@ -41,7 +41,9 @@ class LegJson(WireModel):
     model_config = ConfigDict(title="LegContribution")
 
     rank: int
-    score: float
+    score: float | None = Field(
+        description="null for `bm25` unless the caller may see every document: it would tell how many contain a word"
+    )
     normalised: float
     weight: float
     contribution: float

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import Forbidden, MedleyError, NotFound
+from mappings.errors import Forbidden, InvalidInput, MedleyError, NotFound
 from search.pipeline.results import Results
 from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
 from web import filters
 from web.access.caller import Caller
 from web.access.log import AccessLog, Actor, AuditRecord
+from web.access.visible_collections import VisibleCollections
 from web.statuses import status_of
 from workers.delivery import Delivery
 
@@ -87,6 +88,22 @@ class UseCases:
     actor: Actor
     queue: Queue | None = None
 
+    @property
+    def collections(self) -> VisibleCollections:
+        """The collections that the caller can see."""
+        return VisibleCollections(self.medley, self.caller)
+
+    def named(self, collection: str, action: str) -> Collection:
+        """The collection that a request for `action` names.
+
+        Raises `InvalidInput`, which is logged, alike for one that does not exist and for one that the caller can't see.
+        """
+        with self.audited(action, collection, only_errors=True):
+            try:
+                return self.collections.get(collection)
+            except NotFound as error:
+                raise InvalidInput(error.message, field=error.field) from None
+
     def search(self, query: Query) -> Results:
         """Run `query`; a search that fails is logged, too."""
         asked = _asked(query)
@@ -122,7 +139,7 @@ class UseCases:
     def writable(self, collection: str) -> Collection:
         """The collection of this name. Raises `Forbidden` for a caller who may not write to it, `NotFound`."""
         self.check_writer(collection)
-        return self.medley.collections.get(collection)
+        return self.collections.get(collection)
 
     def check_writer(self, collection: str) -> None:
         """Raise `Forbidden` unless the caller may write to `collection`, whether or not it exists."""

@@ -110,7 +110,7 @@ class CollectionJson(WireModel):
 
 
 class CollectionsAnswer(WireModel):
-    """Every collection."""
+    """The collections that the caller can see."""
 
     collections: list[CollectionJson]
 

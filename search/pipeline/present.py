@@ -141,7 +141,7 @@ def _hit(query: Query, retrieved: Retrieved, found: Group, passage: Passage, sen
         lexical="bm25" in found.best.contributions,
         more_passages=sum(other.document == passage.document for other in found.others),
         others=tuple(name for name in found.documents if name != passage.document),
-        explain=explain(found.best, _matched(passage, terms)) if query.explain else None,
+        explain=explain(found.best, _matched(passage, terms), query.access) if query.explain else None,
     )
 
 

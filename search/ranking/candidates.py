@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 
 class LegContribution(NamedTuple):
-    """What one leg contributes to one passage; ranks begin at 1."""
+    """What one leg contributes to one passage; ranks begin at 1. `score` is None if the caller may not know it."""
 
     rank: int
-    score: float
+    score: float | None
     normalised: float
     weight: float
 

@@ -64,6 +64,24 @@ def test_texts_and_fields_are_returned_only_to_those_who_may_see_them(library, a
     assert {key: dict(value) for key, value in fields.items()} == {draft.id: dict(draft.fields) for draft in allowed}
 
 
+@given(access=accesses)
+@relaxed
+def test_an_index_has_something_visible_to_exactly_those_who_may_see_a_document(library, access):
+    backend, index, drafts = library
+    assert backend.engine.has_visible(index, access) == bool(reference.visible(drafts, access))
+
+
+def test_nothing_is_visible_in_an_empty_index_nor_once_the_last_document_is_removed(backend: Backend):
+    meta, public = backend.index([]), Access("reader", frozenset({"public"}))
+    assert not backend.engine.has_visible(meta.index, EVERYBODY)
+    backend.write(meta.index, [Draft("a", ["heart"]).entry(), Draft("b", ["lung"], labels=frozenset()).entry()])
+    assert backend.engine.has_visible(meta.index, public)
+    backend.write(meta.index, [Draft("a", ["heart"], labels=frozenset({"study"}), version=2).entry()])
+    assert not backend.engine.has_visible(meta.index, public)
+    backend.write(meta.index, [], ["a"])
+    assert not backend.engine.has_visible(meta.index, EVERYBODY)
+
+
 def test_passages_are_returned_exactly(backend: Backend):
     draft = Draft("ä/b c@2#3", ["Erste.\nZeile \N{GREEK SMALL LETTER BETA}", ""], title="T\u00e9st", heading="PLAN:")
     entry = draft.entry()

@@ -76,6 +76,7 @@ SEARCHES = {
 OTHERS: dict[str, Callable[[], Any]] = {
     "passages": lambda: queries.passages(["a@1#0", "b@2#1"], CLINICIAN),
     "document-fields": lambda: queries.document_fields(["a", "b"], CLINICIAN),
+    "any-visible": lambda: queries.any_visible(CLINICIAN),
     "index-counts": queries.index_counts,
     "last-commit": queries.last_commit,
     "first-page": lambda: queries.page({"term": {"kind": "passage"}}, {"includes": ["document", "version"]}, 1_000),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mappings.collection import FirstStage, PassageParts, Reranking
-from mappings.documents import Passage
+from mappings.documents import Access, Passage
 from mappings.errors import Unavailable
 from search.pipeline.explanation import explain
 from search.pipeline.paging import _last_stage
@@ -24,6 +24,7 @@ def floor(candidate):
     return candidate.reranking.floor if candidate.reranking else 0.0
 
 
+EVERYBODY = Access("root", frozenset({"*"}))
 ONE = Reranking("large", 50, 500, 0.6)
 TWO = replace(ONE, first=FirstStage("small", 3, 0.5))
 
@@ -51,7 +52,7 @@ def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weigh
     # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
     assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
     for item in ranked:
-        why = explain(item, [])
+        why = explain(item, [], EVERYBODY)
         assert sum(why.final.values()) == pytest.approx(why.score)
         assert sum(leg.contribution for leg in why.legs.values()) == pytest.approx(why.fused)
 
@@ -60,7 +61,7 @@ def test_the_whole_explanation_of_a_reranked_hit():
     given = LegContributions({"bm25": (("a@1#0", "b@1#0", "d@1#0"), (9.0, 8.0, 7.5), (1.0, 0.7, 0.5), 1.0)})
     item = Candidate("d@1#0", "d", 0.5, given)
     (ranked,) = combine([item], StageScores({"d@1#0": 2.0}), ONE)
-    assert explain(ranked, ["aspirin"]) == Explanation(
+    assert explain(ranked, ["aspirin"], EVERYBODY) == Explanation(
         legs={"bm25": LegContribution(rank=3, score=7.5, normalised=0.5, weight=1.0)},
         fused=0.5,
         reranker=RerankContribution(logit=2.0, normalised=1.0, weight=0.6, contribution=0.6, stage="last"),
@@ -206,7 +207,7 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
     for lower, higher in zip(ranked[1:], ranked, strict=False):
         assert floor(lower) >= floor(higher) or lower.score == higher.score
     for item in ranked:
-        why = explain(item, [])
+        why = explain(item, [], EVERYBODY)
         assert sum(why.final.values()) == pytest.approx(why.score)
 
 
@@ -214,7 +215,7 @@ def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_o
     given = LegContributions({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
     (ranked,) = combine([Candidate("a@1#0", "a", 1.0, given)], StageScores(first={"a@1#0": 2.0}), TWO)
     assert (ranked.reranking.stage, floor(ranked), _last_stage(ranked)) == ("first", 0.0, None)
-    assert explain(ranked, []).reranker.stage == "first"
+    assert explain(ranked, [], EVERYBODY).reranker.stage == "first"
 
 
 def test_a_stage_that_was_cut_short_counts_less():
@@ -263,7 +264,7 @@ def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
     given = LegContributions({"bm25": (("a@1#0", "b@1#0"), (9.0, 8.0), (1.0, 0.5), 1.0)})
     window = [Candidate("a@1#0", "a", 1.0, given), Candidate("b@1#0", "b", 0.5, given)]
     _, ranked = combine(window, StageScores({"a@1#0": 3.0}, {"a@1#0": 2.0, "b@1#0": 1.0}), TWO)
-    assert explain(ranked, []) == Explanation(
+    assert explain(ranked, [], EVERYBODY) == Explanation(
         legs={"bm25": LegContribution(rank=2, score=8.0, normalised=0.5, weight=1.0)},
         fused=0.5,
         reranker=RerankContribution(logit=1.0, normalised=0.0, weight=0.5, contribution=0.0, stage="first"),

@@ -93,9 +93,11 @@ def test_half_an_authority_is_no_authority(tmp_path, gone, said):
 
 
 def test_tokens_open_the_doors_they_are_for(made, tmp_path):
-    assert tokens.verify(tokens.list_tokens(made.home), made.token).user == "admin"
+    admin = tokens.verify(tokens.list_tokens(made.home), made.token)
+    assert (admin.user, admin.operator) == ("admin", True)
     (tmp_path / "tokens.json").write_bytes((made.secrets / "inference-tokens.json").read_bytes())
-    assert tokens.verify(tokens.list_tokens(tmp_path), made.read("inference-token")).user == "gateway"
+    gateway = tokens.verify(tokens.list_tokens(tmp_path), made.read("inference-token"))
+    assert (gateway.user, gateway.operator) == ("gateway", False)
 
 
 @pytest.fixture(scope="module")

@@ -39,8 +39,8 @@ def client(app):
 def token(home):
     """Makes tokens: `token("ada", "ward-7")` returns the headers with one, `writes` names where it may write."""
 
-    def make(user, *labels, writes=()):
-        return {"Authorization": f"Bearer {tokens.add(home, user, labels, writes)}"}
+    def make(user, *labels, writes=(), operator=False):
+        return {"Authorization": f"Bearer {tokens.add(home, user, labels, writes, operator)}"}
 
     return make
 

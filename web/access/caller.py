@@ -25,10 +25,18 @@ class Caller:
         """Whether they may add documents to a collection and delete them there, whatever the labels are."""
         return not self.writes.isdisjoint({collection, EVERY_COLLECTION})
 
+    @property
+    def sees_every_collection(self) -> bool:
+        """Whether they know of every collection, even of one without any document for them."""
+        return self.operator or self.access.everything or EVERY_COLLECTION in self.writes
+
 
 def local_caller(user: str = "local", labels: frozenset[str] = frozenset({EVERY_LABEL})) -> Caller:
-    """The user of this machine: may write everywhere and sees documents with any of `labels`."""
-    return Caller(Access(user, labels), None, frozenset({EVERY_COLLECTION}), operator=True)
+    """The user of this machine, who may do everything; with fewer `labels`, a reader who sees documents with any of them."""
+    access = Access(user, labels)
+    if not access.everything:
+        return Caller(access)
+    return Caller(access, None, frozenset({EVERY_COLLECTION}), operator=True)
 
 
 LOCAL: Final = local_caller()

@@ -9,7 +9,6 @@ from werkzeug.routing import BaseConverter
 
 from mappings.errors import Forbidden, MedleyError, Unauthorized
 from web import context, metrics
-from web.access import guard
 from web.api import openapi
 from web.api.ingestion_metrics import IngestionMetrics
 from web.context import EXTENSION, portal
@@ -29,8 +28,16 @@ def register(app: Flask) -> None:
     gauges.register(IngestionMetrics(served.medley, served.queue))
 
     def show_metrics() -> Response:
-        """The request metrics of this process or of all processes, and the ingestion metrics, collected now."""
+        """The request metrics of this process or of all processes, and the ingestion metrics, collected now.
+
+        They count the documents of every collection, so only an operator may read them.
+        """
         context.require_caller()
+        if not context.caller().operator:
+            raise Forbidden(
+                "only an operator may read the metrics: create a token for one with "
+                "`medley tokens add USER --label LABEL --operator`"
+            )
         return metrics.as_text(metrics.across_processes(meter.registry), gauges)
 
     app.url_map.converters["anything"] = Anything
@@ -50,31 +57,33 @@ def healthz() -> Response:
 def readyz() -> Response:
     """Answer 200 when every collection's index is open and its models are loaded, otherwise 503 with the reasons.
 
-    The reasons name collections and models, so once there are tokens, only callers with a token see them.
+    The reasons name collections and models, so only operators see them.
     """
     reasons = not_ready()
     if reasons and not _may_know():
-        reasons = [f"{len(reasons)} in all; send a token to see them"]
+        reasons = ["send the token of an operator to see the reasons"]
     response = jsonify({"status": "not ready" if reasons else "ready", "reasons": reasons})
     response.status_code = 503 if reasons else 200
     return response
 
 
 def _may_know() -> bool:
-    if not guard.is_guarded(portal().home):
-        return True
     try:
         context.require_caller()
     except (Unauthorized, Forbidden):
         return False
-    return True
+    return context.caller().operator
 
 
 def not_ready() -> list[str]:
     """The reasons why searches would fail, in plain words. Loads the models."""
     medley = portal().medley
-    reasons = [] if medley.collections.names() else ["there is no collection yet: run `medley demo` or `medley ingest`"]
-    for name in medley.collections.names():
+    try:
+        names = medley.collections.names()
+    except MedleyError as error:
+        return [error.message]
+    reasons = [] if names else ["there is no collection yet: run `medley demo` or `medley ingest`"]
+    for name in names:
         try:
             collection = medley.collections.get(name)
             meta = medley.engine.resolve(name)

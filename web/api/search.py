@@ -65,7 +65,7 @@ def _numbered(number: int, step: Callable[[Item], Done], item: Item) -> Done:
 
 
 def _query(form: forms.SearchForm) -> Query:
-    collection = forms.known_collection(context.portal().medley, form.collection)
+    collection = context.use_cases().named(form.collection, "search")
     return forms.to_query(form, collection, context.caller().access)
 
 
@@ -84,9 +84,9 @@ def _json_body() -> Any:
 def document(identifier: str) -> Response:
     """The newest version of a document, or its citation."""
     form = forms.document_form(request.args)
-    collection = forms.known_collection(context.portal().medley, form.collection).name
-    action = "document" if form.format == "json" else "cite"
-    stored = context.use_cases().document(collection, identifier, action)
+    action, use_cases = "document" if form.format == "json" else "cite", context.use_cases()
+    collection = use_cases.named(form.collection, action).name
+    stored = use_cases.document(collection, identifier, action)
     if form.format == "json":
         return jsonify(DocumentAnswer.of(collection, stored).model_dump())
     return citations.of_stored(form.format, stored, collection)
@@ -94,8 +94,7 @@ def document(identifier: str) -> Response:
 
 @blueprint.get("/collections")
 def collections() -> Response:
-    """Every collection, with its fields and orders."""
-    medley = context.portal().medley
-    found = [medley.collections.get(name) for name in medley.collections.names()]
+    """The collections that the caller can see, with their fields and orders."""
+    found = context.use_cases().collections.all()
     answer = CollectionsAnswer(collections=[CollectionJson.of(item, sort_orders(item)) for item in found])
     return jsonify(answer.model_dump())

@@ -52,7 +52,8 @@ def explanation_table(explain: Explanation) -> ExplanationTable:
 
 def _leg(name: str, leg: LegContribution) -> ExplanationRow:
     cells = (_number(value) for value in (leg.normalised, leg.weight, leg.contribution))
-    return ExplanationRow(NAMES.get(name, name), str(leg.rank), f"{leg.score:.3f}", *cells)
+    score = "" if leg.score is None else f"{leg.score:.3f}"
+    return ExplanationRow(NAMES.get(name, name), str(leg.rank), score, *cells)
 
 
 def _sum(name: str, share: float, kind: str = "part") -> ExplanationRow:

@@ -77,7 +77,7 @@ def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def show_search(address: SearchAddress) -> Response:
     """The search page for `address`; an error is shown below the form, which keeps the input."""
     medley = context.portal().medley
-    page = SearchPage(address, [medley.collections.get(name) for name in medley.collections.names()])
+    page = SearchPage(address, context.use_cases().collections.all())
     status = 200
     if page.asked and page.collection:
         try:
@@ -100,16 +100,16 @@ def _answer(page: SearchPage) -> None:
 
 def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
-    collection = forms.known_collection(context.portal().medley, form.collection)
+    collection = context.use_cases().named(form.collection, "search")
     return forms.to_query(form, collection, context.caller().access)
 
 
 @blueprint.get("/document")
 def document() -> Response:
     """One document; the URL can name a passage and the offsets of its evidence, which is then highlighted."""
-    arguments = request.args
-    collection = forms.known_collection(context.portal().medley, arguments.get("collection", ""))
-    stored = context.use_cases().document(collection.name, arguments.get("id", ""), "document")
+    arguments, use_cases = request.args, context.use_cases()
+    collection = use_cases.named(arguments.get("collection", ""), "document")
+    stored = use_cases.document(collection.name, arguments.get("id", ""), "document")
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
     page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
     return make_response(render_template("document.html", page=page))
@@ -118,12 +118,12 @@ def document() -> Response:
 @blueprint.get("/cite")
 def cite() -> Response:
     """The citation of a document as a file."""
-    arguments = request.args
+    arguments, use_cases = request.args, context.use_cases()
     name = forms.check_format(arguments.get("format", "ris"))
     if name == "json":
         raise InvalidInput("the format of a citation is ris, bibtex or csv", field="format")
-    collection = forms.known_collection(context.portal().medley, arguments.get("collection", ""))
-    stored = context.use_cases().document(collection.name, arguments.get("id", ""), "cite")
+    collection = use_cases.named(arguments.get("collection", ""), "cite")
+    stored = use_cases.document(collection.name, arguments.get("id", ""), "cite")
     return citations.of_stored(name, stored, collection.name)
 
 

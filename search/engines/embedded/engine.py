@@ -79,6 +79,11 @@ class EmbeddedEngine:
         with self._open(index) as snapshot:
             return snapshot.fields(documents, access)
 
+    def has_visible(self, index: str, access: Access) -> bool:
+        """Whether the index has any document that the caller may see."""
+        with self._open(index) as snapshot:
+            return snapshot.has_visible(access)
+
     def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
         """Create an empty index generation, not yet published.
 

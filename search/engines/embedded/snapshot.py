@@ -120,6 +120,10 @@ class Snapshot:
             found[parse_passage_id(self._slots.passage_ids([slot])[0])[0]] = decode_fields(shown[4])
         return found
 
+    def has_visible(self, access: Access) -> bool:
+        """Whether there is any document that the caller may see."""
+        return bool(self._searcher.search(self._plain.restriction((), access), 1, count=False).hits)
+
     def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
         if not count:
             return []

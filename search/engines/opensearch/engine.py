@@ -80,6 +80,10 @@ class OpenSearchEngine:
         bodies = (queries.document_fields(chunk, access) for chunk in _chunks(documents))
         return {source["document"]: fields_of(source) for source in self._sources(index, bodies)}
 
+    def has_visible(self, index: str, access: Access) -> bool:
+        """Whether the index has any document that the caller may see."""
+        return bool(self._indexes.search(self.describe(index), queries.any_visible(access))["hits"]["hits"])
+
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
         description = self.describe(index)

@@ -139,6 +139,12 @@ def document_fields(documents: Sequence[str], access: Access) -> Body:
     return _fetch("document", documents, "document", access, ("document", "shown"))
 
 
+def any_visible(access: Access) -> Body:
+    """One entry that the caller may see, if there is any; each shard stops at its first."""
+    query = {"bool": {"filter": [visible_to(access)]}}
+    return {"size": 1, "terminate_after": 1, "track_total_hits": False, "_source": False, "query": query}
+
+
 def index_counts() -> Body:
     """The number of entries of each kind, and the last commit."""
     return {

@@ -27,16 +27,35 @@ def test_not_ready_says_why(home):
     assert "nothing-here" in answer.json["reasons"][0]
 
 
-def test_only_callers_with_a_token_see_the_reasons(home, token):
+def test_only_operators_see_the_reasons(home, token):
     client = create_app(Settings(home=home, reranker="nothing-here")).test_client()
-    headers = token("ada", "ward-7")
-    stranger = client.get("/readyz")
-    assert (stranger.status_code, stranger.json) == (
-        503,
-        {"status": "not ready", "reasons": ["2 in all; send a token to see them"]},
-    )
-    answer = client.get("/readyz", headers=headers)
+    reader, writer = token("ada", "*"), token("feeder", "ward-7", writes=["*"])
+    for headers in ({}, reader, writer, {"Authorization": "Bearer wrong"}):
+        answer = client.get("/readyz", headers=headers)
+        assert (answer.status_code, answer.json) == (
+            503,
+            {"status": "not ready", "reasons": ["send the token of an operator to see the reasons"]},
+        )
+    answer = client.get("/readyz", headers=token("olga", "ward-7", operator=True))
+    assert (answer.status_code, len(answer.json["reasons"])) == (503, 2)
     assert "nothing-here" in answer.json["reasons"][0]
+
+
+def test_without_tokens_strangers_do_not_see_the_reasons(home):
+    client = create_app(Settings(home=home, reranker="nothing-here")).test_client()
+    answer = client.get("/readyz", headers={"X-Forwarded-For": "192.0.2.7"})
+    assert (answer.status_code, "nothing-here" in answer.text) == (503, False)
+
+
+def test_only_operators_read_the_metrics(client, token):
+    for headers in (token("ada", "*"), token("feeder", "ward-7", writes=["*"])):
+        answer = client.get("/metrics", headers=headers)
+        assert (answer.status_code, answer.json["error"]["code"]) == (403, "forbidden")
+        assert "--operator" in answer.json["error"]["message"]
+        assert "abstracts" not in answer.text
+    answer = client.get("/metrics", headers=token("olga", "ward-7", operator=True))
+    assert answer.status_code == 200
+    assert 'medley_documents{collection="abstracts",state="indexed"}' in answer.text
 
 
 def test_a_collection_without_an_index_is_not_ready(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from portal_home import settings_of
 
 from mappings.collection import SHIPPED_KINDS
+from mappings.documents import Access
 from search.pipeline.explanation import explain
 from search.ranking.candidates import Candidate, LegContributions, RerankScore
 from search.settings import Settings
@@ -15,6 +16,8 @@ from web import create_app
 from web.access import tokens
 from web.pages.explanations import ExplanationRow, explanation_table
 from web.pages.routes import local_address
+
+EVERYBODY = Access("root", frozenset({"*"}))
 
 
 class Page(HTMLParser):
@@ -398,7 +401,7 @@ def test_an_explanation_is_a_sum():
         ),
         RerankScore(0.75, logit=2.5, normalised=0.9, weight=0.6),
     )
-    shown = explanation_table(explain(candidate, ["fever"]))
+    shown = explanation_table(explain(candidate, ["fever"], EVERYBODY))
     assert list(shown.rows) == [
         ExplanationRow("Words (BM25)", "2", "10.000", "0.500", "0.500", "0.250"),
         ExplanationRow("Meaning (dense)", "1", "0.900", "1.000", "0.500", "0.500"),
@@ -411,7 +414,7 @@ def test_an_explanation_is_a_sum():
 
 def test_a_hit_that_was_not_reranked_is_explained():
     legs = LegContributions({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)})
-    rows = explanation_table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [])).rows
+    rows = explanation_table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [], EVERYBODY)).rows
     assert [(row.name, row.share) for row in rows[1:]] == [
         ("Fused", "0.500"),
         ("Not reranked", "\N{MINUS SIGN}1.000"),

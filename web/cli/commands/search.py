@@ -55,7 +55,7 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     medley = open_medley()
     use_cases = open_use_cases(medley, labels=labels)
     form = search_form(_form(asked))
-    query = to_query(form, medley.collections.get(form.collection), use_cases.caller.access)
+    query = to_query(form, use_cases.collections.get(form.collection), use_cases.caller.access)
     answer = SearchAnswer.of(use_cases.search(query))
     show(answer.model_dump(), as_json, lambda: _text(answer))
 
