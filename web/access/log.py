@@ -87,7 +87,7 @@ class AccessLog:
             raise Unavailable(f"{message}: {error.strerror or error}") from error
 
     def _append(self, content: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         descriptor = os.open(self.path, flags, OWNER_ONLY)
         try:

@@ -18,7 +18,7 @@ OWNER_ONLY = 0o600
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock on the file `path` during the block. Raises `Unavailable` if the file cannot be created."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror}", field=path.name) from error
@@ -45,7 +45,7 @@ def load_or_make_secret(path: Path, size: int = 32) -> bytes:
     """The secret in the file `path`; the first of several processes creates it, the others read it."""
     with suppress(FileNotFoundError):
         return _read(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write(aside, secrets.token_bytes(size))

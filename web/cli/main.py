@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 
@@ -34,6 +35,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "settings": ("settings", "Show every setting, its value and its meaning."),
 }
 """Command -> its module under `web/cli/commands`, and its help text."""
+
+PUBLIC = frozenset({"train", "export"})
+"""Commands that open no home and write models, which other users may run: the only ones that keep the caller's umask."""
 
 
 class UsageError(MedleyError):
@@ -71,8 +75,11 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="medley", prog_name="medley")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Hybrid medical search: from a news claim to the study, from a clinical question to the note."""
+    if ctx.invoked_subcommand not in PUBLIC:
+        os.umask(0o077)  # whatever is created in the home is its owner's alone: see `search.home`
 
 
 def main() -> None:
