@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 
 import click
 
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, Unavailable
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("ingest", "Create the demo collections and index them."),
@@ -67,6 +68,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was named; a mistyped name is answered with those that are near."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            if near := difflib.get_close_matches(args[0], COMMANDS):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, near))}?")
+            ctx.fail(f"No such command {args[0]!r}: `medley --help` lists them.")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table above, so that nothing is imported for it."""
         with formatter.section("Commands"):
@@ -97,6 +108,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a file that can't be read or written
+        place = f"{error.filename}: " if error.filename else ""
+        fail(Unavailable(f"{place}{error.strerror or error}"), 1)
 
 
 def fail(error: MedleyError, code: int) -> None:

@@ -59,9 +59,10 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
     from web.cli.indexing import rebuild as build
 
     failed = []
-    with progress("rebuilding") as advance:
-        for outcome in build(medley, collection, encoder):
-            advance(1)
+    total = medley.collections.store(collection).counts("").documents
+    with progress("rebuilding") as shown:
+        for number, outcome in enumerate(build(medley, collection, encoder), 1):
+            shown(number, total)
             failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
     meta = medley.engine.resolve(collection)
     report = {

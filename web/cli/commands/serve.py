@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from search.home import open_home
 from search.settings import read as read_settings
 from web.access.auth import check_bind
+from web.cli.listening import check_free, ready_hook
 
 
 @click.command()
@@ -36,10 +38,12 @@ from web.access.auth import check_bind
 def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
     settings = read_settings()
+    open_home(settings.home)
     check_bind(settings.home, host)
+    check_free(host, port)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
-    click.echo(f"Medley at http://{address}/", err=True)
+    click.echo(f"Medley starts at http://{address}/ and loads its models", err=True)
     run_gunicorn(
         {
             "bind": address,
@@ -49,6 +53,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
+            **ready_hook(f"Medley is ready at http://{address}/"),
         },
         _create_gateway,
     )
