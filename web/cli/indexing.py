@@ -51,11 +51,11 @@ def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) 
     """
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import begin
-    from workers.queueing.worker import IndexWorker
+    from workers.indexing.recovery import recover
 
     index = begin(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
     try:
-        IndexWorker(medley, queue).sweep([name])
+        recover(Indexer.of(medley, name, encoders={}), queue)
     except Unavailable as error:
         raise not_queued(queue, f"the rebuild as {index} was begun, and waits for workers.") from error
     return index
