@@ -27,18 +27,22 @@ _log = logging.getLogger("medley.home")
 def open_home(home: Path) -> None:
     """Create the folder if it does not exist, and close it to all but its owner.
 
-    Raises `Unavailable` if it can't be written to, or if others can read it and it can't be closed: it belongs to another
-    user, or has other content than Medley's.
+    Raises `Unavailable` if it belongs to another user, can't be written to, or is open to others and can't be closed.
     """
     try:
         home.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
         found = home.stat()
     except OSError as error:
         raise Unavailable(f"the home {home} can't be opened: {error.strerror}", field=FIELD) from error
+    if found.st_uid != os.geteuid():  # files that root makes in another user's home would lock that user out
+        raise Unavailable(
+            f"the home {home} belongs to user {found.st_uid}, and this is user {os.geteuid()}: run Medley as its owner, "
+            "or set MEDLEY_HOME to a folder of your own",
+            field=FIELD,
+        )
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         raise Unavailable(
-            f"user {os.geteuid()} can't write to the home {home}: it belongs to user {found.st_uid}, or is read-only; "
-            "a search needs to write, too, since it is logged before it is answered",
+            f"the home {home} is read-only; a search needs to write there, too, since it is logged before it is answered",
             field=FIELD,
         )
     if found.st_mode & _OTHERS:
@@ -46,14 +50,14 @@ def open_home(home: Path) -> None:
 
 
 def _close(home: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
-        raise _too_open(home, f"belongs to user {found.st_uid}, not to user {os.geteuid()}")
     if found.st_mode & stat.S_ISVTX or not _is_home(home):
         raise _too_open(home, "has other content than Medley's; `chmod 700` it if nobody else needs that")
     try:
         _remove_rights(home)
     except OSError as error:
         raise _too_open(home, f"can't be closed ({error.strerror})") from error
+    if home.stat().st_mode & _OTHERS:
+        raise _too_open(home, "can't be closed: its file system keeps no rights")
     for path in _below(home):
         with suppress(OSError):  # it is gone, or belongs to another user; nobody gets to it through the closed home
             _remove_rights(path)

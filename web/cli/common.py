@@ -66,7 +66,21 @@ def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> No
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, total: int = 0) -> Iterator[Callable[[int], None]]:
+    """Show a counter if stderr is a terminal. The callback takes how many more items are done; see `counter`."""
+    done = 0
+    with counter(what) as shown:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            shown(done, total)
+
+        yield advance
+
+
+@contextmanager
+def counter(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a counter if stderr is a terminal.
 
     The callback takes how many items are done, and of how many; 0 if nobody knows: then the number done stands alone.

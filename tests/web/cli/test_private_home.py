@@ -153,14 +153,18 @@ def test_a_folder_for_everybodys_files_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-def test_an_open_home_of_another_user_is_refused(tmp_path):
+@pytest.mark.parametrize("made", [0o755, 0o700])
+def test_a_home_of_another_user_is_refused(tmp_path, made):
     home = tmp_path / "home"
     home.mkdir()
-    home.chmod(0o755)
+    home.chmod(made)
     os.chown(home, 4321, 4321)
-    with pytest.raises(Unavailable, match="belongs to user 4321, not to user 0") as caught:
-        Medley.open(Settings(home=home))
-    assert (caught.value.field, mode(home)) == ("MEDLEY_HOME", 0o755)
+    for use in (lambda: Medley.open(Settings(home=home)), lambda: tokens.add(home, "ada", ["public"])):
+        with pytest.raises(
+            Unavailable, match="belongs to user 4321, and this is user 0: run Medley as its owner"
+        ) as caught:
+            use()
+        assert (caught.value.field, mode(home), list(home.iterdir())) == ("MEDLEY_HOME", made, [])
 
 
 def test_a_file_in_place_of_the_home_is_named(tmp_path):

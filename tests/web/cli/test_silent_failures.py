@@ -197,7 +197,7 @@ def test_a_read_only_home_is_one_line(home, command):
         done = medley(home, *arguments, prefix=prefix, standard_input=records(1))
     finally:
         home.chmod(0o700)
-    one_line(done, "can't write to the home", "[MEDLEY_HOME]")
+    one_line(done, "the home", "is read-only; a search needs to write there", "[MEDLEY_HOME]")
 
 
 @pytest.mark.parametrize("command", [["ingest", "-", "-c", "abstracts"], ["index", "drop", "abstracts-1"]])

@@ -60,9 +60,9 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
 
     failed = []
     total = medley.collections.store(collection).counts("").documents
-    with progress("rebuilding") as shown:
-        for number, outcome in enumerate(build(medley, collection, encoder), 1):
-            shown(number, total)
+    with progress("rebuilding", total) as advance:
+        for outcome in build(medley, collection, encoder):
+            advance(1)
             failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []
     meta = medley.engine.resolve(collection)
     report = {

@@ -104,11 +104,11 @@ def accept(use_cases: UseCases, collection: str, records: Iterable[Record], file
     """Store the records, batch by batch; rejections are counted, and the first few are listed."""
     listed: list[dict[str, str | None]] = []
     with (
-        progress("accepting") as shown,
+        progress("accepting") as advance,
         _rejection_lines(file) as write,
         use_cases.delivery(collection) as delivery,
     ):
-        for batch in _batches(_shown(records, shown)):
+        for batch in _batches(_counted(records, advance)):
             delivery.accept(batch)
             rejected = [item for item in batch if isinstance(item, Rejection)]
             listed += [item.as_json() for item in rejected[: SHOWN - len(listed)]]
@@ -117,10 +117,10 @@ def accept(use_cases: UseCases, collection: str, records: Iterable[Record], file
     return delivery.totals | {"rejections": listed} | queued
 
 
-def _shown(records: Iterable[Record], shown: Callable[[int, int], None]) -> Iterator[Record]:
-    """The records, each counted when it is read; how many will come is not known before the last."""
-    for number, record in enumerate(records, 1):
-        shown(number, 0)
+def _counted(records: Iterable[Record], advance: Callable[[int], None]) -> Iterator[Record]:
+    """The records, each counted when it is read."""
+    for record in records:
+        advance(1)
         yield record
 
 
@@ -145,9 +145,9 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
     indexed, failed = 0, []
     total = medley.collections.store(collection).counts(published_index(medley, collection)).waiting
-    with progress("indexing") as shown:
-        for number, outcome in enumerate(fill(medley, collection), 1):
-            shown(number, total)
+    with progress("indexing", total) as advance:
+        for outcome in fill(medley, collection):
+            advance(1)
             if outcome.cause:
                 failed.append({"id": outcome.id, "cause": outcome.cause})
             else:
