@@ -14,7 +14,7 @@ RUN if [ "${EXTRA}" = gpu ]; then \
         && find /usr/local/lib/python3.12/site-packages/nvidia -name lib -type d > /etc/ld.so.conf.d/nvidia.conf \
         && ldconfig; \
     fi
-RUN useradd --uid 1000 --create-home medley && install --directory --owner medley --group medley /var/lib/medley
+RUN useradd --uid 1000 --create-home medley && install --directory --mode 0700 --owner medley --group medley /var/lib/medley
 USER medley
 WORKDIR /home/medley
 ENV MEDLEY_HOME=/var/lib/medley PYTHONUNBUFFERED=1

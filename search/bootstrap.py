@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from search.collections import Collections
 from search.engines.opened import Engines, open_engines
+from search.home import open_home
 from search.models.registry import Models
 from search.pipeline.cursor import read_key
 from search.pipeline.results import Results
@@ -30,8 +31,11 @@ class Medley:
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False) -> Medley:
-        """A Medley over `settings.home`, which is created if it does not exist; `patient`: see `open_engines`."""
-        settings.home.mkdir(parents=True, exist_ok=True)
+        """A Medley over `settings.home`, which is created if it does not exist; `patient`: see `open_engines`.
+
+        Raises `Unavailable` for a home that can't be used or closed to other users (see `open_home`).
+        """
+        open_home(settings.home)
         models, collections = Models(settings), Collections(settings)
         engines = open_engines(settings, collections.get, patient)
         collections.attach(engines)

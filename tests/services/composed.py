@@ -119,6 +119,8 @@ class Process:
             for path, file in paths.items():
                 if path.startswith("/var/lib/medley/"):
                     (home / Path(path).name).symlink_to(file)
+        elif os.geteuid() == 0:  # the home was handed over to the containers' user; here, root runs the containers
+            os.chown(found["MEDLEY_HOME"], 0, 0)
         return found
 
     def _at_port(self, parts):

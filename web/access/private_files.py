@@ -10,15 +10,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mappings.errors import Unavailable
+from search.home import open_home
 
 OWNER_ONLY = 0o600
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock on the file `path` during the block. Raises `Unavailable` if the file cannot be created."""
+    """Hold the lock on the file `path` of the home during the block. Raises `Unavailable` if it cannot be created."""
+    open_home(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror}", field=path.name) from error
@@ -45,7 +46,7 @@ def load_or_make_secret(path: Path, size: int = 32) -> bytes:
     """The secret in the file `path`; the first of several processes creates it, the others read it."""
     with suppress(FileNotFoundError):
         return _read(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write(aside, secrets.token_bytes(size))

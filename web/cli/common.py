@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mappings.documents import EVERY_LABEL
+from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.settings import read as read_settings
 
@@ -61,24 +62,54 @@ def chosen_queue(queue: bool) -> Queue | None:
     return require_queue(read_settings())
 
 
+def not_queued(queue: Queue, consequence: str) -> Unavailable:
+    """The error of a command whose documents are stored, but not queued because Redis does not answer."""
+    return Unavailable(
+        f"Redis at {queue.place} does not answer, so nothing was queued: {consequence} Check MEDLEY_REDIS; "
+        "running workers find what is stored by themselves, within 15 s",
+        field="MEDLEY_REDIS",
+    )
+
+
 def show(value: Any, as_json: bool, text: Callable[[], str] | None = None) -> None:
     """Print `value` as JSON, or the result of `text`."""
     click.echo(json.dumps(value, ensure_ascii=False, default=str) if as_json or text is None else text())
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int], None]]:
-    """Show a counter if stderr is a terminal. The callback takes how many more items are done."""
+def progress(what: str, total: int = 0) -> Iterator[Callable[[int], None]]:
+    """Show a counter if stderr is a terminal. The callback takes how many more items are done; see `counter`."""
+    done = 0
+    with counter(what) as shown:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            shown(done, total)
+
+        yield advance
+
+
+@contextmanager
+def counter(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a counter if stderr is a terminal.
+
+    The callback takes how many items are done, and of how many; 0 if nobody knows: then the number done stands alone.
+    """
     if not sys.stderr.isatty():
-        yield lambda count: None
+        yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}{task.fields[count]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda count: bar.advance(task, count)
+        task = bar.add_task(what, total=None, count="")
+        yield lambda done, total: bar.update(task, count=f" {_count_text(done, total)}")
+
+
+def _count_text(done: int, total: int) -> str:
+    return f"{done:,} of {total:,}" if total >= done else f"{done:,}"  # more can arrive while the first are counted
 
 
 def text_table(head: list[str], rows: list[list[str]]) -> str:

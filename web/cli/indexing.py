@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from mappings.errors import Unavailable
 from search.bootstrap import Medley
 from search.engines.names import split_index
+from web.cli.common import not_queued
 
 if TYPE_CHECKING:
     from search.protocols import Encoder
@@ -43,13 +45,19 @@ def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[O
 
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:
-    """Start a rebuild that the workers of the queue carry out; returns the name of the new index."""
+    """Start a rebuild that the workers of the queue carry out; returns the name of the new index.
+
+    Raises `Unavailable` if the queue does not answer; the rebuild has been begun even then.
+    """
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import begin
-    from workers.queueing.worker import IndexWorker
+    from workers.indexing.recovery import recover
 
     index = begin(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
-    IndexWorker(medley, queue).sweep([name])
+    try:
+        recover(Indexer.of(medley, name, encoders={}), queue)
+    except Unavailable as error:
+        raise not_queued(queue, f"the rebuild as {index} was begun, and waits for workers.") from error
     return index
 
 

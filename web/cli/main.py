@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 
 import click
 
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, Unavailable
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("ingest", "Create the demo collections and index them."),
@@ -35,6 +37,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "settings": ("settings", "Show every setting, its value and its meaning."),
 }
 """Command -> its module under `web/cli/commands`, and its help text."""
+
+PUBLIC = frozenset({"train", "export"})
+"""Commands that open no home and write models, which other users may run: the only ones that keep the caller's umask."""
 
 
 class UsageError(MedleyError):
@@ -64,6 +69,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was named; a mistyped name is answered with those that are near."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            if near := difflib.get_close_matches(args[0], COMMANDS):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, near))}?")
+            ctx.fail(f"No such command {args[0]!r}: `medley --help` lists them.")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table above, so that nothing is imported for it."""
         with formatter.section("Commands"):
@@ -72,8 +87,11 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="medley", prog_name="medley")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Hybrid medical search: from a news claim to the study, from a clinical question to the note."""
+    if ctx.invoked_subcommand not in PUBLIC:
+        os.umask(0o077)  # whatever is created in the home is its owner's alone: see `search.home`
 
 
 def main() -> None:
@@ -91,6 +109,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a file that can't be read or written
+        place = f"{error.filename}: " if error.filename else ""
+        fail(Unavailable(f"{place}{error.strerror or error}"), 1)
 
 
 def fail(error: MedleyError, code: int) -> None:

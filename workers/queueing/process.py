@@ -8,19 +8,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_ready
 from celery.utils.nodenames import default_nodename
 from kombu.exceptions import OperationalError
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
 from workers.queueing.app import QUEUES, make_worker_app
 from workers.queueing.logs import log_to_stderr
-from workers.queueing.queue import redis_url
+from workers.queueing.queue import redis_place, redis_url
 from workers.queueing.sweeper import SweepTimer
 
 _PING_SECONDS: Final = 5.0
 _SWITCH_SECONDS: Final = 0.0005
+
+_log = logging.getLogger("medley.worker")
 
 
 def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) -> int:
@@ -28,9 +30,10 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     unknown = sorted(set(queues) - set(QUEUES))
     if unknown or not queues:
         raise InvalidInput(f"--queues takes {', '.join(QUEUES)}, not {', '.join(unknown) or 'nothing'}", field="queues")
-    app = make_worker_app(redis_url(settings))
+    app, place = make_worker_app(redis_url(settings)), redis_place(settings)
     log_to_stderr()
     worker_process_init.connect(lambda **_: _prepare_process(settings, processes), weak=False)
+    worker_ready.connect(lambda **_: _log.info("ready: %s from Redis at %s", ", ".join(queues), place), weak=False)
     if sweep:
         app.steps["consumer"].add(SweepTimer)
     worker = app.Worker(
@@ -48,13 +51,22 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     return int(worker.exitcode or 0)
 
 
-def answers(settings: Settings) -> bool:
-    """Whether the worker of this machine answers. Raises `InvalidInput` where no queue is set."""
-    app = make_worker_app(redis_url(settings))
+def ping(settings: Settings) -> str:
+    """The name of this machine's worker, which answered.
+
+    Raises `Unavailable` if it does not answer or Redis does not, `InvalidInput` where no queue is set.
+    """
+    app, name = make_worker_app(redis_url(settings)), str(default_nodename(None))
     try:
-        return bool(app.control.ping([default_nodename(None)], timeout=_PING_SECONDS))
-    except (OSError, OperationalError):
-        return False
+        answered = app.control.ping([name], timeout=_PING_SECONDS)
+    except (OSError, OperationalError) as error:
+        raise Unavailable(f"Redis at {redis_place(settings)} does not answer: {error}", field="MEDLEY_REDIS") from error
+    if not answered:
+        raise Unavailable(
+            f"{name} did not answer within {_PING_SECONDS:.0f} s: no worker runs on this machine with Redis at "
+            f"{redis_place(settings)}, or it is stuck"
+        )
+    return name
 
 
 def _prepare_process(settings: Settings, processes: int) -> None:

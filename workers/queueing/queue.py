@@ -64,6 +64,11 @@ class Queue:
         self._app = make_app(url)
         self._add_queued = self._redis.register_script(_ADD_QUEUED)
 
+    @property
+    def place(self) -> str:
+        """Where its Redis is, without user name and password."""
+        return _place(self._url)
+
     def announce(self, target: QueueTarget, ids: Sequence[str], request: str = "", size: int = MESSAGE_IDS) -> bool:
         """Queue these documents, except those that are already queued; false if Redis is unavailable.
 
@@ -227,6 +232,11 @@ def _sent(message: str) -> float:
         return float(orjson.loads(message)["headers"]["sent"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         return 0.0
+
+
+def redis_place(settings: Settings) -> str:
+    """Where the Redis of the settings is, without user name and password."""
+    return _place(settings.redis)
 
 
 def _place(url: str) -> str:

@@ -61,11 +61,14 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 @contextmanager
 def exclusive(path: Path, what: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold the lock file `path`, waiting up to `wait` seconds. Raises `Conflict` while another process holds it.
+    """Hold the lock file `path`, waiting up to `wait` seconds.
+
+    Raises `Conflict` while another process holds it, `Unavailable` where it can't be written, as in a read-only folder.
 
     The kernel releases it with the process, so a kill leaves no stale lock.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with translate_errors(f"{what} can't be taken"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _acquire(descriptor, what, time.monotonic() + wait)
         os.ftruncate(descriptor, 0)

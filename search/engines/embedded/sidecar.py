@@ -92,8 +92,8 @@ class SlotWriter:
         self._vectors = columns(folder, fields)
         self._ends = _column(folder / ENDS, np.uint64, 1)
         flat = [self._ends, *(part for parts in self._vectors.values() for part in parts)]
-        self._files = {column: os.open(column.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644) for column in flat}
-        self._ids = os.open(folder / IDS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._files = {column: os.open(column.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for column in flat}
+        self._ids = os.open(folder / IDS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._id_bytes = self._last_end()
         self.rows = self._align()
         self._synced = (self.rows, self._id_bytes)

@@ -13,7 +13,7 @@ from evaluation.bench.registry import NAMES, choose_benches, load_benches
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import read
-from web.cli.common import json_option, progress, show
+from web.cli.common import counter, json_option, show
 
 if TYPE_CHECKING:
     from evaluation.suite import SuiteOptions
@@ -92,8 +92,8 @@ def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bo
         found = find_kept(file_of(folder, command), made_of) if resume else None
         if found:
             return found
-    with progress(name) as advance:
-        report = run_suite(name, options, settings, lambda done, total: advance(1))
+    with counter(name) as shown:
+        report = run_suite(name, options, settings, shown)
     if folder:
         report["identity"] = made_of
         _keep(report, folder)
@@ -133,8 +133,8 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     options = tuning.TuningOptions(rerank=not no_rerank, **chosen)
     if collection:
         _require_kind(Medley.open(settings).collections.get(collection), kind)  # fails now rather than after the tuning
-    with progress("tuning") as advance:
-        report = tuning.run(kind, settings, options, lambda done, total: advance(1))
+    with counter("tuning") as shown:
+        report = tuning.run(kind, settings, options, shown)
     show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
     if collection:
         Medley.open(settings).collections.tune(collection, tuning.toml(report))

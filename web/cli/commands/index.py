@@ -59,7 +59,8 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
     from web.cli.indexing import rebuild as build
 
     failed = []
-    with progress("rebuilding") as advance:
+    total = medley.collections.store(collection).counts("").documents
+    with progress("rebuilding", total) as advance:
         for outcome in build(medley, collection, encoder):
             advance(1)
             failed += [{"id": outcome.id, "cause": outcome.cause}] if outcome.cause else []

@@ -11,6 +11,7 @@ from search.settings import Settings
 from search.settings import read as read_settings
 from web.access.auth import check_bind
 from web.cli.commands.serve import run_gunicorn
+from web.cli.listening import check_free, ready_hook
 
 if TYPE_CHECKING:
     from web.inference.server import Limits
@@ -53,9 +54,10 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
     settings = read_settings()
     check_bind(settings.home, host)
     chosen = names or DEFAULT
+    check_free(host, port)
     _check_models(chosen, settings)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    click.echo(f"Models {', '.join(chosen)} at http://{address}/", err=True)
+    click.echo(f"The model server starts at http://{address}/ and loads {', '.join(chosen)}", err=True)
     limits = Limits(threads, max_waiting)
     run_gunicorn(
         {
@@ -67,6 +69,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
             "timeout": 120,
             "graceful_timeout": 5,  # how long to wait for open client connections
             "loglevel": "warning",
+            **ready_hook(f"The model server is ready at http://{address}/"),
         },
         lambda: _create_model_server(chosen, settings, limits, not no_batching),
     )

@@ -16,8 +16,18 @@ from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from search.storage import State
-from web.cli.common import chosen_queue, json_option, open_medley, open_use_cases, progress, queue_option, show
+from web.cli.common import (
+    chosen_queue,
+    json_option,
+    not_queued,
+    open_medley,
+    open_use_cases,
+    progress,
+    queue_option,
+    show,
+)
 from web.cli.indexing import fill
+from web.cli.standard_input import DASH, opened_records
 from web.use_cases import UseCases, published_index
 from workers.messages import QueueTarget
 
@@ -29,7 +39,7 @@ DEMO = Path(__file__).parents[2] / "demo"
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH|-", type=click.Path(path_type=Path))
 @click.option("--collection", "-c", required=True, help="The collection; created if it does not exist.")
 @click.option(
     "--format", "-f", "format_", default="jsonl", show_default=True, help="The format; see docs/user/formats.md."
@@ -53,18 +63,30 @@ def ingest(
     rejections: Path | None,
     as_json: bool,
 ) -> None:
-    """Read documents from PATH (a file or a folder) into a collection and index them."""
-    from mappings.formats.registry import read
-
+    """Read documents from PATH (a file, a folder, or - for the standard input) into a collection and index them."""
     medley = open_medley(patient=True)
     use_cases = open_use_cases(medley, chosen_queue(queue))
     made = ensure_collection(medley, collection, kind)
-    report = accept(use_cases, collection, read(path, format_, made), rejections)
+    with _records(path, format_, made, medley.settings.home) as records:
+        report = accept(use_cases, collection, records, rejections)
     if not (store_only or queue):
         report |= index_all(medley, collection)
     show({"collection": collection, **report}, as_json, lambda: _report_text(report))
+    if use_cases.queue and not report["queued"]:
+        raise not_queued(use_cases.queue, "the documents are stored, and not indexed yet.")
     if report["rejected"] or report.get("failed"):
         raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _records(path: Path, format_: str, collection: Collection, home: Path) -> Iterator[Iterator[Record]]:
+    from mappings.formats.registry import read
+
+    if str(path) != DASH:
+        yield read(path, format_, collection)
+        return
+    with opened_records(format_, collection, home) as records:
+        yield records
 
 
 def ensure_collection(medley: Medley, collection: str, kind: str | None) -> Collection:
@@ -86,13 +108,20 @@ def accept(use_cases: UseCases, collection: str, records: Iterable[Record], file
         _rejection_lines(file) as write,
         use_cases.delivery(collection) as delivery,
     ):
-        for batch in _batches(iter(records)):
+        for batch in _batches(_counted(records, advance)):
             delivery.accept(batch)
             rejected = [item for item in batch if isinstance(item, Rejection)]
             listed += [item.as_json() for item in rejected[: SHOWN - len(listed)]]
             write(rejected)
-            advance(len(batch))
-    return delivery.totals | {"rejections": listed} | ({"job": delivery.job.id} if use_cases.queue else {})
+    queued = {"job": delivery.job.id, "queued": delivery.is_queued} if use_cases.queue else {}
+    return delivery.totals | {"rejections": listed} | queued
+
+
+def _counted(records: Iterable[Record], advance: Callable[[int], None]) -> Iterator[Record]:
+    """The records, each counted when it is read."""
+    for record in records:
+        advance(1)
+        yield record
 
 
 def _batches(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -115,7 +144,8 @@ def _rejection_lines(file: Path | None) -> Iterator[Callable[[list[Rejection]], 
 def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
     indexed, failed = 0, []
-    with progress("indexing") as advance:
+    total = medley.collections.store(collection).counts(published_index(medley, collection)).waiting
+    with progress("indexing", total) as advance:
         for outcome in fill(medley, collection):
             advance(1)
             if outcome.cause:
@@ -151,12 +181,16 @@ def delete(ids: tuple[str, ...], collection: str, queue: bool, as_json: bool) ->
             asked["job"] = delivery.job.id
     if not queue:
         index_all(medley, collection)
-    report = {
+    report: dict[str, Any] = {
         "collection": collection,
         "deleted": [item.id for item in done if item.changed],
         "unknown": [item.id for item in done if not item.changed],
     }
+    if queue:
+        report["queued"] = delivery.queued
     show(report, as_json, lambda: f"{len(report['deleted'])} deleted, {len(report['unknown'])} unknown")
+    if use_cases.queue and not delivery.queued:
+        raise not_queued(use_cases.queue, "the deletions are stored, and the documents are found until then.")
     if report["unknown"]:
         raise click.exceptions.Exit(1)
 
@@ -175,9 +209,11 @@ def retry(collection: str, queue: bool, as_json: bool) -> None:
         report |= index_all(medley, collection)
         text = f"{report['retried']} retried, {report['indexed']} indexed, {report['failed']} failed"
     else:
-        chosen.announce(QueueTarget(collection), failed)
-        text = f"the workers retry {report['retried']} documents"
+        report["queued"] = chosen.announce(QueueTarget(collection), failed)
+        text = f"{report['retried']} documents wait for the workers"
     show(report, as_json, lambda: text)
+    if chosen and not report["queued"]:
+        raise not_queued(chosen, "the documents wait to be indexed again.")
     if report.get("failed"):
         raise click.exceptions.Exit(1)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from web.cli.common import json_option, open_medley, open_use_cases, show
+from web.cli.standard_input import DASH, read_text
 
 if TYPE_CHECKING:
     from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
@@ -16,7 +17,7 @@ PATIENCE_MS = 10_000
 
 
 @click.command()
-@click.argument("text", default="")
+@click.argument("text", default="", metavar="[TEXT|-]")
 @click.option("--collection", "-c", required=True, help="The collection to search.")
 @click.option("--entity", default="", help="A disease, drug or procedure.")
 @click.option("--aspect", default="", help="What to find out about the entity, such as treatment.")
@@ -48,10 +49,12 @@ PATIENCE_MS = 10_000
 )
 @json_option
 def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
-    """Search a collection."""
+    """Search a collection. With - instead of the text, it is read from the standard input."""
     from web.forms import search_form, to_query
     from web.search_answers import SearchAnswer
 
+    if asked["text"] == DASH:
+        asked["text"] = read_text()
     medley = open_medley()
     use_cases = open_use_cases(medley, labels=labels)
     form = search_form(_form(asked))

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from search.home import open_home
 from search.settings import read as read_settings
 from web.access.auth import check_bind
 from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
+from web.cli.listening import check_free, ready_hook
 
 
 @click.command()
@@ -38,11 +40,13 @@ from web.access.sessions import live_sessions_of
 def serve(host: str, port: int, workers: int | None, threads: int) -> None:
     """Serve the search page and the HTTP API."""
     settings = read_settings()
+    open_home(settings.home)
     check_bind(settings.home, host)
     live_sessions_of(settings), Proxies.of(settings.proxies)  # wrong settings stop the command, not each process
+    check_free(host, port)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
-    click.echo(f"Medley at http://{address}/", err=True)
+    click.echo(f"Medley starts at http://{address}/ and loads its models", err=True)
     run_gunicorn(
         {
             "bind": address,
@@ -52,6 +56,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
+            **ready_hook(f"Medley is ready at http://{address}/"),
         },
         _create_gateway,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from search.home import open_home
 from search.settings import read
 
 
@@ -25,9 +26,13 @@ from search.settings import read
 @click.option("--ping", is_flag=True, help="Only check whether the worker of this machine answers.")
 def worker(queues: str, processes: int, sweep: bool, ping: bool) -> None:
     """Process the queue until stopped; work in progress is finished first."""
-    from workers.queueing.process import answers, run
+    from workers.queueing.process import ping as ping_worker
+    from workers.queueing.process import run
 
     if ping:
-        raise click.exceptions.Exit(0 if answers(read()) else 1)
+        click.echo(f"{ping_worker(read())} answers")
+        return
     names = [name.strip() for name in queues.split(",") if name.strip()]
-    raise click.exceptions.Exit(run(read(), names, processes, sweep))
+    settings = read()
+    open_home(settings.home)
+    raise click.exceptions.Exit(run(settings, names, processes, sweep))
