@@ -117,8 +117,8 @@ def unpack_checked(identifier: str, content: bytes | None, expected: bytes) -> b
     except zlib.error:
         pass
     raise Unavailable(
-        f"the stored document {identifier[:200]!r} is {'missing' if content is None else 'damaged'}: send it again, or "
-        "restore it from an earlier backup",
+        f"the stored document {identifier[:200]!r} is {'missing' if content is None else 'damaged'}: delete it and "
+        "send it again, or restore it from an earlier backup",
         field="id",
     )
 
