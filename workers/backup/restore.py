@@ -47,7 +47,7 @@ class CheckedBackup:
 def check_targets(medley: Medley, backup: CheckedBackup, targets: Mapping[str, str]) -> None:
     """Raise unless each saved collection can be restored under its name in `targets` (saved name -> new name).
 
-    `Conflict` if a collection of that name has documents, unless they come from an interrupted restore of this backup;
+    `Conflict` if a collection of that name has documents, unless they come from an earlier restore of this backup;
     `NotFound` if its kind is unknown, `InvalidInput` for an invalid name.
     """
     for name, target in targets.items():
@@ -59,8 +59,8 @@ def check_targets(medley: Medley, backup: CheckedBackup, targets: Mapping[str, s
         if present.kind != entry.kind:
             raise Conflict(f"the collection {target!r} exists, of kind {present.kind!r}", field="collection")
         store = medley.collections.store(target)
-        counts, begun = store.counts(""), store.job(_job_name(backup, target))
-        if counts.documents + counts.deleted and (begun is None or begun.finished):
+        counts = store.counts("")
+        if counts.documents + counts.deleted and store.job(_job_name(backup, target)) is None:
             raise Conflict(
                 f"the collection {target!r} exists and has documents: restore never replaces any; restore under another "
                 "name with --as, or into an empty installation",
@@ -73,15 +73,18 @@ def restore_collection(
 ) -> None:
     """Write a saved collection as `target`: catalog entry, documents with their version numbers, and jobs.
 
-    Its documents are pending afterwards. A kill leaves it unfinished; repeating the call completes it.
+    Its documents are pending afterwards. A kill leaves it unfinished; repeating the call completes it, and does nothing
+    once it is complete.
     """
     entry = backup.manifest.collections[name]
     medley.collections.create(target, entry.kind)
+    store = medley.collections.store(target)
+    job = store.job(_job_name(backup, target)) or Job(_job_name(backup, target), time.time())
+    if job.finished:
+        return
+    store.keep_job(job)
     if entry.tuned:
         medley.collections.tune(target, entry.tuned)
-    store = medley.collections.store(target)
-    job = Job(_job_name(backup, target), time.time())
-    store.keep_job(job)
     store.restore(_versions(backup.source / documents_file(name), on_progress))
     if target == name:  # a job's id contains the name of its collection
         _restore_jobs(store, backup.source / jobs_file(name))
