@@ -147,7 +147,7 @@ def _index(medley: Medley, collection: str, queue: Queue | None) -> dict[str, An
 
 
 def _saved_text(item: Mapping[str, Any]) -> str:
-    return f"{item['collection']}: {item['documents']} documents, {item['deleted']} deleted ones"
+    return f"{item['collection']}: {item['documents']} documents, {item['deleted']} deleted"
 
 
 def _restored_text(item: Mapping[str, Any]) -> str:
