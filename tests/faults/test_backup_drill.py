@@ -15,6 +15,7 @@ import fed
 import pytest
 from worker_process import eventually
 
+from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.settings import Settings, read
 from search.storage import State
@@ -132,6 +133,9 @@ def test_a_killed_backup_is_never_taken_for_a_whole_one(install, tmp_path):
     eventually(lambda: list(tmp_path.glob(".saved.unfinished-*")) or target.exists(), "the backup has begun")
     backup.send_signal(signal.SIGKILL)
     backup.communicate()
+    for left in tmp_path.glob(".saved.unfinished-*"):
+        with pytest.raises(NotFound, match="not a finished backup"):
+            CheckedBackup.open(left)
     if target.exists():  # it was faster
         CheckedBackup.open(target)
     else:

@@ -19,7 +19,8 @@ FORMAT: Final = 1
 """The version of the format of backups; any other is refused."""
 
 _FILE: Final = "manifest.json"
-_PATH: Final = re.compile(r"(collections/[a-z0-9][a-z0-9_-]{0,62}|home)/[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PATH: Final = re.compile(rf"(collections/[a-z0-9][a-z0-9_-]{{0,62}}|home)/{_NAME.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ def jobs_file(collection: str) -> str:
 def home_file(name: str) -> str:
     """Where a backup holds a file of the home folder."""
     return f"home/{name}"
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a file of the home folder can be in a backup: letters, digits, dots, '_' and '-'."""
+    return _NAME.fullmatch(name) is not None
 
 
 def read_manifest(source: Path) -> BackupManifest:

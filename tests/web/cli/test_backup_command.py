@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from web.access import tokens
+from workers.messages import QueueTarget
+from workers.queueing.queue import Queue
 
 ROOT = Path(__file__).parents[3]
 NOTES = [{"id": f"n{number}", "title": "Note", "text": "Heart failure.", "labels": ["ward"]} for number in range(3)]
@@ -25,9 +27,9 @@ def medley(tmp_path) -> Run:
     """Runs a command on the home folder of a name."""
     given = os.environ | {"MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", "PYTHONPATH": str(ROOT)}
 
-    def run(*arguments: str, home: str = "home") -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, home: str = "home", redis_url: str = "") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "web.cli", *arguments]
-        environ = given | {"MEDLEY_HOME": str(tmp_path / home)}
+        environ = given | {"MEDLEY_HOME": str(tmp_path / home), "MEDLEY_REDIS": redis_url}
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environ)
 
     return run
@@ -77,6 +79,15 @@ def test_no_secret_key_is_saved(saved, tmp_path):
     assert sorted(path.name for path in (saved / "home").iterdir()) == ["access.log", "tokens.json"]
 
 
+def test_rotated_logs_are_saved_and_locks_and_odd_names_are_not(medley, saved, tmp_path):
+    for name in ("access.log.1", "access.log-2026-05-01.gz", "access.log.lock", "access.log copy", "access.logs\n"):
+        (tmp_path / "home" / name).write_text("x")
+    (tmp_path / "home/access.log.d").mkdir()
+    report = answer(medley("backup", "second", "--json"))
+    assert report["home"] == ["access.log", "access.log-2026-05-01.gz", "access.log.1", "tokens.json"]
+    assert medley("restore", "second", "--check").returncode == 0
+
+
 def test_a_damaged_backup_creates_nothing(medley, saved, tmp_path):
     path = saved / "collections/notes/documents.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-1] + b"\0\0")
@@ -123,6 +134,15 @@ def test_what_cannot_be_done_is_said_in_one_line(medley, saved, arguments, messa
     done = medley(*arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert message in done.stderr
+
+
+def test_the_workers_can_do_the_indexing(medley, saved, redis):
+    done = answer(medley("restore", str(saved), "--queue", "--json", home="new", redis_url=redis.url))
+    (restored,) = done["collections"]
+    assert (restored["queued"], restored["indexed"]) == (True, 0)
+    queue = Queue(redis.url)
+    assert queue.depth(QueueTarget("notes")).queued == 3
+    queue.close()
 
 
 def test_the_text_says_what_was_restored(medley, saved):

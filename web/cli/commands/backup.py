@@ -51,8 +51,10 @@ def backup(destination: Path, names: tuple[str, ...], as_json: bool) -> None:
 
 def _home_files(home: Path) -> list[Path]:
     """The tokens and the access log with its rotated files; the keys of sessions and cursors are not saved."""
+    from workers.backup.manifest import is_plain_name
+
     found = [home / tokens.FILE, *sorted(home.glob(f"{log.FILE}*"))]
-    return [path for path in found if path.is_file() and path.suffix != _LOCK]
+    return [path for path in found if path.is_file() and path.suffix != _LOCK and is_plain_name(path.name)]
 
 
 @click.command()
