@@ -164,8 +164,11 @@ class IndexWriter(Protocol):
 class IndexAdmin(Protocol):
     """Creates, publishes and drops the indexes of collections."""
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension)."""
+    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+        """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension).
+
+        Its number is higher than `above`, and was never used before.
+        """
         ...
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -40,6 +40,22 @@ class StoredDocument:
     id: str
     version: int
     document: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedVersion:
+    """The newest version of a document as stores of every engine exchange it.
+
+    `content` is the document as canonical JSON (`search.engines.codec.dump`), None for a tombstone. `accepted` orders the
+    changes, in microseconds since 1970; `job` is the delivery that brought this version.
+    """
+
+    id: str
+    version: int
+    content: bytes | None
+    accepted: int
+    source_version: int | None = None
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +164,25 @@ class DocumentStore(Protocol):
 
     def forget(self, index: str) -> None:
         """Remove the state records of a dropped index: its name is never used again."""
+        ...
+
+    def indexes(self) -> Collection[str]:
+        """The names of all indexes that documents have states in, whether or not the indexes still exist."""
+        ...
+
+    def export(self) -> Iterator[ExportedVersion]:
+        """Every document that exists when this begins, each once, in that version or a newer one; tombstones included.
+
+        Others may write meanwhile. Raises `Unavailable` for a document that is damaged in the store.
+        """
+        ...
+
+    def restore(self, versions: Iterable[ExportedVersion]) -> int:
+        """Store exported versions under their own version numbers, pending for every index; returns how many were given.
+
+        One that is there already is skipped, so an interrupted call can be repeated. Raises `Conflict` for a document that
+        is there in another version, or with other content.
+        """
         ...
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:

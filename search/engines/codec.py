@@ -9,15 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
 from mappings.documents import Document, FieldValue, Section
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, Unavailable
 from search.storage import Change
 
+
+class _HasContent(Protocol):
+    @property
+    def content(self) -> bytes | None: ...
+
+
 T = TypeVar("T")
+C = TypeVar("C", bound=_HasContent)
 _DATE: Final = "$date"
 _LEVEL: Final = 3
 CHUNK_DOCUMENTS: Final = 500
@@ -102,6 +109,20 @@ def unpack(content: bytes) -> bytes:
     return zlib.decompress(content)
 
 
+def unpack_checked(identifier: str, content: bytes | None, expected: bytes) -> bytes:
+    """The inverse of `pack`, checked against the digest. Raises `Unavailable` for bytes that are missing or damaged."""
+    try:
+        if content is not None and digest(unpacked := unpack(content)) == expected:
+            return unpacked
+    except zlib.error:
+        pass
+    raise Unavailable(
+        f"the stored document {identifier[:200]!r} is {'missing' if content is None else 'damaged'}: delete it and "
+        "send it again, or restore it from an earlier backup",
+        field="id",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A change in the form that stores accept; `content` is None for a deletion."""
@@ -123,9 +144,9 @@ def pack_deletions(ids: Iterable[str]) -> Iterator[Packed]:
     return (Packed(encodable(identifier)) for identifier in ids)
 
 
-def chunks(changes: Iterable[Packed]) -> Iterator[list[Packed]]:
+def chunks(changes: Iterable[C]) -> Iterator[list[C]]:
     """Changes in chunks bounded by number and by bytes: a store never holds thousands of documents or many large ones."""
-    chunk: list[Packed] = []
+    chunk: list[C] = []
     size = 0
     for change in changes:
         chunk.append(change)

@@ -90,6 +90,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "store-counts": lambda: store_queries.counts("abstracts-3", None),
     "store-counts-of-a-job": lambda: store_queries.counts("abstracts-3", "abstracts.17"),
     "store-oldest-pending": lambda: store_queries.oldest_pending("abstracts-3"),
+    "store-index-names": lambda: store_queries.values("settled"),
     "store-recorded": lambda: store_queries.recorded("abstracts-3"),
 }
 

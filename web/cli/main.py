@@ -24,6 +24,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "inference": ("inference", "Serve models over HTTP, for all other processes."),
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
+    "backup": ("backup", "Save all documents, tokens and the access log in a new folder."),
+    "restore": ("backup", "Restore a backup into an installation that lacks its collections."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
     "audit": ("audit", "Check the access log."),
     "models": ("models", "List the models, or print the card of one."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.engines.names import split_index
 from search.protocols import Encoder, Engine, IndexMeta
 from search.storage import DocumentStore
 
@@ -80,9 +81,18 @@ class Indexer:
         return self.collection.name
 
     def create(self) -> IndexMeta:
-        """A new generation of the index, empty and not published, for these encoders."""
+        """A new generation of the index, empty and not published, for these encoders.
+
+        A store can come from a backup without its indexes: the states in them are forgotten, and their numbers not reused.
+        """
+        recorded = self.store.indexes()
+        gone = sorted(set(recorded) - set(self.engine.names(self.name)))
+        above = max((split_index(index)[1] for index in recorded), default=0)
         identities = {name: (encoder.fingerprint, encoder.dimension) for name, encoder in self.encoders.items()}
-        return self.engine.create(self.name, identities)
+        meta = self.engine.create(self.name, identities, above)
+        for index in gone:
+            self.store.forget(index)
+        return meta
 
     def published(self) -> IndexMeta | None:
         """The published index as it is this moment; what `Engine.resolve` returns may be a second old."""

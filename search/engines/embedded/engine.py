@@ -50,11 +50,23 @@ class EmbeddedEngine:
         self._lock = threading.Lock()
 
     def resolve(self, collection: str) -> IndexMeta:
-        """The published index of `collection`. Raises `NotFound` if there is none."""
-        index = self.published(collection)
+        """The published index of `collection`. Raises `NotFound` if there is none, `Unavailable` if its files are missing."""
+        index = self._pointer(collection)
         if index is None:
-            raise NotFound(f"collection {collection!r} has no index yet: ingest documents into it", field="collection")
-        return self.meta(index)
+            raise NotFound(
+                f"collection {collection!r} has no index yet: ingest documents into it, or run `medley index rebuild "
+                f"{collection}` where its store has some",
+                field="collection",
+            )
+        try:
+            return self.meta(index)
+        except NotFound:
+            if self._pointer(collection) != index:  # another one was published, and this one dropped
+                return self.resolve(collection)
+            raise Unavailable(
+                f"the published index {index} is missing on the disk: run `medley index rebuild {collection}`",
+                field="collection",
+            ) from None
 
     def meta(self, index: str) -> IndexMeta:
         """The description and counts of any index, published or not, at its newest commit.
@@ -84,10 +96,10 @@ class EmbeddedEngine:
         with self._open(index) as snapshot:
             return snapshot.has_visible(access)
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
+    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
         """Create an empty index generation, not yet published.
 
-        Its number is never reused, even after the index is dropped.
+        Its number is higher than `above`, and never reused, even after the index is dropped.
         """
         settings = self._collection(collection)
         fields = {name: field.type for name, field in settings.fields.items()}
@@ -96,7 +108,7 @@ class EmbeddedEngine:
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._admin_lock(collection):
                 _remove_leftovers(folder / "indexes")
-                generation = self._next_generation(folder)
+                generation = self._next_generation(folder, above)
                 name = index_name(collection, generation)
                 description = EmbeddedIndexDescription(
                     name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, settings.window_words
@@ -138,7 +150,18 @@ class EmbeddedEngine:
             self._readers.pop(index, None)
 
     def published(self, collection: str) -> str | None:
-        """The published index of `collection`, readable or not; None before the first publication."""
+        """The published index of `collection`, readable or not; None before the first publication.
+
+        None as well where its files are missing, as on a cluster: everything is pending for the next index then.
+        """
+        index = self._pointer(collection)
+        while index is not None and not (index_folder(self._home, index) / "index.json").exists():
+            missing, index = index, self._pointer(collection)
+            if index == missing:
+                return None
+        return index
+
+    def _pointer(self, collection: str) -> str | None:
         try:
             content = (collection_folder(self._home, collection) / _POINTER_FILE).read_bytes()
         except FileNotFoundError:
@@ -219,12 +242,12 @@ class EmbeddedEngine:
             yield
 
     @staticmethod
-    def _next_generation(folder: Path) -> int:
+    def _next_generation(folder: Path, above: int) -> int:
         # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
         # dropped index would count for the new one.
         path = folder / _GENERATION_FILE
         known = [split_index(name)[1] for name in _indexes(folder)]
-        generation = max([int(path.read_text()) if path.exists() else 0, *known]) + 1
+        generation = max([above, int(path.read_text()) if path.exists() else 0, *known]) + 1
         write_atomic(path, str(generation).encode())
         return generation
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from mappings.documents import Document
+from mappings.errors import Conflict
 from search.engines import codec
 from search.engines.embedded.database import Database
 from search.storage import (
     Accepted,
     Change,
+    ExportedVersion,
     Job,
     State,
     StateRecord,
@@ -29,6 +31,15 @@ from search.storage import (
 )
 
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
+_INDEXES: Final = (  # reads one row for each index, not all its states
+    "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
+    "SELECT (SELECT MIN(place) FROM states WHERE place > found.place) FROM found WHERE found.place IS NOT NULL) "
+    "SELECT place FROM found WHERE place IS NOT NULL"
+)
+_EXPORT: Final = (
+    "SELECT l.id, l.version, v.raw, l.hash, l.turn, l.source, l.job "
+    "FROM latest l LEFT JOIN versions v USING (id, version) ORDER BY l.turn"
+)
 _JOINED: Final = "latest l LEFT JOIN states s ON s.place = ? AND s.id = l.id"
 
 
@@ -180,6 +191,29 @@ class EmbeddedStore:
             replaced = [name for (name,) in database.execute("SELECT id FROM replaced").fetchall()]
             _forget_replaced(database, replaced)
 
+    def indexes(self) -> Collection[str]:
+        """The names of all indexes that documents have states in, whether or not the indexes still exist."""
+        with self._database.read() as database:
+            return {place for (place,) in database.execute(_INDEXES)}
+
+    def export(self) -> Iterator[ExportedVersion]:
+        """Every document's newest version as of this moment, in order of acceptance; see `DocumentStore.export`."""
+        # A connection of its own: this thread may use the store between two documents.
+        with Database(self.path).read() as database:
+            for key, version, raw, fingerprint, turn, source, job in database.execute(_EXPORT):
+                content = None if fingerprint is None else codec.unpack_checked(key, raw, fingerprint)
+                yield ExportedVersion(key, version, content, turn, source, job)
+
+    def restore(self, versions: Iterable[ExportedVersion]) -> int:
+        """Store exported versions under their own version numbers; see `DocumentStore.restore`."""
+        count = 0
+        for chunk in codec.chunks(versions):
+            with self._database.write() as database:
+                for item in chunk:
+                    _restore(database, item)
+            count += len(chunk)
+        return count
+
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
     row = database.execute("SELECT version, hash, source FROM latest WHERE id = ?", (change.id,)).fetchone()
@@ -213,16 +247,24 @@ def _forget_replaced(database: sqlite3.Connection, ids: Sequence[str]) -> None:
         f"DELETE FROM replaced WHERE id = :id AND EXISTS (SELECT 1 FROM states s WHERE {here}) "
         f"AND NOT EXISTS (SELECT 1 FROM states s JOIN latest l USING (id) WHERE {here} AND s.version < l.version)"
     )
-    places = json.dumps(_places(database))
+    places = json.dumps([place for (place,) in database.execute(_INDEXES)])
     database.executemany(statement, [{"id": name, "places": places} for name in ids])
 
 
-def _places(database: sqlite3.Connection) -> list[str]:
-    """The indexes that have states. One look-up for each: DISTINCT would read every state."""
-    found, statement = [""], "SELECT MIN(place) FROM states WHERE place > ?"
-    while (place := database.execute(statement, (found[-1],)).fetchone()[0]) is not None:
-        found.append(place)
-    return found[1:]
+def _restore(database: sqlite3.Connection, item: ExportedVersion) -> None:
+    fingerprint = None if item.content is None else codec.digest(item.content)
+    row = database.execute("SELECT version, hash FROM latest WHERE id = ?", (item.id,)).fetchone()
+    if row == (item.version, fingerprint):
+        return
+    if row:
+        raise Conflict(f"the document {item.id[:200]!r} is in the store already, in version {row[0]}", field="id")
+    turn = item.accepted  # a cluster may have given several documents the same
+    while database.execute("SELECT 1 FROM latest WHERE turn = ?", (turn,)).fetchone():
+        turn += 1
+    packed = None if item.content is None else codec.pack(item.content)
+    database.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?)", (item.id, item.version, packed))
+    values = (item.id, item.version, turn, fingerprint, item.source_version, item.job)
+    database.execute("INSERT INTO latest VALUES (?, ?, ?, ?, ?, ?)", values)
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:

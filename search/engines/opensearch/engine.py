@@ -103,10 +103,13 @@ class OpenSearchEngine:
 
     # Administration
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]]) -> IndexMeta:
-        """A new empty generation, not yet published. Its number was never used before, not even by a dropped index."""
+    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+        """A new empty generation, not yet published.
+
+        Its number is higher than `above`, and was never used before, not even by a dropped index.
+        """
         kind = self._collection(check_collection(collection))
-        newest = self._indexes.newest_generation(collection)
+        newest = max(above, self._indexes.newest_generation(collection))
         generation = self._admin.next_generation(collection, at_least=newest)
         name = index_name(collection, generation)
         # If it exists, we created it and the response was lost: no other process is given this number.

@@ -81,7 +81,9 @@ class Indexes:
             index = self.published(collection)
             if index is None:
                 raise NotFound(
-                    f"collection {collection!r} has no index yet: ingest documents into it", field="collection"
+                    f"collection {collection!r} has no index yet: ingest documents into it, or run `medley index rebuild "
+                    f"{collection}` where its store has some",
+                    field="collection",
                 )
             return index
 

@@ -1,6 +1,7 @@
 """Health, readiness, metrics and the API description."""
 
 import json
+import shutil
 
 import pytest
 
@@ -71,6 +72,17 @@ def test_a_search_without_an_index_is_an_error(tmp_path):
     medley.collections.create("abstracts")
     answer = create_app(medley).test_client().get("/v1/search?collection=abstracts&text=a")
     assert answer.status_code in (404, 503)
+
+
+def test_a_published_index_that_is_missing_is_said_plainly(home, client):
+    assert client.get("/v1/search?collection=notes&text=pneumonia").status_code == 200
+    shutil.rmtree(home / "collections/notes/indexes")
+    answer = client.get("/v1/search?collection=notes&text=pneumonia")
+    assert (answer.status_code, answer.json["error"]["code"]) == (503, "unavailable")
+    ready = client.get("/readyz")
+    assert (ready.status_code, len(ready.json["reasons"])) == (503, 1)
+    for text in (answer.json["error"]["message"], ready.json["reasons"][0]):
+        assert "notes-1 is missing on the disk: run `medley index rebuild notes`" in text
 
 
 def test_requests_are_counted(client):

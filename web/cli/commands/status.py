@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from mappings.errors import NotFound
+from mappings.errors import NotFound, Unavailable
 from search.bootstrap import Medley
 from search.storage import State
 from web.cli.common import json_option, open_medley, show, text_table
@@ -41,11 +41,14 @@ def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> N
 def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
     """The states of a collection's documents, and the progress of the indexes that workers are building."""
     store, kind = medley.collections.store(name), medley.collections.get(name).kind
+    index, passages, problem = medley.engine.published(name) or "", 0, ""
     try:
         meta = medley.engine.resolve(name)
         index, passages = meta.index, meta.passages
     except NotFound:
-        index, passages = "", 0
+        index = ""
+    except Unavailable as error:
+        problem = error.message
     counts = store.counts(index)
     state = {
         "collection": name,
@@ -57,6 +60,8 @@ def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[s
         "index": index,
         "building": [{"index": other} | counts_by_state(store.counts(other)) for other in _building(medley, name)],
     }
+    if problem:
+        state["problem"] = problem
     if failed:
         records = store.states(index, State.FAILED) if index else []
         state["failures"] = [{"id": item.id, "version": item.version, "cause": item.cause} for item in records]
@@ -81,6 +86,7 @@ def _text(states: Sequence[Mapping[str, Any]]) -> str:
         for state in states
         for item in state["building"]
     ]
+    lines += [f"{state['collection']}: {state['problem']}" for state in states if "problem" in state]
     lines += [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
     return "\n".join(lines)
 

@@ -60,6 +60,11 @@ def oldest_pending(index: str) -> Body:
     return {"size": 0, "query": pending(index), "aggs": {"turn": {"min": {"field": "turn"}}}}
 
 
+def values(field: str) -> Body:
+    """The distinct values of a field that has few."""
+    return {"size": 0, "aggs": {"values": {"terms": {"field": field, "size": 10_000}}}}
+
+
 def recorded(index: str) -> Body:
     """The number of documents with passages in `index` by its state records, and the sum of their passages."""
     with_passages = [{"term": {"index": index}}, {"range": {"passages": {"gt": 0}}}]

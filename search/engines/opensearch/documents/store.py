@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from mappings.documents import Document
 from mappings.errors import Unavailable
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
-from search.engines.opensearch.documents import queries
+from search.engines.opensearch.documents import exchange, queries
 from search.engines.opensearch.documents.heads import Head, head_of, next_head
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table
@@ -26,6 +26,7 @@ from search.engines.opensearch.records import safe_id
 from search.storage import (
     Accepted,
     Change,
+    ExportedVersion,
     Job,
     State,
     StateRecord,
@@ -157,6 +158,20 @@ class OpenSearchStore:
     def forget(self, index: str) -> None:
         """Remove the state records of an index that was dropped."""
         self._states.remove({"term": {"index": index}})
+
+    def indexes(self) -> Collection[str]:
+        """The names of all indexes that documents have states in, whether or not the indexes still exist."""
+        listed = [(self._heads, "settled"), (self._states, "index")]
+        found = [table.search(queries.values(field))["aggregations"]["values"]["buckets"] for table, field in listed]
+        return {item["key"] for buckets in found for item in buckets}
+
+    def export(self) -> Iterator[ExportedVersion]:
+        """Every document, in a version at least as new as when this begins; see `DocumentStore.export`."""
+        return exchange.export(self._heads, self._raws)
+
+    def restore(self, versions: Iterable[ExportedVersion]) -> int:
+        """Store exported versions under their own version numbers; see `DocumentStore.restore`."""
+        return sum(exchange.restore(self._heads, self._raws, chunk) for chunk in codec.chunks(versions))
 
     # Steps
 
