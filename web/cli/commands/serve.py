@@ -10,6 +10,7 @@ import click
 
 from search.settings import read as read_settings
 from web.access.auth import check_bind
+from web.shutdown import SHUTDOWN
 
 
 @click.command()
@@ -49,6 +50,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
+            "post_worker_init": SHUTDOWN.follow,
         },
         _create_gateway,
     )
