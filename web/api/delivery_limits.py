@@ -21,6 +21,8 @@ FREE_BYTES: Final = 64 << 20
 CHECK_SECONDS: Final = 1.0
 """A request that takes less is never stopped halfway."""
 
+_HANG_UP: Final = getattr(select, "POLLRDHUP", 0)  # elsewhere than on Linux, only a reset connection is noticed
+
 
 class BrokenOff(MedleyError):
     """The body ended early or cannot be decompressed; the records before that point are complete."""
@@ -111,10 +113,10 @@ def _check_shutdown() -> None:
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Whether everything that the client sent has been read, and nothing more can come."""
+    """Whether nothing more can come; what the client sent before may still be unread."""
     waiting = select.poll()
-    waiting.register(connection, select.POLLIN)
     try:
-        return bool(waiting.poll(0)) and not connection.recv(1, socket.MSG_PEEK)
-    except OSError:
+        waiting.register(connection, _HANG_UP)
+        return bool(waiting.poll(0))
+    except (OSError, ValueError):  # closed on our side
         return True
