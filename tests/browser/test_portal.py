@@ -20,7 +20,7 @@ ADDRESSES = {
 
 
 def titles(page):
-    return page.locator(".hit h3").all_inner_texts()
+    return [text.partition("\n")[0] for text in page.locator(".hit h3").all_inner_texts()]
 
 
 def test_searching_by_keyboard(visit, served):
@@ -111,7 +111,7 @@ def test_a_private_search_stays_out_of_addresses_until_a_link_is_wanted(visit, s
     page.get_by_role("button", name="Search", exact=True).click()
     page.get_by_role("button", name="Discharge").click()
     page.wait_for_selector(".chip")
-    assert titles(page) == ["Discharge summary (opens in a new tab)"]
+    assert titles(page) == ["Discharge summary"]
     assert page.title() == "Clinical notes · Medley"
     assert page.evaluate(AUDIT) == [] if scripts else True
     with page.context.expect_page() as opened:
@@ -123,7 +123,7 @@ def test_a_private_search_stays_out_of_addresses_until_a_link_is_wanted(visit, s
     assert len(requested) > 3
     assert not [address for address in requested if "pneumonia" in address]
     page.get_by_role("link", name="Link to this search").click()
-    page.wait_for_url("**/search?collection=notes&text=pneumonia&filter.type=Discharge")
+    page.wait_for_url(lambda address: "text=pneumonia" in address and "filter.type=Discharge" in address)
 
 
 def test_a_whole_article(visit, served):
@@ -145,7 +145,7 @@ def test_everything_works_without_scripts(visit, served):
     page.get_by_role("button", name="Search", exact=True).click()
     page.get_by_text("Filters", exact=True).first.click()
     page.locator("button.value", has_text="Discharge").click()
-    assert titles(page) == ["Discharge summary (opens in a new tab)"]
+    assert titles(page) == ["Discharge summary"]
     page.get_by_text("Why here?").click()
     assert page.locator(".why table").is_visible()
 
