@@ -10,7 +10,7 @@ from typing import Final, TypeGuard
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
-        *("fusion", "feedback", "rerank", "opensearch"),
+        *("fusion", "feedback", "rerank", "opensearch", "private_queries"),
     ),
     "passages": ("granularity", "max_words", "window_words", "context", "sections"),
     "bm25": ("title_boost", "heading_boost"),
@@ -41,6 +41,12 @@ def check_whole(name: str, value: object, least: int = 1) -> None:
     """Raise `ValueError` unless `value` is a whole number, `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise `ValueError` unless `value` is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, not {value!r}")
 
 
 def check_weight(name: str, value: object) -> None:

@@ -47,8 +47,7 @@ class Field:
             )
         checks.check_one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
         checks.check_text(f"fields.{self.name}.title", self.title)
-        if not isinstance(self.facet, bool):
-            raise ValueError(f"fields.{self.name}.facet must be true or false, not {self.facet!r}")
+        checks.check_flag(f"fields.{self.name}.facet", self.facet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class Collection:
 
     `title_boost` and `heading_boost` weight BM25's matches there, relative to 1 in the text. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
-    searched. `shards` and `replicas` apply to its indexes on OpenSearch.
+    searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     """
 
     name: str
@@ -163,6 +162,7 @@ class Collection:
     feedback: Feedback | None = None
     shards: int = 1
     replicas: int | str = "0-1"
+    private_queries: bool = False
 
     def __post_init__(self) -> None:
         checks.check_one_of("passages.granularity", self.granularity, get_args(Granularity))
@@ -182,6 +182,7 @@ class Collection:
                 raise ValueError("vectors.bm25: bm25 is the lexical leg; choose another name")
         _check_fusion(self.fusion, tuple(dict.fromkeys(("bm25", "dense", *self.vectors))))
         checks.check_replicas("opensearch.replicas", self.replicas)
+        checks.check_flag("private_queries", self.private_queries)
 
     @property
     def label(self) -> str:
@@ -294,5 +295,6 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         fusion=_build(Fusion, "fusion", data["fusion"]),
         reranking=_parse_reranking(data["rerank"]),
         feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
+        private_queries=data.get("private_queries", False),
         **data.get("opensearch", {}),
     )

@@ -57,6 +57,12 @@ class Settings:
     backlog: int = _setting(
         100_000, "most changes waiting to be indexed; above it the gateway rejects new ones for a while"
     )
+    delivery_bytes: int = _setting(
+        2_000_000_000, "most bytes, once decompressed, that one `POST /v1/documents` can contain; 0: any number"
+    )
+    delivery_lines: int = _setting(
+        1_000_000, "most lines, empty ones included, that one `POST /v1/documents` can contain; 0: any number"
+    )
     encoder: str = _setting(
         "", "bi-encoder for new indexes instead of the collection's own; 'hashing-256' needs no model"
     )

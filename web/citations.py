@@ -7,7 +7,7 @@ import io
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -185,6 +185,11 @@ def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
     stem = safe[:80].strip(".-") or "citations"
     response.headers["Content-Disposition"] = f'attachment; filename="{stem}.{chosen.suffix}"'
     return response
+
+
+def of_documents(name: str, documents: Iterable[Document], collection: str) -> Response:
+    """The citations of documents as a file to download, called after their collection."""
+    return as_attachment(name, [citation(item, collection) for item in documents], collection)
 
 
 def of_stored(name: str, stored: StoredDocument, collection: str) -> Response:

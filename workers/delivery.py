@@ -25,7 +25,7 @@ class Delivery:
 
     def accept(self, changes: Sequence[Change]) -> Sequence[Accepted]:
         """Store changes, in order; returns one result per change. Raises the errors of `DocumentStore.put`."""
-        done = self._store.put(changes, self.job.id)
+        done = self._put(changes)
         documents = [isinstance(change, Document) for change in changes]
         kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
         self._count(
@@ -43,6 +43,21 @@ class Delivery:
             self._announced = self._queue.announce_urgent(self._target, urgent, self._request)
             self._announced = self._announced and self._queue.announce(self._target, others, self._request)
         return done
+
+    def _put(self, changes: Sequence[Change]) -> Sequence[Accepted]:
+        """Store changes; of equal ones of an id that follow each other, the store gets the first: the rest change nothing."""
+        newest: dict[str, tuple[Change, int]] = {}
+        fresh: list[Change] = []
+        places: list[tuple[int, bool]] = []
+        for change in changes:
+            known, place = newest.get(change.id, (None, 0))
+            if not (repeated := known == change):
+                place = len(fresh)
+                newest[change.id] = change, place
+                fresh.append(change)
+            places.append((place, repeated))
+        done = self._store.put(fresh, self.job.id)
+        return [replace(done[place], changed=False) if repeated else done[place] for place, repeated in places]
 
     def reject(self, count: int) -> None:
         """Count records that were not accepted."""

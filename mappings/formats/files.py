@@ -77,23 +77,36 @@ def lines(path: Path, limit: int = MAX_LINE_BYTES) -> Iterator[TextLine | Reject
 
 def split_lines(source: str, pieces: Iterable[bytes | Rejection], limit: int) -> Iterator[TextLine | Rejection]:
     """The lines of content that arrives in pieces. A rejection among the pieces ends it and replaces the incomplete line."""
-    number = 0
+    return (line for _, line in numbered_lines(source, pieces, limit))
+
+
+def numbered_lines(
+    source: str, pieces: Iterable[bytes | Rejection], limit: int, skip_blank: bool = False
+) -> Iterator[tuple[int, TextLine | Rejection]]:
+    """The lines as `split_lines` returns them, each with its number from 1.
+
+    `skip_blank` leaves out blank lines, of which a gzip of some kilobytes can contain millions, at the cost of counting.
+    """
+    number = size = 0
     pending: list[bytes] = []
-    size = 0
-    for chunk in pieces:
-        if isinstance(chunk, Rejection):
-            yield Rejection(source, f"line {number + 1}", chunk.reason)
+    for piece in pieces:
+        if isinstance(piece, Rejection):
+            yield number + 1, Rejection(source, f"line {number + 1}", piece.reason)
             return
-        head, *rest = chunk.split(b"\n")
-        size += len(head)
-        if size <= limit:
-            pending.append(head)
-        for part in rest:
+        *ended, rest = piece.split(b"\n")
+        for part in ended:
             number += 1
-            yield _line(source, number, pending, size, limit)
-            pending, size = [part], len(part)
+            if size:  # the line began in an earlier piece
+                size += len(part)
+                yield number, _line(source, number, [*pending, part] if size <= limit else [], size, limit)
+                pending, size = [], 0
+            elif not skip_blank or part.strip():
+                yield number, _line(source, number, [part], len(part), limit)
+        size += len(rest)
+        if rest and size <= limit:
+            pending.append(rest)
     if size:
-        yield _line(source, number + 1, pending, size, limit)
+        yield number + 1, _line(source, number + 1, pending, size, limit)
 
 
 def _line(source: str, number: int, parts: list[bytes], size: int, limit: int) -> TextLine | Rejection:

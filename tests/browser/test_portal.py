@@ -20,7 +20,7 @@ ADDRESSES = {
 
 
 def titles(page):
-    return page.locator(".hit h3").all_inner_texts()
+    return [text.partition("\n")[0] for text in page.locator(".hit h3").all_inner_texts()]
 
 
 def test_searching_by_keyboard(visit, served):
@@ -95,11 +95,35 @@ def test_an_explanation_opens_and_adds_up(visit, served):
 
 
 def test_to_a_document_and_back(visit, served):
-    page = visit(served + "/search?collection=notes&text=effusion")
+    page = visit(served + "/search?collection=abstracts&text=aspirin")
     page.locator(".hit h3 a").first.click()
     page.wait_for_url("**/document?**")
     page.get_by_role("link", name="Back to the hits").click()
-    page.wait_for_url("**/search?collection=notes&text=effusion")
+    page.wait_for_url("**/search?collection=abstracts&text=aspirin")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_private_search_stays_out_of_addresses_until_a_link_is_wanted(visit, served, scripts):
+    page = visit(served + "/search?collection=notes", scripts=scripts)
+    requested = []
+    page.context.on("request", lambda request: requested.append(request.url))
+    page.locator("#text").fill("pneumonia")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.get_by_role("button", name="Discharge").click()
+    page.wait_for_selector(".chip")
+    assert titles(page) == ["Discharge summary"]
+    assert page.title() == "Clinical notes · Medley"
+    assert page.evaluate(AUDIT) == [] if scripts else True
+    with page.context.expect_page() as opened:
+        page.locator(".hit h3 a").click()
+    opened.value.wait_for_url("**/document?**")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="RIS").click()
+    assert "Discharge summary" in Path(download.value.path()).read_text()
+    assert len(requested) > 3
+    assert not [address for address in requested if "pneumonia" in address]
+    page.get_by_role("link", name="Link to this search").click()
+    page.wait_for_url(lambda address: "text=pneumonia" in address and "filter.type=Discharge" in address)
 
 
 def test_a_whole_article(visit, served):
@@ -120,7 +144,7 @@ def test_everything_works_without_scripts(visit, served):
     page.locator("#text").fill("pneumonia")
     page.get_by_role("button", name="Search", exact=True).click()
     page.get_by_text("Filters", exact=True).first.click()
-    page.locator("a.value", has_text="Discharge").click()
+    page.locator("button.value", has_text="Discharge").click()
     assert titles(page) == ["Discharge summary"]
     page.get_by_text("Why here?").click()
     assert page.locator(".why table").is_visible()

@@ -142,6 +142,8 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         ('dense = "medley-biencoder"', "dense = 1", "vectors.dense must be a string in quotes, not 1"),
         ("title_boost = ", 'title_boost = "a" # ', "bm25.title_boost must be a number, 0 or more, not 'a'"),
         ('title = "Clinical notes"', 'title = ""', "title must be a non-empty string, not ''"),
+        ("private_queries = true", "private_queries = 1", "private_queries must be true or false, not 1"),
+        ("private_queries = true", 'private_queries = "yes"', "private_queries must be true or false, not 'yes'"),
         ('title = "Clinical notes"', "title = 3", "title must be a string in quotes, not 3"),
         ('title = "Date"', "title = 3", "fields.date.title must be a string in quotes, not 3"),
         (

@@ -17,6 +17,7 @@ from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.formats.jsonl import source_version_of
 from web import context, forms
 from web.api import record_stream
+from web.api.delivery_limits import DeliveryLimits, RequestWatch
 from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
 from web.api.job_progress import job_answer
 from web.api.record_batches import Intake
@@ -35,10 +36,13 @@ blueprint.before_request(context.require_caller)
 @blueprint.post("/documents")
 def feed() -> Response:
     """Accept documents and deletions, one JSON object per line; the answer has one line for each, then a summary."""
-    body = record_stream.body_of(request.environ, request.content_length)
+    watch = RequestWatch(request.environ.get("gunicorn.socket"))
+    body = record_stream.body_of(request.environ, request.content_length, watch.check_shutdown)
     try:
         collection, packed = _admitted()
-        return _fed(collection, record_stream.unpacked(body, packed))
+        settings = context.portal().medley.settings
+        limits = DeliveryLimits(settings.delivery_bytes, settings.delivery_lines)
+        return _fed(collection, limits.apply(record_stream.unpacked(body, packed, watch.check)))
     except MedleyError:
         record_stream.discard(body)
         raise
@@ -82,7 +86,14 @@ def _fed(collection: Collection, body: Iterator[bytes]) -> Response:
 
 def _summary(intake: Intake, delivery: RecordedDelivery) -> FeedAnswer:
     retry_after = intake.refusal.retry_after if intake.refusal else None
-    return FeedAnswer(job=delivery.job.id, **delivery.counts, queued=delivery.is_queued, retry_after=retry_after)
+    return FeedAnswer(
+        job=delivery.job.id,
+        **delivery.counts,
+        queued=delivery.is_queued,
+        retry_after=retry_after,
+        outcomes_omitted=intake.omitted,
+        rejections_omitted=intake.omitted_rejections,
+    )
 
 
 def _streamed(notes: IO[bytes], aside: ExitStack) -> Response:

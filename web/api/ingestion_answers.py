@@ -21,7 +21,7 @@ class RecordOutcome(WireModel):
 
 
 class FeedAnswer(WireModel):
-    """The last line, after a `RecordOutcome` for each record: how many records had each outcome."""
+    """The last line, after a `RecordOutcome` for each listed record: how many records had each outcome, listed or not."""
 
     job: str
     accepted: int
@@ -34,6 +34,8 @@ class FeedAnswer(WireModel):
     retry_after: int | None = Field(
         description="seconds after which the records rejected as `overloaded` can be sent again"
     )
+    outcomes_omitted: int = Field(description="records whose outcome is counted here, but not listed")
+    rejections_omitted: int = Field(description="how many of these were rejected")
 
 
 class DeletionAnswer(WireModel):

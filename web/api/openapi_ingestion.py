@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from web import forms
 from web.api import ingestion_answers
+from web.api.record_batches import LISTED_OUTCOMES, LISTED_REJECTIONS
 
 ANSWERED: Final = (
     ingestion_answers.RecordOutcome,
@@ -18,8 +19,10 @@ ANSWERED: Final = (
 _READ: Final = (400, 401, 403, 404, 429, 500, 503)
 _RECORDS: Final = (
     'One JSON object per line: a document in our own schema, or `{"id": …, "deleted": true}`; can be compressed with '
-    "gzip. There is no size limit: the body is read as it arrives. The answer has a `RecordOutcome` for each record, in "
-    "order, and a `FeedAnswer` as its last line."
+    "gzip. The body is read as it arrives. One that exceeds the portal's limits (by default 2 GB once decompressed, or "
+    "1,000,000 lines) gets a 413; the records before the limit stay. The answer has a `RecordOutcome` for each record, in "
+    f"order, and a `FeedAnswer` as its last line. Of the outcomes it lists the first {LISTED_OUTCOMES:,} of records that "
+    f"were not rejected and the first {LISTED_REJECTIONS:,} of rejected ones."
 )
 _JOB: Final = r"^[a-z0-9][a-z0-9_-]{0,62}\.[0-9a-f]{16}$"
 _DELETED: Final = "With `source_version`, a deletion that is older than the document is rejected as a conflict."
@@ -29,7 +32,7 @@ def feed() -> dict[str, Any]:
     """`POST /v1/documents`."""
     lines = {kind: {"schema": {"type": "string"}} for kind in ("application/x-ndjson", "application/jsonl")}
     answer = {"application/x-ndjson": {"schema": {"type": "string"}}}
-    made = _operation("feed", "Add, replace and delete documents", answer, (*_READ, 415))
+    made = _operation("feed", "Add, replace and delete documents", answer, (*_READ, 413, 415))
     body = {"requestBody": {"required": True, "description": _RECORDS, "content": lines}}
     return made | body | {"description": _RECORDS, "parameters": _parameters(forms.FeedForm)}
 

@@ -6,7 +6,7 @@ Memory is bounded by one batch and one line, however long the body is.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -17,10 +17,10 @@ from werkzeug.wsgi import get_input_stream
 
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import MedleyError
-from mappings.formats.files import TextLine, parse_or_reject, split_lines
+from mappings.formats.files import TextLine, numbered_lines, parse_or_reject
 from mappings.formats.jsonl import parse_record
 from mappings.formats.records import record_of
+from web.api.delivery_limits import BrokenOff, check_ratio
 
 MAX_LINE_BYTES: Final = 16 << 20
 BATCH_DOCUMENTS: Final = 500
@@ -31,14 +31,12 @@ STALL_SECONDS: Final = 60.0
 MAX_SHOWN_ID: Final = 512
 _DISCARDED_BYTES: Final = 32 << 20
 _PIECE: Final = 1 << 16
-_UNPACKED: Final = 1 << 18
+_UNPACKED: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
 
 
-class BrokenOff(MedleyError):
-    """The body ended early or cannot be decompressed; the records before that point are complete."""
-
-    code = "broken_off"
+Check = Callable[[], None]
+"""Raises `BrokenOff` if nobody needs the rest of a request any more; called between two pieces of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +49,18 @@ class PostedRecord:
     item: Document | Deletion | Rejection
 
 
-def body_of(environ: dict[str, Any], expected: int | None) -> Iterator[bytes]:
+def _no_check() -> None:
+    """For a body that nothing interrupts."""
+
+
+def body_of(environ: dict[str, Any], expected: int | None, check: Check = _no_check) -> Iterator[bytes]:
     """The body of a request, in pieces. Raises `BrokenOff` if it stalls or ends before `expected` bytes."""
     if connection := environ.get("gunicorn.socket"):
         connection.settimeout(STALL_SECONDS)
-    return pieces(get_input_stream(environ), expected)
+    return pieces(get_input_stream(environ), expected, check)
 
 
-def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
+def pieces(stream: IO[bytes], expected: int | None, check: Check = _no_check) -> Iterator[bytes]:
     """The content of `stream`, in pieces.
 
     Raises `BrokenOff` if it ends before `expected` bytes, its announced length.
@@ -67,6 +69,7 @@ def pieces(stream: IO[bytes], expected: int | None) -> Iterator[bytes]:
     while piece := _read(stream, received):
         received += len(piece)
         yield piece
+        check()
     # A server can mistake a dropped connection for the end of the body.
     if expected is not None and received < expected:
         raise BrokenOff(f"the request broke off after {received:,} of {expected:,} bytes")
@@ -89,22 +92,31 @@ def discard(body: Iterator[bytes]) -> None:
         return
 
 
-def unpacked(body: Iterator[bytes], declared: bool) -> Iterator[bytes]:
-    """The body, decompressed if it is `declared` as gzip or starts like gzip. Raises `BrokenOff` if it is damaged."""
+def unpacked(body: Iterator[bytes], declared: bool, check: Check = _no_check) -> Iterator[bytes]:
+    """The body, decompressed if it is `declared` as gzip or starts like gzip.
+
+    Raises `BrokenOff` if it is damaged, `DeliveryTooLarge` if it is a bomb.
+    """
     first = next(body, b"")
     whole = chain([first], body)
-    yield from _unzipped(whole) if declared or first.startswith(_GZIP) else whole
+    yield from _unzipped(whole, check) if declared or first.startswith(_GZIP) else whole
 
 
-def _unzipped(body: Iterable[bytes]) -> Iterator[bytes]:
+def _unzipped(body: Iterable[bytes], check: Check) -> Iterator[bytes]:
     decoder = _decoder()
+    received = size = 0
     try:
         for piece in body:
+            received += len(piece)
             rest = piece
             while rest:
+                check()  # one piece can contain a thousand times its size
                 if decoder.eof:  # a gzip file can have several members
                     decoder = _decoder()
-                yield decoder.decompress(rest, _UNPACKED)
+                content = decoder.decompress(rest, _UNPACKED)
+                size += len(content)
+                check_ratio(received, size)
+                yield content
                 rest = decoder.unconsumed_tail or decoder.unused_data
         yield decoder.flush()
     except zlib.error as error:
@@ -122,7 +134,7 @@ def records(body: Iterator[bytes], collection: Collection) -> Iterator[PostedRec
 
     An invalid one becomes a rejection, an empty line is skipped. Raises `BrokenOff`.
     """
-    for number, line in enumerate(split_lines("", body, MAX_LINE_BYTES), start=1):
+    for number, line in numbered_lines("", body, MAX_LINE_BYTES, skip_blank=True):
         if isinstance(line, Rejection):
             yield PostedRecord(number, None, 0, line)
         elif line.content.strip():

@@ -36,8 +36,7 @@ def search_by_address() -> Response:
         return jsonify(SearchAnswer.of(results).model_dump())
     # A document that was deleted a moment ago is left out.
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
-    items = [citations.citation(item, query.collection) for item in found.values()]
-    return citations.as_attachment(wanted, items, query.collection)
+    return citations.of_documents(wanted, found.values(), query.collection)
 
 
 @blueprint.post("/search")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -26,11 +27,16 @@ def check_free(host: str, port: int) -> None:
             ) from error
 
 
-def ready_hook(text: str) -> dict[str, Any]:
-    """The option of gunicorn that prints `text` on stderr once, when the first process has loaded the application."""
+def ready_hook(text: str, *further: Callable[[Any], None]) -> dict[str, Any]:
+    """The option of gunicorn that prints `text` on stderr once, when the first process has loaded the application.
+
+    Each process calls `further` with its worker before.
+    """
     first = multiprocessing.get_context("fork").Semaphore(1)
 
     def post_worker_init(worker: Any) -> None:
+        for call in further:
+            call(worker)
         if first.acquire(block=False):
             click.echo(text, err=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -19,9 +19,13 @@ SEARCH_PATH: Final = "/search"
 
 @dataclass(frozen=True, slots=True)
 class SearchAddress:
-    """The URL parameters of a search, in order. Every change except to the next page goes back to page one."""
+    """The URL parameters of a search, in order. Every change except to the next page goes back to page one.
+
+    One of a collection with private queries is `private`: the page sends it by POST, and links to it only on request.
+    """
 
     pairs: tuple[tuple[str, str], ...]
+    private: bool = False
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> SearchAddress:
@@ -46,12 +50,12 @@ class SearchAddress:
 
     def with_value(self, name: str, value: str) -> SearchAddress:
         """This search with `value` as the only value of `name`."""
-        return SearchAddress.of((*self.drop(name).pairs, (name, value)))
+        return self._with(SearchAddress.of((*self.drop(name).pairs, (name, value))).pairs)
 
     def drop(self, *names: str) -> SearchAddress:
         """This search without the parameters `names`."""
         dropped = {"cursor", *names}
-        return SearchAddress(tuple(pair for pair in self.pairs if pair[0] not in dropped))
+        return self._with(pair for pair in self.pairs if pair[0] not in dropped)
 
     def first_page(self) -> SearchAddress:
         """The first page of this search."""
@@ -59,17 +63,20 @@ class SearchAddress:
 
     def remove(self, name: str, value: str) -> SearchAddress:
         """This search without one value of a parameter."""
-        return SearchAddress(tuple(pair for pair in self.first_page().pairs if pair != (name, value)))
+        return self._with(pair for pair in self.first_page().pairs if pair != (name, value))
 
     def toggle(self, name: str, value: str) -> SearchAddress:
         """This search without the value if it has it, with the value otherwise."""
         if value in self.values(name):
             return self.remove(name, value)
-        return SearchAddress((*self.first_page().pairs, (name, value)))
+        return self._with((*self.first_page().pairs, (name, value)))
 
     def at(self, cursor: str) -> SearchAddress:
         """The page of this search at `cursor`."""
-        return SearchAddress((*self.first_page().pairs, ("cursor", cursor)))
+        return self._with((*self.first_page().pairs, ("cursor", cursor)))
+
+    def _with(self, pairs: Iterable[tuple[str, str]]) -> SearchAddress:
+        return replace(self, pairs=tuple(pairs))
 
     @property
     def query_string(self) -> str:
@@ -87,11 +94,21 @@ class SearchAddress:
         return len(self.url) <= MAX_URL_CHARACTERS
 
     @property
+    def is_link(self) -> bool:
+        """Whether the page links to this search; otherwise a button sends it by POST."""
+        return self.fits_in_url and not (self.private and self.asks)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has more than a collection."""
+        return any(name != "collection" for name, _ in self.pairs)
+
+    @property
     def without_text(self) -> str:
         """The query string without `text`: what a button sends while the form around it holds the text."""
         return urlencode([pair for pair in self.pairs if pair[0] != "text"])
 
     @property
     def back_parameter(self) -> list[tuple[str, str]]:
-        """The parameter by which the page of a document links back to this search; empty if the search is too long."""
-        return [("back", self.query_string)] if len(self.query_string) < MAX_BACK_CHARACTERS else []
+        """The parameter by which the page of a document links back to this search; empty if it is too long, or private."""
+        return [] if self.private or len(self.query_string) >= MAX_BACK_CHARACTERS else [("back", self.query_string)]

@@ -55,7 +55,7 @@ class DocumentPage:
         assert stored.document  # noqa: S101 - a tombstone is never shown
         self.stored = stored
         self.collection = collection
-        self.back = back if back.pairs else None
+        self.back = back if back.pairs and not collection.private_queries else None
         self.title = stored.document.title or stored.id
         self.details = details(stored.document.fields, collection)
         sentences = marks.texts(stored, collection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from http import HTTPStatus
 
 from flask import Blueprint, g, make_response, redirect, render_template, request, url_for
@@ -54,14 +55,28 @@ def search() -> Response:
 
 @blueprint.post("/search")
 def send_search() -> Response:
-    """A search from the form: redirected to its URL or, if the text is too long for a URL, answered directly.
+    """A search from the form: redirected to its URL or, if it is private or too long for a URL, answered directly."""
+    page = open_page(sent_address())
+    return redirect_to(page.address.url) if page.address.is_link else show_page(page)
 
-    A button next to a long text sends the other parameters as `state`.
-    """
+
+@blueprint.post("/search/citations")
+def send_citations() -> Response:
+    """The citations of the hits of a search that is private or too long for a URL."""
+    address = sent_address()
+    name = citation_format(address.get("format", "ris"))
+    page = open_page(SearchAddress.of(pair for pair in address.pairs if pair[0] != "format"))
+    use_cases, query = context.use_cases(), _query(page)
+    results = use_cases.search(query)
+    found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
+    return citations.of_documents(name, found.values(), query.collection)
+
+
+def sent_address() -> SearchAddress:
+    """The search that a form of the search page sends; a button next to the text sends the other parameters as `state`."""
     sessions.check_form_token()
     further = SearchAddress.parse(request.form.get("state", "")).pairs
-    address = SearchAddress.of((*form_pairs(list(request.form.items(multi=True))), *further))
-    return redirect_to(address.url) if address.fits_in_url else show_search(address)
+    return SearchAddress.of((*form_pairs(list(request.form.items(multi=True))), *further))
 
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -75,10 +90,18 @@ def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def show_search(address: SearchAddress) -> Response:
-    """The search page for `address`; an error is shown below the form, which keeps the input."""
-    medley = context.portal().medley
-    page = SearchPage(address, context.use_cases().collections.all())
-    status = 200
+    """The search page for `address`."""
+    return show_page(open_page(address))
+
+
+def open_page(address: SearchAddress) -> SearchPage:
+    """The search page for `address`, before it is answered."""
+    return SearchPage(address, context.use_cases().collections.all())
+
+
+def show_page(page: SearchPage) -> Response:
+    """The answer of a search page; an error is shown below the form, which keeps the input."""
+    medley, status = context.portal().medley, 200
     if page.asked and page.collection:
         try:
             _answer(page)
@@ -88,7 +111,8 @@ def show_search(address: SearchAddress) -> Response:
             page.error, status = error, status_of(error)
     elif page.collection:
         name = page.collection.name
-        page.examples = examples_for(name, medley.collections.store(name), context.caller().access)
+        found = examples_for(name, medley.collections.store(name), context.caller().access)
+        page.examples = [(words, replace(example, private=page.address.private)) for words, example in found]
     return make_response(render_template("search.html", page=page), status)
 
 
@@ -119,12 +143,17 @@ def document() -> Response:
 def cite() -> Response:
     """The citation of a document as a file."""
     arguments, use_cases = request.args, context.use_cases()
-    name = forms.check_format(arguments.get("format", "ris"))
-    if name == "json":
-        raise InvalidInput("the format of a citation is ris, bibtex or csv", field="format")
+    name = citation_format(arguments.get("format", "ris"))
     collection = use_cases.named(arguments.get("collection", ""), "cite")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "cite")
     return citations.of_stored(name, stored, collection.name)
+
+
+def citation_format(name: str) -> str:
+    """`name` if it is a format of citations. Raises `InvalidInput`."""
+    if forms.check_format(name) == "json":
+        raise InvalidInput("the format of a citation is ris, bibtex or csv", field="format")
+    return name
 
 
 @blueprint.get("/login")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -33,6 +33,10 @@ class SearchPage:
     hits: list[HitView] = field(default_factory=list)
     facets: list[FacetView] = field(default_factory=list)
     examples: list[tuple[str, SearchAddress]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        private = self.collection is not None and self.collection.private_queries
+        self.address = replace(self.address, private=private)
 
     @property
     def collection(self) -> Collection | None:
@@ -142,18 +146,30 @@ class SearchPage:
         ways = [("Search without the filters", self.address.drop(*filters))] if filters else []
         if self.address.get("with") or self.address.get("without"):
             ways.append(("Search without the findings", self.address.drop("with", "without")))
-        others = [item for item in self.collections if item is not self.collection]
-        return ways + [(f"Search {item.title.lower()} instead", self.elsewhere(item)) for item in others]
+        others = [(item, self.elsewhere(item)) for item in self.collections if item is not self.collection]
+        return ways + [(f"Search {item.title.lower()} instead", other) for item, other in others if other.asks]
 
     def export(self, name: str) -> str:
         """The URL of the citations of the hits, in the format `name`."""
-        pairs = [pair for pair in self.parameters if pair[0] != "explain"]
-        return f"/v1/search?{urlencode([*pairs, ('format', name)])}"
+        return f"/v1/search?{self._export(name)}"
+
+    def export_state(self, name: str) -> str:
+        """What a button sends instead of following that URL, while the form around it holds the text."""
+        return self._export(name, "text")
+
+    def _export(self, name: str, *left_out: str) -> str:
+        pairs = [pair for pair in self.parameters if pair[0] not in ("explain", *left_out)]
+        return urlencode([*pairs, ("format", name)])
 
     def elsewhere(self, collection: Collection) -> SearchAddress:
-        """The same question for another collection, without filters, because its fields differ."""
-        question = tuple(pair for pair in self.address.pairs if pair[0] in QUESTION)
-        return SearchAddress((("collection", collection.name), *question))
+        """The same question for another collection, without filters, because its fields differ.
+
+        A private question does not get into the addresses of a collection whose searches are not private.
+        """
+        private = collection.private_queries
+        kept = QUESTION if private or not self.address.private else ()
+        question = (pair for pair in self.address.pairs if pair[0] in kept)
+        return SearchAddress((("collection", collection.name), *question), private)
 
     @property
     def total_text(self) -> str:

@@ -1,5 +1,6 @@
 """Adding documents over real sockets to real processes: requests that are cut and bodies that are huge."""
 
+import gzip
 import http.client
 import json
 import os
@@ -181,6 +182,42 @@ def test_a_refused_sender_of_many_megabytes_receives_the_reason(start):
     status, headers, answer = post(place, b"".join(line(number, 2_000) for number in range(10_000)))
     assert (status, headers["Retry-After"]) == (429, "10")
     assert json.loads(answer)["error"]["code"] == "overloaded"
+
+
+def long_work():
+    """A gzip of some kilobytes whose records take many seconds: each is stored, as it differs from the one before."""
+    records = b"".join(b'{"id": "%d", "text": "%s"}\n' % (number % 7, b"ab "[: number % 3 + 1]) for number in range(21))
+    return gzip.compress(records * 40_000)
+
+
+def test_work_ends_when_its_client_has_gone(start, home):
+    place = start()
+    body = long_work()
+    sent_in_part(place, f"Content-Length: {len(body)}", body).close()
+    before = time.monotonic()
+    record = until(lambda: fed(home))[0]
+    assert time.monotonic() - before < 10
+    assert (record["status"], record["asked"]["rejected"]) == (400, 0)
+    assert 0 < record["asked"]["accepted"] < 800_000
+    job = json.loads(ask(place, "GET", f"/v1/jobs/{record['asked']['job']}")[2])
+    assert job["broken"]
+
+
+def test_work_does_not_delay_a_stop(start, home):
+    place = start()
+    body = long_work()
+    with sent_in_part(place, f"Content-Length: {len(body)}", body) as connection:
+        until(lambda: (home / "access.log").exists())  # the delivery has begun
+        time.sleep(1)
+        before = time.monotonic()
+        place[2].send_signal(signal.SIGTERM)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        told = json.loads(answer.read())["error"]
+        place[2].wait(timeout=60)
+    assert (answer.status, told["code"]) == (503, "unavailable")
+    assert time.monotonic() - before < 10
+    assert fed(home)[0]["asked"]["accepted"] > 0
 
 
 def memory(process):

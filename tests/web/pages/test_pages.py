@@ -2,9 +2,9 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
+from browsing import Page, get, send
 from portal_home import settings_of
 
 from mappings.collection import SHIPPED_KINDS
@@ -18,48 +18,6 @@ from web.pages.explanations import ExplanationRow, explanation_table
 from web.pages.routes import local_address
 
 EVERYBODY = Access("root", frozenset({"*"}))
-
-
-class Page(HTMLParser):
-    """The links, forms and texts of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.words = [], []
-        self.feed(text)
-        self.text = " ".join(" ".join(self.words).split())
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    def all(self, tag, **wanted):
-        return [
-            attrs
-            for name, attrs in self.elements
-            if name == tag and all(attrs.get(key) == value for key, value in wanted.items())
-        ]
-
-    def links(self, start):
-        return [attrs["href"] for attrs in self.all("a") if attrs.get("href", "").startswith(start)]
-
-    def value(self, name):
-        return next(attrs["value"] for attrs in self.all("input") if attrs.get("name") == name)
-
-
-def get(client, address, status=200, **sent):
-    answer = client.get(address, **sent)
-    assert answer.status_code == status, answer.text
-    return Page(answer.text)
-
-
-def send(client, address, form, **sent):
-    csrf = (
-        get(client, "/login", **sent).value("csrf") if address == "/login" else get(client, "/", **sent).value("csrf")
-    )
-    return client.post(address, data={"csrf": csrf, **form}, **sent)
 
 
 def test_the_start_page_asks(client):
@@ -214,9 +172,9 @@ def test_a_chosen_year_can_be_removed(client):
 
 
 def test_an_empty_result_suggests_what_to_try(client):
-    page = get(client, "/search?collection=notes&text=zzzz&filter.type=Nothing")
+    page = get(client, "/search?collection=abstracts&text=zzzz&filter.journal=Nothing")
     assert "Nothing was found" in page.text
-    assert "/search?collection=notes&text=zzzz" in page.links("/search")
+    assert "/search?collection=abstracts&text=zzzz" in page.links("/search")
 
 
 def test_a_document_marks_its_evidence(client):
@@ -224,8 +182,12 @@ def test_a_document_marks_its_evidence(client):
     page = get(client, link.partition("#")[0])
     assert page.all("mark") == [{"id": "evidence"}]
     assert "Pneumonia with large effusion." in page.text
-    assert "/search?collection=notes&text=effusion" in page.links("/search")
     assert page.links("/cite?collection=notes&id=p2%2Fn1&format=ris")
+
+
+def test_a_document_leads_back_to_its_search(client):
+    link = get(client, "/search?collection=abstracts&text=aspirin").links("/document?collection=abstracts")[0]
+    assert "/search?collection=abstracts&text=aspirin" in get(client, link.partition("#")[0]).links("/search")
 
 
 def test_a_changed_document_has_no_marked_evidence(client):

@@ -14,6 +14,7 @@ from web.access.auth import check_bind
 from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
 from web.cli.listening import check_free, ready_hook
+from web.shutdown import SHUTDOWN
 
 
 @click.command()
@@ -56,7 +57,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
-            **ready_hook(f"Medley is ready at http://{address}/"),
+            **ready_hook(f"Medley is ready at http://{address}/", SHUTDOWN.follow),
         },
         _create_gateway,
     )
