@@ -26,6 +26,7 @@ CODES: Final[Mapping[int, str]] = {
 _STATUSES: Final[Mapping[str, int]] = {code: status for status, code in CODES.items() if status != 414} | {
     "broken_off": 400,
     "csrf": 403,
+    "damaged": 503,
 }
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-import orjson
-
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
-from mappings.errors import Conflict, NotFound, Unavailable
+from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.embedded.integrity.files import Intact, find_problems
+from search.engines.embedded.integrity.manifest import Manifest
+from search.engines.embedded.integrity.sealed import seal, unseal
 from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
@@ -34,7 +35,7 @@ from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
-from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _POINTER_FILE = "published.json"
 _GENERATION_FILE = "generation"
@@ -47,6 +48,7 @@ class EmbeddedEngine:
         self._home = home
         self._collection = collection
         self._readers: dict[str, IndexReader] = {}
+        self._intact: dict[str, Intact] = {}
         self._lock = threading.Lock()
 
     def resolve(self, collection: str) -> IndexMeta:
@@ -114,7 +116,7 @@ class EmbeddedEngine:
             if first and self.published(collection) in self.names(collection):
                 return
             pointer = collection_folder(self._home, collection) / _POINTER_FILE
-            write_atomic(pointer, orjson.dumps({"index": index}))
+            write_atomic(pointer, seal({"index": index}))
 
     def drop(self, index: str, wait: float = 0.0) -> None:
         """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds.
@@ -131,14 +133,19 @@ class EmbeddedEngine:
         shutil.rmtree(dropped, ignore_errors=True)
         with self._lock:
             self._readers.pop(index, None)
+            self._intact.pop(index, None)
 
     def published(self, collection: str) -> str | None:
-        """The published index of `collection`, readable or not; None before the first publication."""
+        """The published index of `collection`, readable or not; None before the first publication. Raises `Damaged`."""
+        folder = collection_folder(self._home, collection)
+        newest = (_indexes(folder) or [index_name(collection, 1)])[-1]
+        remedy = (
+            f'write {{"index": "{newest}"}} into it to publish that index, then run `medley index verify {collection}`'
+        )
         try:
-            content = (collection_folder(self._home, collection) / _POINTER_FILE).read_bytes()
+            return str(unseal(folder / _POINTER_FILE, {"index"}, remedy)["index"])
         except FileNotFoundError:
             return None
-        return str(orjson.loads(content)["index"])
 
     def names(self, collection: str) -> Sequence[str]:
         """The names of all indexes, readable or not, in order of generation."""
@@ -200,6 +207,18 @@ class EmbeddedEngine:
         settings = self._collection(made.collection)
         return describe_drift(made.fields, made.windows, settings)
 
+    def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:
+        """What is wrong with the files of an index; without `again`, leaves out what was found intact before."""
+        folder = index_folder(self._home, index)
+        if not folder.is_dir():
+            raise NotFound(f"there is no index {index!r}", field="index")
+        found = find_problems(folder, None if again else self._intact.setdefault(index, set()))
+        try:
+            _last_generation(collection_folder(self._home, split_index(index)[0]))
+        except Damaged as error:
+            found.append(FileProblem(error.message))
+        return found
+
     def dead(self, index: str) -> int:
         """How many vectors of replaced or removed passages a search still reads."""
         with self._open(index) as snapshot:
@@ -217,11 +236,29 @@ class EmbeddedEngine:
     def _next_generation(folder: Path) -> int:
         # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
         # dropped index would count for the new one.
-        path = folder / _GENERATION_FILE
-        known = [split_index(name)[1] for name in _indexes(folder)]
-        generation = max([int(path.read_text()) if path.exists() else 0, *known]) + 1
-        write_atomic(path, str(generation).encode())
+        generation = max(_last_generation(folder), _highest(folder)) + 1
+        write_atomic(folder / _GENERATION_FILE, seal({"generation": generation}))
         return generation
+
+
+def _last_generation(folder: Path) -> int:
+    """The highest number that an index of the collection in `folder` ever had; 0 before the first. Raises `Damaged`."""
+    path = folder / _GENERATION_FILE
+    remedy = (
+        "write a number into it that is higher than that of any index the collection ever had, such as "
+        f"{_highest(folder) + 1_000}"
+    )
+    try:
+        content = path.read_bytes()
+        if content.strip().isdigit():  # the earlier form
+            return int(content)
+        return int(unseal(path, {"generation"}, remedy)["generation"])
+    except FileNotFoundError:
+        return 0
+
+
+def _highest(folder: Path) -> int:
+    return max((split_index(name)[1] for name in _indexes(folder)), default=0)
 
 
 def _indexes(folder: Path) -> list[str]:
@@ -243,5 +280,6 @@ def _create_folder(target: Path, description: EmbeddedIndexDescription) -> None:
     (building / "words").mkdir(parents=True)
     open_index(building, create=description.fields)
     description.save(building)
+    Manifest().record(building, {})
     os.rename(building, target)
     sync_folder(target.parent)
