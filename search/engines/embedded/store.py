@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from mappings.documents import Document
+from mappings.errors import Damaged
 from search.engines import codec
 from search.engines.embedded.database import Database
+from search.engines.embedded.integrity.records import find_damage, read_newest
+from search.engines.embedded.integrity.rows import TABLES, sound
 from search.storage import (
     Accepted,
     Change,
@@ -24,11 +27,14 @@ from search.storage import (
     StateRecord,
     StoreCounts,
     StoredDocument,
+    StoreProblem,
     is_stale,
     next_source,
 )
 
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
+_IS_SOUND: Final = sound("latest")
+_STATE_COLUMNS: Final = ", ".join(TABLES["states"][1])
 _JOINED: Final = "latest l LEFT JOIN states s ON s.place = ? AND s.id = l.id"
 
 
@@ -62,13 +68,12 @@ class EmbeddedStore:
         found: dict[str, StoredDocument] = {}
         with self._database.read() as database:
             for chunk in codec.batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
-                marks = ",".join("?" * len(chunk))
-                rows = database.execute(
-                    f"SELECT id, version, raw FROM latest JOIN versions USING (id, version) WHERE id IN ({marks})",
-                    chunk,
-                )
-                found.update((key, StoredDocument(key, version, _document(raw))) for key, version, raw in rows)
+                found.update((stored.id, stored) for stored in read_newest(database, chunk))
         return found
+
+    def damage(self) -> Sequence[StoreProblem]:
+        """What was changed on the disk; reads the whole file."""
+        return find_damage(self._database, self.path.parent.name)
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given.
@@ -123,8 +128,8 @@ class EmbeddedStore:
                 f"FROM {_JOINED} {condition} GROUP BY 1, 2",
                 values,
             ).fetchall()
-        states = {State(state): count for deleted, state, count in rows if not deleted}
-        deletions = {State(state): count for deleted, state, count in rows if deleted}
+        states = {_state(state): count for deleted, state, count in rows if not deleted}
+        deletions = {_state(state): count for deleted, state, count in rows if deleted}
         pending_deletes = deletions.get(State.RECEIVED, 0)
         return StoreCounts(sum(states.values()), sum(deletions.values()), states, pending_deletes)
 
@@ -137,13 +142,16 @@ class EmbeddedStore:
     def keep_job(self, job: Job) -> None:
         """Save a job, replacing its earlier record."""
         with self._database.write() as database:
-            database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
+            database.execute("INSERT OR REPLACE INTO jobs(id, record) VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
 
     def job(self, identifier: str) -> Job | None:
         """A job as it was last saved."""
         with self._database.read() as database:
             row = database.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
-        return Job(**json.loads(row[0])) if row else None
+        try:
+            return Job(**json.loads(row[0])) if row else None
+        except (ValueError, TypeError) as error:
+            raise Damaged(f"the record of the job {identifier!r} is damaged in the store", field="job") from error
 
     def recorded(self, index: str) -> tuple[int, int]:
         """(documents, passages) in `index` according to its state records, superseded versions included."""
@@ -159,30 +167,33 @@ class EmbeddedStore:
 
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
-    row = database.execute("SELECT version, hash, source FROM latest WHERE id = ?", (change.id,)).fetchone()
-    version, known, source = row or (0, None, None)
+    statement = f"SELECT version, hash, {_IS_SOUND}, IIF({_IS_SOUND}, source, NULL) FROM latest WHERE id = ?"
+    row = database.execute(statement, (change.id,)).fetchone()
+    version, known, is_sound, source = row or (0, None, True, None)
     if is_stale(source, change.source):
         return Accepted(change.id, version, changed=False, stale=True)
     newest = next_source(source, change.source)
     fingerprint = None if change.content is None else codec.digest(change.content)
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
-    if known == fingerprint and (row or newest is None):
+    is_known = is_sound and known == fingerprint and (row or newest is None)
+    if is_known and _holds(database, change, version):
         if newest != source:
             database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
         return Accepted(change.id, version, changed=False)
     packed = None if change.content is None else codec.pack(change.content)
-    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version + 1, packed))
+    version = _next_version(database, change.id, version)
+    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version, packed))
     database.execute(
-        "INSERT OR REPLACE INTO latest VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
-        (change.id, version + 1, time.time_ns() // 1_000, fingerprint, newest, job),
+        "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
+        (change.id, version, time.time_ns() // 1_000, fingerprint, newest, job),
     )
-    return Accepted(change.id, version + 1, changed=True)
+    return Accepted(change.id, version, changed=True)
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:
     key = (index, record.id, record.version)
     written = database.execute(
-        "INSERT OR REPLACE INTO states SELECT ?, id, version, ?, ?, 1 + IFNULL("
+        f"INSERT OR REPLACE INTO states({_STATE_COLUMNS}) SELECT ?, id, version, ?, ?, 1 + IFNULL("
         "(SELECT attempts FROM states WHERE place = ? AND id = ? AND version = ?), 0), ? "
         "FROM latest WHERE id = ? AND version = ?",
         (index, record.state.value, record.passages, *key, record.cause, record.id, record.version),
@@ -190,5 +201,25 @@ def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bo
     return written.rowcount > 0
 
 
-def _document(raw: bytes | None) -> Document | None:
-    return codec.load(codec.unpack(raw)) if raw is not None else None
+def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> bool:
+    """Whether the record of a version can be read: if not, equal content is stored again, to replace it."""
+    if change.content is None:
+        return True
+    row = database.execute("SELECT raw FROM versions WHERE id = ? AND version = ?", (change.id, version)).fetchone()
+    try:
+        return row is not None and codec.unpack(row[0] or b"") == change.content
+    except zlib.error:
+        return False
+
+
+def _next_version(database: sqlite3.Connection, identifier: str, version: int) -> int:
+    """The version after `version`, and after any that a damaged row no longer leads to."""
+    row = database.execute("SELECT MAX(version) FROM versions WHERE id = ?", (identifier,)).fetchone()
+    return max(version, row[0] or 0) + 1
+
+
+def _state(text: str) -> State:
+    try:
+        return State(text)
+    except ValueError as error:
+        raise Damaged(f"store.sqlite is damaged: {text!r} is not a state; run `medley index verify`") from error
