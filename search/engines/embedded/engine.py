@@ -216,7 +216,7 @@ class EmbeddedEngine:
         try:
             _last_generation(collection_folder(self._home, split_index(index)[0]))
         except Damaged as error:
-            found.append(FileProblem(error.message))
+            found.append(FileProblem(error.message, is_damage=False))  # of no index
         return found
 
     def dead(self, index: str) -> int:
