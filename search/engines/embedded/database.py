@@ -137,7 +137,7 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except MedleyError:
         raise
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if is_full(error):
             message = f"{path.name}: the disk is full; free some space and send it again, no accepted document is lost"
         elif "locked" in str(error):
@@ -156,7 +156,8 @@ def _translated(path: Path) -> Iterator[None]:
 def is_corrupt(error: Exception) -> bool:
     """Whether an error means that the file was changed on the disk: a page, its header, or the text in a row."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "Could not decode" in str(error)
+    damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return damaged or "Could not decode" in str(error) or isinstance(error, UnicodeDecodeError)
 
 
 def _schema_version(database: sqlite3.Connection) -> int:

@@ -29,7 +29,7 @@ from search.engines.embedded.layout import (
     write_atomic,
 )
 from search.engines.embedded.queries import TantivyQueryCompiler
-from search.engines.embedded.reader import IndexReader
+from search.engines.embedded.reader import IndexReader, unreadable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
@@ -173,7 +173,7 @@ class EmbeddedEngine:
     @contextmanager
     def _open(self, index: str) -> Iterator[Snapshot]:
         snapshot = self._snapshot(index)
-        with translate_errors(f"could not read index {index}"):
+        with translate_errors(unreadable(index)):
             yield snapshot
 
     def _snapshot(self, index: str) -> Snapshot:

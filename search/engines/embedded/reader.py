@@ -13,8 +13,18 @@ from search.engines.embedded.integrity.files import check_sample
 from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
+from search.engines.names import split_index
 
 _Stamp = tuple[int, int, int]
+
+
+def unreadable(index: str) -> str:
+    """What to say of an index that could not be read, before the cause."""
+    collection, _ = split_index(index)
+    return (
+        f"could not read index {index} (if `medley index verify {collection}` finds it damaged, run "
+        f"`medley index rebuild {collection}`)"
+    )
 
 
 class IndexReader:
@@ -65,7 +75,7 @@ class IndexReader:
 
     def _read(self) -> Snapshot:
         content = (self._folder / "words" / "meta.json").read_bytes()
-        with translate_errors(f"could not read index {self._folder.name}"):
+        with translate_errors(unreadable(self._folder.name)):
             commit = int(orjson.loads(content)["opstamp"])
             if self._description is None:
                 self._description = EmbeddedIndexDescription.load(self._folder)

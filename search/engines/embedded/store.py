@@ -167,9 +167,11 @@ class EmbeddedStore:
 
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
-    statement = f"SELECT version, hash, {_IS_SOUND}, IIF({_IS_SOUND}, source, NULL) FROM latest WHERE id = ?"
+    statement = f"SELECT version, hash, source, {_IS_SOUND} FROM latest WHERE id = ?"
     row = database.execute(statement, (change.id,)).fetchone()
-    version, known, is_sound, source = row or (0, None, True, None)
+    version, known, source, is_sound = row or (0, None, None, True)
+    if not is_sound:  # nothing in the row can be relied on, not even its types
+        version, source = version if isinstance(version, int) else 0, None
     if is_stale(source, change.source):
         return Accepted(change.id, version, changed=False, stale=True)
     newest = next_source(source, change.source)
@@ -208,7 +210,7 @@ def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> 
     row = database.execute("SELECT raw FROM versions WHERE id = ? AND version = ?", (change.id, version)).fetchone()
     try:
         return row is not None and codec.unpack(row[0] or b"") == change.content
-    except zlib.error:
+    except (zlib.error, TypeError):
         return False
 
 

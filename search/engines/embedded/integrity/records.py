@@ -51,7 +51,7 @@ def _restored(identifier: str, version: int, expected: bytes | None, raw: bytes 
         return StoredDocument(identifier, version, None)
     try:
         return StoredDocument(identifier, version, codec.restore(raw or b"", expected or b""))
-    except ValueError:
+    except (ValueError, TypeError):  # SQLite keeps values of any type in any column, so damage can change the type
         return StoredDocument(identifier, version, None, DAMAGED)
 
 
@@ -87,5 +87,5 @@ def _check_jobs(database: sqlite3.Connection, _: str) -> Iterator[StoreProblem]:
         yield StoreProblem(text, "do not rely on their counts; the documents are not concerned", _sorted(found))
 
 
-def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(ids))
+def _sorted(ids: Iterable[object]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, ids)))
