@@ -86,9 +86,12 @@ def flipped(home: Path, aside: Path, file: Path, rng: random.Random) -> str:
 def change_row(home: Path, statement: str) -> None:
     """Change a row without its checksum, as a flipped byte does."""
     with closing(sqlite3.connect(store_file(home))) as database:
-        for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
             database.execute(f"DROP TRIGGER {name}")
         database.execute(statement)
+        for _, create in triggers:
+            database.execute(create)
         database.commit()
 
 

@@ -17,16 +17,20 @@ SEND_AGAIN = StoreProblem("1 documents are damaged in the store", "send them aga
 def damage_row(world, statement: str) -> None:
     """Change the store's file, as a disk does: without its checksums."""
     with closing(sqlite3.connect(world.store.path)) as database:
-        for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
             database.execute(f"DROP TRIGGER {name}")
         database.execute(statement)
+        for _, create in triggers:
+            database.execute(create)
         database.commit()
 
 
 def damage_record(world) -> None:
     """Change the record of `b` in the store of either engine."""
     if hasattr(world.store, "path"):
-        damage_row(world, "UPDATE versions SET raw = substr(raw, 1, 30) || x'00' || substr(raw, 32) WHERE id = 'b'")
+        changed = "CAST(substr(raw, 1, 30) || x'00' || substr(raw, 32) AS BLOB)"
+        damage_row(world, f"UPDATE versions SET raw = {changed} WHERE id = 'b'")
         return
     raws = world.store._raws
     head = world.store._read(["b"])["b"][0]
@@ -108,6 +112,7 @@ def test_sending_a_damaged_document_again_replaces_it_with_the_same_content_too(
         "UPDATE versions SET version = 7 WHERE id = 'b' AND version = 3",
         "UPDATE versions SET raw = NULL WHERE id = 'b'",
         "UPDATE versions SET raw = 5 WHERE id = 'b'",
+        "UPDATE versions SET raw = CAST(x'fffe' AS TEXT) WHERE id = 'b'",
         "DELETE FROM latest WHERE id = 'b'",
         "DELETE FROM versions WHERE id = 'b' AND version = 3",
     ],

@@ -15,7 +15,9 @@ from search.storage import DAMAGED, StoredDocument, StoreProblem
 _PROBLEMS: Final = 3
 _RESTORE: Final = "restore the collection from a backup, or send every document again into a new collection"
 _AGAIN: Final = "send them again"
-_NEWEST: Final = "SELECT l.id, l.version, l.hash, v.raw FROM latest l LEFT JOIN versions v USING (id, version)"
+_NEWEST: Final = (
+    "SELECT l.id, l.version, l.hash, CAST(v.raw AS BLOB) FROM latest l LEFT JOIN versions v USING (id, version)"
+)
 
 
 def read_newest(database: sqlite3.Connection, ids: Sequence[str]) -> Iterator[StoredDocument]:
