@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import click
 
-from mappings.errors import NotFound
+from mappings.errors import Damaged, NotFound
 from search.bootstrap import Medley
 from search.storage import State
 from web.cli.common import json_option, open_medley, show, text_table
@@ -41,11 +42,7 @@ def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> N
 def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
     """The states of a collection's documents, and the progress of the indexes that workers are building."""
     store, kind = medley.collections.store(name), medley.collections.get(name).kind
-    try:
-        meta = medley.engine.resolve(name)
-        index, passages = meta.index, meta.passages
-    except NotFound:
-        index, passages = "", 0
+    index, passages, damage = _published(medley, name)
     counts = store.counts(index)
     state = {
         "collection": name,
@@ -56,6 +53,7 @@ def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[s
         "passages": passages,
         "index": index,
         "building": [{"index": other} | counts_by_state(store.counts(other)) for other in _building(medley, name)],
+        "damage": damage,
     }
     if failed:
         records = store.states(index, State.FAILED) if index else []
@@ -63,11 +61,27 @@ def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[s
     return state
 
 
+def _published(medley: Medley, name: str) -> tuple[str, int, str]:
+    """The published index, its passages, and what is damaged; empty where there is none."""
+    try:
+        meta = medley.engine.resolve(name)
+        return meta.index, meta.passages, ""
+    except NotFound:
+        return "", 0, ""
+    except Damaged as error:
+        damage = error.message
+    with suppress(Damaged):
+        return medley.engine.published(name) or "", 0, damage
+    return "", 0, damage
+
+
 def _building(medley: Medley, name: str) -> list[str]:
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import building
 
-    return building(Indexer.of(medley, name, encoders={}))
+    with suppress(Damaged):  # the pointer to the published index, which `damage` names
+        return building(Indexer.of(medley, name, encoders={}))
+    return []
 
 
 def _text(states: Sequence[Mapping[str, Any]]) -> str:
@@ -81,6 +95,7 @@ def _text(states: Sequence[Mapping[str, Any]]) -> str:
         for state in states
         for item in state["building"]
     ]
+    lines += [f"{state['collection']}: {state['damage']}" for state in states if state["damage"]]
     lines += [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
     return "\n".join(lines)
 
