@@ -11,9 +11,11 @@ from mappings.errors import Damaged, Unavailable
 from search.engines.embedded.integrity import files
 from search.engines.embedded.integrity.manifest import BLOCK, FILE, FileSums, Manifest
 from search.engines.embedded.integrity.sealed import seal, seal_text, unseal, unseal_text
+from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.writer import EmbeddedWriter
 from search.protocols import FileProblem
 from workers.indexing.indexer import Indexer
+from workers.indexing.ingest import ingest
 from workers.indexing.rebuild import rebuild
 
 
@@ -92,6 +94,36 @@ def test_a_truncated_file_is_found_at_every_opening(home):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(Damaged, match=r"dense\.f16 has .* bytes instead of"):
         search(home)
+
+
+def test_nothing_is_written_to_an_index_that_is_found_damaged(home):
+    path = flipping.index_folder(home) / "ids.end"
+    path.write_bytes(path.read_bytes()[:-8])
+    medley = flipping.open_home(home)
+    with pytest.raises(Damaged, match=r"ids\.end has"):
+        list(ingest(Indexer.of(medley, "notes")))
+    assert medley.collections.store("notes").pending("notes-1", 9) == [("n20", 2)]
+    remake(home)
+    assert flipping.findings(home) == []
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"form": 2}'])
+def test_a_damaged_description_is_an_error_and_a_rebuild_replaces_the_index(home, content):
+    (flipping.index_folder(home) / "index.json").write_bytes(content)
+    with pytest.raises(Damaged, match=r"index\.json can't be read; run `medley index rebuild notes`"):
+        search(home)
+    remake(home)
+    assert flipping.findings(home) == []
+
+
+def test_a_panic_of_the_word_index_is_an_error_like_others():
+    class PanicException(BaseException):  # as tantivy's: no `Exception`
+        pass
+
+    with pytest.raises(Unavailable, match="it: offset out of range"), translate_errors("it"):
+        raise PanicException("offset out of range")
+    with pytest.raises(KeyboardInterrupt), translate_errors("it"):
+        raise KeyboardInterrupt
 
 
 def test_damage_stays_an_error_although_a_sample_finds_it_by_chance(home, monkeypatch):

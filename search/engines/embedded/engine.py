@@ -138,14 +138,17 @@ class EmbeddedEngine:
     def published(self, collection: str) -> str | None:
         """The published index of `collection`, readable or not; None before the first publication. Raises `Damaged`."""
         folder = collection_folder(self._home, collection)
-        newest = (_indexes(folder) or [index_name(collection, 1)])[-1]
-        remedy = (
-            f'write {{"index": "{newest}"}} into it to publish that index, then run `medley index verify {collection}`'
-        )
         try:
-            return str(unseal(folder / _POINTER_FILE, {"index"}, remedy)["index"])
+            return str(unseal(folder / _POINTER_FILE, {"index"})["index"])
         except FileNotFoundError:
             return None
+        except Damaged as error:
+            newest = (_indexes(folder) or [index_name(collection, 1)])[-1]
+            raise Damaged(
+                f'{error.message}: write {{"index": "{newest}"}} into it to publish that index, then run '
+                f"`medley index verify {collection}`",
+                field=error.field,
+            ) from None
 
     def names(self, collection: str) -> Sequence[str]:
         """The names of all indexes, readable or not, in order of generation."""

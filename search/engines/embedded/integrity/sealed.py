@@ -24,10 +24,10 @@ def seal(content: Mapping[str, Any]) -> bytes:
     return orjson.dumps({**content, _SUM: f"{crc32(orjson.dumps(dict(content))):08x}"})
 
 
-def unseal(path: Path, keys: Set[str], remedy: str) -> dict[str, Any]:
+def unseal(path: Path, keys: Set[str], remedy: str = "") -> dict[str, Any]:
     """The content of a sealed JSON file with exactly these keys.
 
-    Raises `Damaged`, whose message ends with `remedy`, and `FileNotFoundError`.
+    Raises `Damaged`, whose message ends with `remedy` if there is one, and `FileNotFoundError`.
     """
     raw = path.read_bytes()
     try:
@@ -39,7 +39,7 @@ def unseal(path: Path, keys: Set[str], remedy: str) -> dict[str, Any]:
         # All bytes count, not only what they mean: a space that became a line break is damage, too.
         if content.keys() == keys and (not sealed or raw == seal(content)):
             return content
-    raise Damaged(f"{path} is damaged: {remedy}", field=path.name)
+    raise Damaged(f"{path} is damaged{f': {remedy}' * bool(remedy)}", field=path.name)
 
 
 def seal_text(text: str) -> bytes:
