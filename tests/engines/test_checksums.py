@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import random
 import shutil
+from pathlib import Path
 
 import flipping
 import orjson
@@ -124,6 +126,25 @@ def test_a_panic_of_the_word_index_is_an_error_like_others():
         raise PanicException("offset out of range")
     with pytest.raises(KeyboardInterrupt), translate_errors("it"):
         raise KeyboardInterrupt
+
+
+def test_a_file_that_can_not_be_opened_now_is_not_called_damaged(home, monkeypatch):
+    engine = flipping.open_home(home).engine
+    plain_open = Path.open
+
+    def refuse(path, *arguments, mode="r"):
+        if path.suffix == ".term":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return plain_open(path, *(arguments or (mode,)))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(files, "_SAMPLED_BLOCKS", 1_000)
+    for read in (engine.meta, engine.file_problems):
+        with pytest.raises(Unavailable, match="Too many open files") as caught:
+            read("notes-1")
+        assert not isinstance(caught.value, Damaged)
+    monkeypatch.undo()
+    assert engine.meta("notes-1").documents
 
 
 def test_damage_stays_an_error_although_a_sample_finds_it_by_chance(home, monkeypatch):

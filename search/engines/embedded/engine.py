@@ -215,7 +215,8 @@ class EmbeddedEngine:
         folder = index_folder(self._home, index)
         if not folder.is_dir():
             raise NotFound(f"there is no index {index!r}", field="index")
-        found = find_problems(folder, None if again else self._intact.setdefault(index, set()))
+        with translate_errors(f"could not check the files of index {index}"):
+            found = find_problems(folder, None if again else self._intact.setdefault(index, set()))
         try:
             _last_generation(collection_folder(self._home, split_index(index)[0]))
         except Damaged as error:

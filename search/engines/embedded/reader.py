@@ -61,8 +61,9 @@ class IndexReader:
         if self._damaged is not None and self._damaged[0] == stamp:
             raise self._damaged[1]
         try:
-            EmbeddedIndexDescription.load(self._folder)
-            check_sample(self._folder)
+            with translate_errors(unreadable(self._folder.name)):
+                EmbeddedIndexDescription.load(self._folder)
+                check_sample(self._folder)
         except Damaged as error:
             self._damaged = (stamp, error)
             raise

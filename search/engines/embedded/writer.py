@@ -168,8 +168,8 @@ def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
     """The writer of the index in `folder`. Raises `Conflict` while another holds it after `wait` seconds."""
     with locked_for_writing(folder, wait):
         description = EmbeddedIndexDescription.load(folder)
-        check_sample(folder)
         with translate_errors(f"could not open index {description.index} for writing"):
+            check_sample(folder)
             writer = EmbeddedWriter(folder, description)
         try:
             yield writer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import random
 import time
@@ -31,8 +32,10 @@ _log = logging.getLogger("medley.index")
 def find_problems(folder: Path, intact: Intact | None = None) -> list[FileProblem]:
     """Everything that is wrong with the files of the index in `folder`, which others can write to meanwhile.
 
-    Blocks in `intact` are not read again; those found intact are added to it.
+    Blocks in `intact` are not read again; those found intact are added to it. Raises `OSError` for files that could not be
+    read now, such as for lack of rights.
     """
+    intact = set() if intact is None else intact  # also for the next attempt
     for _ in range(_ATTEMPTS):
         try:
             manifest = Manifest.load(folder)
@@ -51,7 +54,7 @@ def find_problems(folder: Path, intact: Intact | None = None) -> list[FileProble
 def check_sample(folder: Path) -> None:
     """Compare the length of every file, the small files, and a few random blocks. Raises `Damaged`.
 
-    Takes milliseconds, whatever the size of the index.
+    Takes milliseconds, whatever the size of the index. Raises `OSError` for files that could not be read now.
     """
     try:
         manifest = Manifest.load(folder)
@@ -77,16 +80,15 @@ def damaged(index: str, problem: str) -> Damaged:
     return Damaged(f"index {index} is damaged: {problem}; run `medley index rebuild {collection}`", field="index")
 
 
-def _damaged(folder: Path, manifest: Manifest, intact: Intact | None) -> list[str]:
-    known = intact if intact is not None else set()
+def _damaged(folder: Path, manifest: Manifest, intact: Intact) -> list[str]:
     found = []
     for name, sums in manifest.files.items():
-        wanted = [block for block, crc in enumerate(sums.blocks) if (name, block, crc) not in known]
+        wanted = [block for block, crc in enumerate(sums.blocks) if (name, block, crc) not in intact]
         text = _problem(folder, name, sums, wanted)
         if text:
             found.append(text)
         else:
-            known.update((name, block, sums.blocks[block]) for block in wanted)
+            intact.update((name, block, sums.blocks[block]) for block in wanted)
     return found
 
 
@@ -105,6 +107,8 @@ def _problem(folder: Path, name: str, sums: FileSums, blocks: Iterable[int]) -> 
     except FileNotFoundError:
         return f"{name} is missing"
     except OSError as error:
+        if error.errno != errno.EIO:
+            raise
         return f"{name} can't be read: {error}"
     return ""
 
@@ -113,7 +117,7 @@ def _unmanaged(folder: Path, manifest: Manifest) -> list[str]:
     """Whether tantivy's list of its files, which has no checksum since it also changes between commits, lacks some."""
     try:
         listed = {f"words/{name}" for name in orjson.loads((folder / _MANAGED).read_bytes())}
-    except (OSError, ValueError, TypeError):
+    except (FileNotFoundError, ValueError, TypeError):
         return [f"{_MANAGED} can't be read"]
     missing = [name for name in manifest.files if name.startswith("words/") and name not in listed]
     return [f"{_MANAGED} does not list {missing[0]}"] if missing else []
