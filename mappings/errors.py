@@ -53,6 +53,12 @@ class Unavailable(MedleyError):
     code = "unavailable"
 
 
+class Damaged(Unavailable):
+    """Something stored has changed on the disk; the message says what, and how to replace it."""
+
+    code = "damaged"
+
+
 class ModelError(MedleyError):
     """A model directory is incomplete, altered, or not the one that an index was built with."""
 

@@ -81,11 +81,22 @@ class Collections:
             return self._stores[name]
 
     def document(self, name: str, identifier: str, access: Access) -> StoredDocument:
-        """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one."""
+        """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one.
+
+        Raises `Damaged` for one that can't be read, where the index says that the caller may see it.
+        """
         stored = self.store(name).latest([identifier]).get(identifier)
+        if stored is not None and stored.damage and not self._may_see(name, identifier, access):
+            stored = None  # its labels are lost
         if stored is None or stored.document is None or not access.may_see(stored.document.labels):
             raise NotFound(f"there is no document {identifier[:200]!r} in {name!r} that you may see", field="id")
         return stored
+
+    def _may_see(self, name: str, identifier: str, access: Access) -> bool:
+        """Whether the caller may see a document according to the published index."""
+        engine = self.engines.engine
+        index = None if access.everything else engine.published(name)
+        return access.everything or (index is not None and identifier in engine.fields(index, [identifier], access))
 
 
 def check_name(name: str) -> str:

@@ -161,6 +161,14 @@ class IndexWriter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """Something wrong with the files of an index; without `is_damage`, they can't be checked."""
+
+    text: str
+    is_damage: bool = True
+
+
 class IndexAdmin(Protocol):
     """Creates, publishes and drops the indexes of collections."""
 
@@ -214,6 +222,13 @@ class IndexAdmin(Protocol):
 
     def drift(self, index: str) -> Sequence[str]:
         """How the index differs from its collection's current settings, in plain words."""
+        ...
+
+    def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:
+        """What is wrong with the files of an index, compared with their checksums; reads all of them.
+
+        Without `again`, leaves out what this process found intact before. None for engines that check files themselves.
+        """
         ...
 
     def dead(self, index: str) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from mappings.documents import Deletion, Document
+from mappings.errors import Damaged
 
 Change = Document | Deletion
 
@@ -35,11 +36,35 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The newest version of a document; `document` is None for a tombstone."""
+    """The newest version of a document; `content` is None for a tombstone.
+
+    `damage`: why the record can't be read. It is not a deletion, so reading `document` is an error then.
+    """
 
     id: str
     version: int
-    document: Document | None
+    content: Document | None
+    damage: str = ""
+
+    @property
+    def document(self) -> Document | None:
+        """The document; None for a tombstone. Raises `Damaged`."""
+        if self.damage:
+            raise Damaged(f"document {self.id[:200]!r} is {self.damage}", field="id")
+        return self.content
+
+
+DAMAGED: Final = "damaged in the store: send it again"
+"""Why a document that was changed on the disk is not indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreProblem:
+    """Something in a store that was changed on the disk, what to do, and the documents concerned, where they are known."""
+
+    problem: str
+    action: str
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +150,11 @@ class DocumentStore(Protocol):
         ...
 
     def latest(self, ids: Sequence[str]) -> Mapping[str, StoredDocument]:
-        """The newest version of each known id, tombstones included."""
+        """The newest version of each known id, tombstones included; each is compared with its hash."""
+        ...
+
+    def damage(self) -> Sequence[StoreProblem]:
+        """What was changed on the disk; reads the newest version of every document."""
         ...
 
     def newest(self, ids: Collection[str]) -> Mapping[str, int]:

@@ -27,6 +27,7 @@ _STATUSES: Final[Mapping[str, int]] = {code: status for status, code in CODES.it
     "broken_off": 400,
     "csrf": 403,
     "throttled": 429,
+    "damaged": 503,
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import Forbidden, InvalidInput, MedleyError, NotFound
+from mappings.errors import Damaged, Forbidden, InvalidInput, MedleyError, NotFound
 from search.pipeline.results import Results
 from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
@@ -117,11 +117,11 @@ class UseCases:
         return results
 
     def document(self, collection: str, identifier: str, action: str) -> StoredDocument:
-        """A document that the caller can see, never a tombstone. Raises `NotFound`, which is logged, too."""
+        """A document that the caller can see, never a tombstone. Raises `NotFound` and `Damaged`, which are logged, too."""
         asked = {"id": identifier[:_LOGGED_ID_CHARACTERS]}
         try:
             stored = self.medley.collections.document(collection, identifier, self.caller.access)
-        except NotFound as error:
+        except (NotFound, Damaged) as error:
             self.audit(action, collection, asked, status=status_of(error))
             raise
         self.audit(action, collection, asked, [stored.id])
@@ -133,7 +133,7 @@ class UseCases:
         Not logged: the search that returned their ids already is.
         """
         stored = self.medley.collections.store(collection).latest(ids)
-        found = {name: stored[name].document for name in ids if name in stored}
+        found = {name: stored[name].content for name in ids if name in stored}
         return {name: item for name, item in found.items() if item and self.caller.access.may_see(item.labels)}
 
     def writable(self, collection: str) -> Collection:

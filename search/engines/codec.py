@@ -94,6 +94,17 @@ def load(content: bytes) -> Document:
     )
 
 
+def restore(packed: bytes, expected: bytes) -> Document:
+    """The document of a packed record. Raises `ValueError` unless its content has the hash `expected`."""
+    try:
+        content = unpack(packed)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if digest(content) != expected:
+        raise ValueError("the content does not have its hash")
+    return load(content)
+
+
 def digest(content: bytes) -> bytes:
     """SHA-256 of a dumped document: text, labels and fields."""
     return hashlib.sha256(content).digest()

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from evaluation import tuning as tune
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
+from search.engines.embedded.catalog import EmbeddedCatalog
 from search.settings import Settings
 from web.cli.main import cli
 
@@ -113,11 +114,18 @@ def test_weights_of_one_kind_are_not_written_into_a_collection_of_another(own: P
     assert not (home / "collections/mine/tuned.toml").exists()
 
 
+def tuned(home: Path) -> str:
+    """The weights of the collection `mine`."""
+    entry = EmbeddedCatalog(home).read("mine")
+    assert entry is not None
+    return entry.tuned
+
+
 def test_weights_of_notes_are_for_reports_too(own: Path, home: Path) -> None:
     Medley.open(replace(Settings(), home=home)).collections.create("mine", "reports")
     found = CliRunner().invoke(cli, ["tune", "notes", "--folder", str(own), "-c", "mine"])
     assert found.exception is None
-    assert (home / "collections/mine/tuned.toml").read_text() in found.stdout
+    assert tuned(home) in found.stdout
 
 
 def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> None:
@@ -125,7 +133,7 @@ def test_weights_are_printed_before_they_are_written(own: Path, home: Path) -> N
     medley.collections.create("mine", "abstracts")
     command = ["tune", "abstracts", "--folder", str(own), "-c", "mine"]
     written = CliRunner().invoke(cli, command)
-    weights = (home / "collections/mine/tuned.toml").read_text()
+    weights = tuned(home)
     assert weights in written.stdout
     assert dict(medley.collections.get("mine").fusion.weights) == tomllib.loads(weights)["fusion"]["weights"]
     (home / "collections/mine/tuned.toml").unlink()

@@ -19,7 +19,7 @@ def examples_for(collection: str, store: DocumentStore, access: Access) -> list[
     """(words, address) of the examples for a collection that contains a visible answer to them."""
     wanted = [item for item in _all() if item["collection"] == collection and item["try"]]
     stored = store.latest([name for item in wanted for name in item["relevant"]])
-    visible = {name for name, found in stored.items() if found.document and access.may_see(found.document.labels)}
+    visible = {name for name, found in stored.items() if found.content and access.may_see(found.content.labels)}
     return [(_words(item), _address(item)) for item in wanted if visible.intersection(item["relevant"])][:SHOWN]
 
 

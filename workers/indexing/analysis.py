@@ -13,17 +13,20 @@ from workers.indexing.batches import DocumentBatch, Outcome, describe_error
 
 
 def analyse(batch: Sequence[StoredDocument], collection: Collection) -> DocumentBatch:
-    """Each document as an entry without vectors; one that can't be analysed fails alone."""
-    entries, failed = [], []
+    """Each document as an entry without vectors; one that is damaged, or can't be analysed, fails alone."""
+    entries, failed, deleted = [], [], []
     for stored in batch:
+        if stored.damage:
+            failed.append(Outcome.failure(stored.id, stored.version, stored.damage))
+            continue
         if stored.document is None:
+            deleted.append(stored)
             continue
         try:
             entries.append(_make_entry(stored.document, stored.version, collection))
         except Exception as error:  # whatever analysis does to one document must not stop the others
             failed.append(Outcome.failure(stored.id, stored.version, describe_error(error)))
-    deleted = tuple(stored for stored in batch if stored.document is None)
-    return DocumentBatch(tuple(entries), deleted, tuple(failed))
+    return DocumentBatch(tuple(entries), tuple(deleted), tuple(failed))
 
 
 def _make_entry(document: Document, version: int, collection: Collection) -> IndexEntry:

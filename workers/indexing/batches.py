@@ -88,7 +88,7 @@ def read_batches(store: DocumentStore, ids: Sequence[str]) -> Iterator[list[Stor
 
 
 def _characters(stored: StoredDocument) -> int:
-    document = stored.document
+    document = stored.content
     return len(document.title) + sum(len(section.text) for section in document.sections) if document else 0
 
 

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mappings.errors import MedleyError
+from mappings.errors import Damaged, MedleyError
 from search.protocols import Engine
 from search.storage import DocumentStore, State
 from workers.indexing.indexer import Indexer
 
 _ALL: Final = 2**62
 _EXAMPLES: Final = 3
+_LISTED: Final = 1_000
+"""How many documents that must be sent again are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """Something that is not as it should be, with up to three examples, and the command that repairs it."""
+    """Something that is not as it should be, with some examples, and the command that repairs it."""
 
     problem: str
     action: str
@@ -47,8 +49,24 @@ def inspect(indexer: Indexer) -> list[Discrepancy]:
     A document that is accepted meanwhile can be reported as pending. Raises `NotFound` before anything was published.
     """
     store, engine, name = indexer.store, indexer.engine, indexer.name
-    index = engine.resolve(name).index
     rebuild = f"run `medley index rebuild {name}`"
+    found = [
+        Discrepancy(item.problem, item.action, max(1, len(item.ids)), item.ids[:_LISTED]) for item in store.damage()
+    ]
+    index = engine.published(name) or engine.resolve(name).index
+    problems = engine.file_problems(index)
+    found += [Discrepancy(f"index {index}{' is damaged' * item.is_damage}: {item.text}", rebuild) for item in problems]
+    if any(item.is_damage for item in problems):
+        return found  # what it holds can't be relied on
+    try:
+        return found + _compare(indexer, index, rebuild)
+    except Damaged as error:
+        return [*found, Discrepancy(error.message, "then verify it again")]
+
+
+def _compare(indexer: Indexer, index: str, rebuild: str) -> list[Discrepancy]:
+    """How an index that can be read differs from its store, models and settings."""
+    store, engine, name = indexer.store, indexer.engine, indexer.name
     found = [Discrepancy(f"index {index}: {text}", rebuild) for text in engine.drift(index)]
     try:
         indexer.check_index(engine.meta(index))

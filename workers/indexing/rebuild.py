@@ -170,9 +170,15 @@ def _finish_job(indexer: Indexer, index: str, cause: str) -> None:
 
 
 def find_known_vectors(indexer: Indexer, new: IndexMeta) -> KnownVectors | None:
-    """Finds vectors in the published index, of those fields that the same encoder filled from the same windows."""
+    """Finds vectors in the published index, of those fields that the same encoder filled from the same windows.
+
+    None for an index with damaged files: its vectors would come into the new one.
+    """
     old, engine = indexer.readable(), indexer.engine
     if old is None or (old.windows, old.analysis) != (new.windows, new.analysis):
+        return None
+    if any(problem.is_damage for problem in indexer.engine.file_problems(old.index, again=False)):
+        _log.warning("%s is damaged: none of its vectors are taken over", old.index)
         return None
     same = [name for name, encoder in indexer.encoders.items() if old.encoders.get(name) == encoder.fingerprint]
     index = old.index

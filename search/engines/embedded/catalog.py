@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from mappings.errors import InvalidInput
+from search.engines.embedded.integrity.sealed import seal, seal_text, unseal, unseal_text
 from search.engines.embedded.layout import collection_folder, write_atomic
 from search.storage import CatalogEntry
 
@@ -28,22 +27,24 @@ class EmbeddedCatalog:
         """The entry of a collection; None where it does not exist."""
         folder = collection_folder(self._home, name)
         try:
-            kind = str(json.loads((folder / _KIND).read_text(encoding="utf-8"))["kind"])
+            kind = str(
+                unseal(folder / _KIND, {"kind"}, 'write {"kind": "..."} with the kind of the collection into it')[
+                    "kind"
+                ]
+            )
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(f"{folder / _KIND} is damaged: {error}", field="collection") from error
-        tuned = folder / _TUNED
-        return CatalogEntry(kind, tuned.read_text(encoding="utf-8") if tuned.is_file() else "")
+        tuned, remedy = folder / _TUNED, f"run `medley tune {name}` again, or remove its last line if you edited it"
+        return CatalogEntry(kind, unseal_text(tuned, remedy) if tuned.is_file() else "")
 
     def add(self, name: str, kind: str) -> None:
         """Add a collection."""
         folder = collection_folder(self._home, name)
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder / _KIND, json.dumps({"kind": kind}).encode())
+        write_atomic(folder / _KIND, seal({"kind": kind}))
 
     def tune(self, name: str, weights: str) -> str:
         """Replace the tuned weights (TOML) of a collection; returns the file that holds them."""
         file = collection_folder(self._home, name) / _TUNED
-        write_atomic(file, weights.encode())
+        write_atomic(file, seal_text(weights))
         return str(file)

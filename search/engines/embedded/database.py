@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from mappings.errors import Conflict, MedleyError, Unavailable
+from mappings.errors import Conflict, Damaged, MedleyError, Unavailable
+from search.engines.embedded.integrity.rows import migration, register
 from search.engines.embedded.layout import is_full
 
 _SCHEMA: Final = """
@@ -35,7 +36,8 @@ CREATE TABLE IF NOT EXISTS replaced(id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 # `turn` orders changes by acceptance, in microseconds since 1970. A tombstone is a version without raw bytes, and has no
 # hash. `source` is the source version, `job` the delivery that brought the newest version. `replaced` has the documents of
-# which some index may still hold an earlier version: a search asks for them every time, so they are few and apart.
+# which some index may still hold an earlier version: a search asks for them every time, so they are few and apart. Version 3
+# adds it, and checksums.
 
 SCHEMA_VERSION: Final = 3
 """The version of the tables (`user_version`); a higher one is rejected, a lower one migrated."""
@@ -103,6 +105,7 @@ class _Handle:
         self.database = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
         )
+        register(self.database)
         # Not __del__: when a reference cycle is collected, the connection can be finalized first, which warns.
         weakref.finalize(self, _close, self.database, self.process)
         self._prepare(time.monotonic() + _BUSY_SECONDS)
@@ -142,14 +145,27 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except MedleyError:
         raise
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if is_full(error):
             message = f"{path.name}: the disk is full; free some space and send it again, no accepted document is lost"
         elif "locked" in str(error):
             message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
+        elif is_corrupt(error):
+            raise Damaged(
+                f"{path.name} is damaged ({error}): restore the collection {path.parent.name!r} from a backup; "
+                f"`medley index verify {path.parent.name}` names the documents concerned",
+                field=path.name,
+            ) from error
         else:
             message = f"{path.name}: {error}"
         raise Unavailable(message, field=path.name) from error
+
+
+def is_corrupt(error: Exception) -> bool:
+    """Whether an error means that the file was changed on the disk: a page, its header, or the text in a row."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
+    damaged = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return damaged or "Could not decode" in str(error) or isinstance(error, UnicodeDecodeError)
 
 
 def _schema_version(database: sqlite3.Connection) -> int:
@@ -159,8 +175,11 @@ def _schema_version(database: sqlite3.Connection) -> int:
 def _migrate(database: sqlite3.Connection) -> None:
     """Create the tables, or migrate those of an earlier version; does nothing where another process was first."""
     found = _schema_version(database)
-    for statement in {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}.get(found, "").split(
-        ";"
-    ):
+    if found >= SCHEMA_VERSION:
+        return
+    steps = {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}
+    for statement in steps.get(found, "").split(";"):
+        database.execute(statement)
+    for statement in migration():
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

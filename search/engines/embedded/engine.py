@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-import orjson
-
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
-from mappings.errors import Conflict, NotFound, Unavailable
+from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.embedded.integrity.files import Intact, find_problems
+from search.engines.embedded.integrity.manifest import Manifest
+from search.engines.embedded.integrity.sealed import seal, unseal
 from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
@@ -28,13 +29,13 @@ from search.engines.embedded.layout import (
     write_atomic,
 )
 from search.engines.embedded.queries import TantivyQueryCompiler
-from search.engines.embedded.reader import IndexReader
+from search.engines.embedded.reader import IndexReader, unreadable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
-from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _POINTER_FILE = "published.json"
 _GENERATION_FILE = "generation"
@@ -47,6 +48,7 @@ class EmbeddedEngine:
         self._home = home
         self._collection = collection
         self._readers: dict[str, IndexReader] = {}
+        self._intact: dict[str, Intact] = {}
         self._lock = threading.Lock()
 
     def resolve(self, collection: str) -> IndexMeta:
@@ -131,7 +133,7 @@ class EmbeddedEngine:
             if first and self.published(collection) in self.names(collection):
                 return
             pointer = collection_folder(self._home, collection) / _POINTER_FILE
-            write_atomic(pointer, orjson.dumps({"index": index}))
+            write_atomic(pointer, seal({"index": index}))
 
     def drop(self, index: str, wait: float = 0.0) -> None:
         """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds.
@@ -148,9 +150,10 @@ class EmbeddedEngine:
         shutil.rmtree(dropped, ignore_errors=True)
         with self._lock:
             self._readers.pop(index, None)
+            self._intact.pop(index, None)
 
     def published(self, collection: str) -> str | None:
-        """The published index of `collection`, readable or not; None before the first publication.
+        """The published index of `collection`, readable or not; None before the first publication. Raises `Damaged`.
 
         None as well where its files are missing, as on a cluster: everything is pending for the next index then.
         """
@@ -162,11 +165,18 @@ class EmbeddedEngine:
         return index
 
     def _pointer(self, collection: str) -> str | None:
+        folder = collection_folder(self._home, collection)
         try:
-            content = (collection_folder(self._home, collection) / _POINTER_FILE).read_bytes()
+            return str(unseal(folder / _POINTER_FILE, {"index"})["index"])
         except FileNotFoundError:
             return None
-        return str(orjson.loads(content)["index"])
+        except Damaged as error:
+            newest = (_indexes(folder) or [index_name(collection, 1)])[-1]
+            raise Damaged(
+                f'{error.message}: write {{"index": "{newest}"}} into it to publish that index, then run '
+                f"`medley index verify {collection}`",
+                field=error.field,
+            ) from None
 
     def names(self, collection: str) -> Sequence[str]:
         """The names of all indexes, readable or not, in order of generation."""
@@ -194,7 +204,7 @@ class EmbeddedEngine:
     @contextmanager
     def _open(self, index: str) -> Iterator[Snapshot]:
         snapshot = self._snapshot(index)
-        with translate_errors(f"could not read index {index}"):
+        with translate_errors(unreadable(index)):
             yield snapshot
 
     def _snapshot(self, index: str) -> Snapshot:
@@ -228,6 +238,19 @@ class EmbeddedEngine:
         settings = self._collection(made.collection)
         return describe_drift(made.fields, made.windows, settings)
 
+    def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:
+        """What is wrong with the files of an index; without `again`, leaves out what was found intact before."""
+        folder = index_folder(self._home, index)
+        if not folder.is_dir():
+            raise NotFound(f"there is no index {index!r}", field="index")
+        with translate_errors(f"could not check the files of index {index}"):
+            found = find_problems(folder, None if again else self._intact.setdefault(index, set()))
+        try:
+            _last_generation(collection_folder(self._home, split_index(index)[0]))
+        except Damaged as error:
+            found.append(FileProblem(error.message, is_damage=False))  # of no index
+        return found
+
     def dead(self, index: str) -> int:
         """How many vectors of replaced or removed passages a search still reads."""
         with self._open(index) as snapshot:
@@ -245,11 +268,29 @@ class EmbeddedEngine:
     def _next_generation(folder: Path, above: int) -> int:
         # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
         # dropped index would count for the new one.
-        path = folder / _GENERATION_FILE
-        known = [split_index(name)[1] for name in _indexes(folder)]
-        generation = max([above, int(path.read_text()) if path.exists() else 0, *known]) + 1
-        write_atomic(path, str(generation).encode())
+        generation = max(above, _last_generation(folder), _highest(folder)) + 1
+        write_atomic(folder / _GENERATION_FILE, seal({"generation": generation}))
         return generation
+
+
+def _last_generation(folder: Path) -> int:
+    """The highest number that an index of the collection in `folder` ever had; 0 before the first. Raises `Damaged`."""
+    path = folder / _GENERATION_FILE
+    remedy = (
+        "write a number into it that is higher than that of any index the collection ever had, such as "
+        f"{_highest(folder) + 1_000}"
+    )
+    try:
+        content = path.read_bytes()
+        if content.strip().isdigit():  # the earlier form
+            return int(content)
+        return int(unseal(path, {"generation"}, remedy)["generation"])
+    except FileNotFoundError:
+        return 0
+
+
+def _highest(folder: Path) -> int:
+    return max((split_index(name)[1] for name in _indexes(folder)), default=0)
 
 
 def _indexes(folder: Path) -> list[str]:
@@ -271,5 +312,6 @@ def _create_folder(target: Path, description: EmbeddedIndexDescription) -> None:
     (building / "words").mkdir(parents=True)
     open_index(building, create=description.fields)
     description.save(building)
+    Manifest().record(building, {})
     os.rename(building, target)
     sync_folder(target.parent)

@@ -96,8 +96,12 @@ def translate_errors(what: str) -> Iterator[None]:
         yield
     except MedleyError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, LookupError) as error:
         raise unavailable(what, error) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of tantivy, at a damaged file; it is no `Exception`
+            raise
+        raise Unavailable(f"{what}: {error}") from error
 
 
 def unavailable(what: str, error: Exception) -> Unavailable:

@@ -8,12 +8,23 @@ from typing import Any
 
 import orjson
 
-from mappings.errors import NotFound
+from mappings.errors import Damaged, NotFound
+from search.engines.embedded.integrity.files import check_sample
 from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
 from search.engines.embedded.snapshot import Snapshot
+from search.engines.names import split_index
 
 _Stamp = tuple[int, int, int]
+
+
+def unreadable(index: str) -> str:
+    """What to say of an index that could not be read, before the cause."""
+    collection, _ = split_index(index)
+    return (
+        f"could not read index {index} (if `medley index verify {collection}` finds it damaged, run "
+        f"`medley index rebuild {collection}`)"
+    )
 
 
 class IndexReader:
@@ -25,6 +36,7 @@ class IndexReader:
         self._index: Any = None
         self._description: EmbeddedIndexDescription | None = None
         self._current: tuple[_Stamp, Snapshot] | None = None
+        self._damaged: tuple[_Stamp, Damaged] | None = None
 
     @property
     def exists(self) -> bool:
@@ -40,8 +52,21 @@ class IndexReader:
         with self._lock:
             if self._current is None or self._current[0] != stamp:
                 # The stamp is older than what is opened now: a commit in between causes another opening, and is never missed.
+                self._check(stamp)
                 self._current = (stamp, self._open())
             return self._current[1]
+
+    def _check(self, stamp: _Stamp) -> None:
+        """Raise `Damaged` for a damaged commit; again each time, although a sample finds it only by chance."""
+        if self._damaged is not None and self._damaged[0] == stamp:
+            raise self._damaged[1]
+        try:
+            with translate_errors(unreadable(self._folder.name)):
+                EmbeddedIndexDescription.load(self._folder)
+                check_sample(self._folder)
+        except Damaged as error:
+            self._damaged = (stamp, error)
+            raise
 
     def _open(self) -> Snapshot:
         try:
@@ -51,7 +76,7 @@ class IndexReader:
 
     def _read(self) -> Snapshot:
         content = (self._folder / "words" / "meta.json").read_bytes()
-        with translate_errors(f"could not read index {self._folder.name}"):
+        with translate_errors(unreadable(self._folder.name)):
             commit = int(orjson.loads(content)["opstamp"])
             if self._description is None:
                 self._description = EmbeddedIndexDescription.load(self._folder)

@@ -21,6 +21,7 @@ from mappings.collection import FieldType
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
 from mappings.errors import Conflict, NotFound
 from search.engines.codec import encode_fields
+from search.engines.embedded.integrity.files import damaged
 from search.engines.embedded.layout import write_atomic
 from search.engines.values import indexable
 from search.protocols import IndexEntry
@@ -65,14 +66,21 @@ class EmbeddedIndexDescription:
             content = orjson.loads((folder / "index.json").read_bytes())
         except FileNotFoundError:
             raise NotFound(f"there is no index {folder.name!r}", field="index") from None
+        except ValueError as error:
+            raise damaged(folder.name, "index.json can't be read") from error
+        if not isinstance(content, dict):
+            raise damaged(folder.name, "index.json can't be read")
         if (found := content.pop("form", None)) != FORMAT:
             raise Conflict(
                 f"index {folder.name} has format {found}, this program reads {FORMAT}: rebuild it", field="index"
             )
-        encoders = {
-            name: (fingerprint, dimension) for name, (fingerprint, dimension) in content.pop("encoders").items()
-        }
-        return cls(encoders=encoders, **content)
+        try:
+            encoders = {
+                name: (fingerprint, dimension) for name, (fingerprint, dimension) in content.pop("encoders").items()
+            }
+            return cls(encoders=encoders, **content)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise damaged(folder.name, "index.json can't be read") from error
 
 
 def column(name: str) -> str:

@@ -112,6 +112,10 @@ class SlotWriter:
         self._id_bytes = int(ends[-1]) if len(ids) else self._id_bytes
         return first
 
+    def sizes(self) -> dict[str, int]:
+        """The length in bytes of each file, by name, as far as it is used."""
+        return {IDS: self._id_bytes} | {column.path.name: self.rows * column.row_bytes for column in self._files}
+
     def sync(self) -> None:
         """Make all slots durable; synchronised slots can no longer be rolled back."""
         for descriptor in (self._ids, *self._files.values()):

@@ -6,17 +6,16 @@ Any number of processes and threads read and write. When a call returns, its wri
 from __future__ import annotations
 
 import json
-import sqlite3
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from mappings.documents import Document
-from mappings.errors import Conflict
+from mappings.errors import Damaged
 from search.engines import codec
+from search.engines.embedded import rows
 from search.engines.embedded.database import Database
+from search.engines.embedded.integrity.records import find_damage, read_newest
 from search.storage import (
     Accepted,
     Change,
@@ -26,16 +25,10 @@ from search.storage import (
     StateRecord,
     StoreCounts,
     StoredDocument,
-    is_stale,
-    next_source,
+    StoreProblem,
 )
 
 _UNSETTLED: Final = "(s.version IS NULL OR s.version < l.version OR s.state = 'received')"
-_INDEXES: Final = (  # reads one row for each index, not all its states
-    "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
-    "SELECT (SELECT MIN(place) FROM states WHERE place > found.place) FROM found WHERE found.place IS NOT NULL) "
-    "SELECT place FROM found WHERE place IS NOT NULL"
-)
 _EXPORT: Final = (
     "SELECT l.id, l.version, v.raw, l.hash, l.turn, l.source, l.job "
     "FROM latest l LEFT JOIN versions v USING (id, version) ORDER BY l.turn"
@@ -61,7 +54,7 @@ class EmbeddedStore:
         accepted: list[Accepted] = []
         for chunk in codec.chunks(changes):
             with self._database.write() as database:
-                accepted.extend(_accept(database, change, job) for change in chunk)
+                accepted.extend(rows.accept(database, change, job) for change in chunk)
         return accepted
 
     def delete(self, ids: Iterable[str]) -> Sequence[Accepted]:
@@ -73,12 +66,7 @@ class EmbeddedStore:
         found: dict[str, StoredDocument] = {}
         with self._database.read() as database:
             for chunk in codec.batches(map(codec.encodable, ids), codec.CHUNK_DOCUMENTS):
-                marks = ",".join("?" * len(chunk))
-                rows = database.execute(
-                    f"SELECT id, version, raw FROM latest JOIN versions USING (id, version) WHERE id IN ({marks})",
-                    chunk,
-                )
-                found.update((key, StoredDocument(key, version, _document(raw))) for key, version, raw in rows)
+                found.update((stored.id, stored) for stored in read_newest(database, chunk))
         return found
 
     def newest(self, ids: Collection[str]) -> Mapping[str, int]:
@@ -100,6 +88,10 @@ class EmbeddedStore:
         with self._database.read() as database:
             return [name for (name,) in database.execute(statement, (index, limit)).fetchall()]
 
+    def damage(self) -> Sequence[StoreProblem]:
+        """What was changed on the disk; reads the whole file."""
+        return find_damage(self._database, self.path.parent.name)
+
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given.
 
@@ -120,8 +112,10 @@ class EmbeddedStore:
         The store counts the attempts of a version; the number in the record is ignored.
         """
         with self._database.write() as database:
-            settled = [_settle(database, index, record) for record in records]
-            _forget_replaced(database, [item.id for item, is_newest in zip(records, settled, strict=True) if is_newest])
+            settled = [rows.settle(database, index, record) for record in records]
+            rows.forget_replaced(
+                database, [item.id for item, is_newest in zip(records, settled, strict=True) if is_newest]
+            )
             return settled
 
     def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
@@ -155,8 +149,8 @@ class EmbeddedStore:
                 f"FROM {_JOINED} {condition} GROUP BY 1, 2",
                 values,
             ).fetchall()
-        states = {State(state): count for deleted, state, count in rows if not deleted}
-        deletions = {State(state): count for deleted, state, count in rows if deleted}
+        states = {_state(state): count for deleted, state, count in rows if not deleted}
+        deletions = {_state(state): count for deleted, state, count in rows if deleted}
         pending_deletes = deletions.get(State.RECEIVED, 0)
         return StoreCounts(sum(states.values()), sum(deletions.values()), states, pending_deletes)
 
@@ -169,13 +163,16 @@ class EmbeddedStore:
     def keep_job(self, job: Job) -> None:
         """Save a job, replacing its earlier record."""
         with self._database.write() as database:
-            database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
+            database.execute("INSERT OR REPLACE INTO jobs(id, record) VALUES (?, ?)", (job.id, json.dumps(asdict(job))))
 
     def job(self, identifier: str) -> Job | None:
         """A job as it was last saved."""
         with self._database.read() as database:
             row = database.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
-        return Job(**json.loads(row[0])) if row else None
+        try:
+            return Job(**json.loads(row[0])) if row else None
+        except (ValueError, TypeError) as error:
+            raise Damaged(f"the record of the job {identifier!r} is damaged in the store", field="job") from error
 
     def recorded(self, index: str) -> tuple[int, int]:
         """(documents, passages) in `index` according to its state records, superseded versions included."""
@@ -189,12 +186,12 @@ class EmbeddedStore:
         with self._database.write() as database:
             database.execute("DELETE FROM states WHERE place = ?", (index,))
             replaced = [name for (name,) in database.execute("SELECT id FROM replaced").fetchall()]
-            _forget_replaced(database, replaced)
+            rows.forget_replaced(database, replaced)
 
     def indexes(self) -> Collection[str]:
         """The names of all indexes that documents have states in, whether or not the indexes still exist."""
         with self._database.read() as database:
-            return {place for (place,) in database.execute(_INDEXES)}
+            return {place for (place,) in database.execute(rows.INDEXES)}
 
     def export(self) -> Iterator[ExportedVersion]:
         """Every document's newest version as of this moment, in order of acceptance; see `DocumentStore.export`."""
@@ -210,73 +207,13 @@ class EmbeddedStore:
         for chunk in codec.chunks(versions):
             with self._database.write() as database:
                 for item in chunk:
-                    _restore(database, item)
+                    rows.restore(database, item)
             count += len(chunk)
         return count
 
 
-def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
-    row = database.execute("SELECT version, hash, source FROM latest WHERE id = ?", (change.id,)).fetchone()
-    version, known, source = row or (0, None, None)
-    if is_stale(source, change.source):
-        return Accepted(change.id, version, changed=False, stale=True)
-    newest = next_source(source, change.source)
-    fingerprint = None if change.content is None else codec.digest(change.content)
-    # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
-    if known == fingerprint and (row or newest is None):
-        if newest != source:
-            database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
-        return Accepted(change.id, version, changed=False)
-    if row:
-        database.execute("INSERT OR IGNORE INTO replaced VALUES (?)", (change.id,))
-    packed = None if change.content is None else codec.pack(change.content)
-    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version + 1, packed))
-    database.execute(
-        "INSERT OR REPLACE INTO latest VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
-        (change.id, version + 1, time.time_ns() // 1_000, fingerprint, newest, job),
-    )
-    return Accepted(change.id, version + 1, changed=True)
-
-
-def _forget_replaced(database: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Take these documents out of `replaced` where every index that knows them has their newest version."""
-    if not database.execute("SELECT 1 FROM replaced LIMIT 1").fetchone():
-        return
-    here = "s.id = :id AND s.place IN (SELECT value FROM json_each(:places))"
-    statement = (
-        f"DELETE FROM replaced WHERE id = :id AND EXISTS (SELECT 1 FROM states s WHERE {here}) "
-        f"AND NOT EXISTS (SELECT 1 FROM states s JOIN latest l USING (id) WHERE {here} AND s.version < l.version)"
-    )
-    places = json.dumps([place for (place,) in database.execute(_INDEXES)])
-    database.executemany(statement, [{"id": name, "places": places} for name in ids])
-
-
-def _restore(database: sqlite3.Connection, item: ExportedVersion) -> None:
-    fingerprint = None if item.content is None else codec.digest(item.content)
-    row = database.execute("SELECT version, hash FROM latest WHERE id = ?", (item.id,)).fetchone()
-    if row == (item.version, fingerprint):
-        return
-    if row:
-        raise Conflict(f"the document {item.id[:200]!r} is in the store already, in version {row[0]}", field="id")
-    turn = item.accepted  # a cluster may have given several documents the same
-    while database.execute("SELECT 1 FROM latest WHERE turn = ?", (turn,)).fetchone():
-        turn += 1
-    packed = None if item.content is None else codec.pack(item.content)
-    database.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?)", (item.id, item.version, packed))
-    values = (item.id, item.version, turn, fingerprint, item.source_version, item.job)
-    database.execute("INSERT INTO latest VALUES (?, ?, ?, ?, ?, ?)", values)
-
-
-def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:
-    key = (index, record.id, record.version)
-    written = database.execute(
-        "INSERT OR REPLACE INTO states SELECT ?, id, version, ?, ?, 1 + IFNULL("
-        "(SELECT attempts FROM states WHERE place = ? AND id = ? AND version = ?), 0), ? "
-        "FROM latest WHERE id = ? AND version = ?",
-        (index, record.state.value, record.passages, *key, record.cause, record.id, record.version),
-    )
-    return written.rowcount > 0
-
-
-def _document(raw: bytes | None) -> Document | None:
-    return codec.load(codec.unpack(raw)) if raw is not None else None
+def _state(text: str) -> State:
+    try:
+        return State(text)
+    except ValueError as error:
+        raise Damaged(f"store.sqlite is damaged: {text!r} is not a state; run `medley index verify`") from error

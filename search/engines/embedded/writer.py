@@ -10,7 +10,9 @@ from typing import Any, Final
 import numpy as np
 import tantivy
 
-from mappings.errors import InvalidInput, NotFound, Unavailable
+from mappings.errors import Damaged, InvalidInput, NotFound, Unavailable
+from search.engines.embedded.integrity.files import check_sample
+from search.engines.embedded.integrity.manifest import Manifest
 from search.engines.embedded.layout import exclusive, translate_errors, unavailable
 from search.engines.embedded.schema import EmbeddedIndexDescription, open_index, records
 from search.engines.embedded.sidecar import SlotWriter
@@ -32,6 +34,11 @@ class EmbeddedWriter:
         self._words = self._open_words()
         self._slots = SlotWriter(folder, description.dimensions)
         self._broken: Unavailable | None = None
+        self._folder = folder
+        self._manifest = _known_manifest(folder)
+        if self._manifest is not None and self._manifest.is_behind(folder):
+            self._slots.sync()
+            self._record()
 
     def _open_words(self) -> Any:
         words = self._index.writer(_HEAP_BYTES, 1)
@@ -68,7 +75,13 @@ class EmbeddedWriter:
             self._words.wait_merging_threads()
             self._index.reload()
             self._words = self._open_words()
+            self._record()
         return {}
+
+    def _record(self) -> None:
+        """Write the checksums of the commit; an index of an earlier program has none, and gets them by a rebuild."""
+        if self._manifest is not None:
+            self._manifest = self._manifest.record(self._folder, self._slots.sizes())
 
     def close(self) -> None:
         """Discard uncommitted writes, wait for running merges, and close the files.
@@ -119,6 +132,13 @@ class EmbeddedWriter:
             raise self._broken from error
 
 
+def _known_manifest(folder: Path) -> Manifest | None:
+    """The checksums of the index; None where there are none, or they are damaged: writing goes on, `verify` reports it."""
+    with suppress(Damaged):
+        return Manifest.load(folder)
+    return None
+
+
 def _row_ids(entries: Sequence[IndexEntry]) -> list[str]:
     """The passage id of every row."""
     return [
@@ -149,6 +169,7 @@ def open_writer(folder: Path, wait: float) -> Iterator[EmbeddedWriter]:
     with locked_for_writing(folder, wait):
         description = EmbeddedIndexDescription.load(folder)
         with translate_errors(f"could not open index {description.index} for writing"):
+            check_sample(folder)
             writer = EmbeddedWriter(folder, description)
         try:
             yield writer

@@ -28,7 +28,7 @@ from search.engines.opensearch.queries import OpenSearchQueryCompiler
 from search.engines.opensearch.records import fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift
-from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _LOOKUP: Final = 1_000
 _FIRST_SECONDS: Final = 60.0
@@ -197,6 +197,10 @@ class OpenSearchEngine:
         if made.shards != wanted.shards:
             found.append(f"it has {made.shards} shards; the settings say {wanted.shards}")
         return found
+
+    def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:
+        """None: the cluster has checksums of its own, and recovers a damaged copy from another."""
+        return ()
 
     def dead(self, index: str) -> int:
         """0: OpenSearch itself removes replaced rows."""

@@ -28,7 +28,14 @@ def test_states_before_during_and_after_indexing(tmp_path):
     medley = opened(tmp_path)
     store = medley.collections.store("abstracts")
     store.put([document("a"), document("b")])
-    nothing = {"collection": "abstracts", "kind": "abstracts", "documents": 2, "deleted": 0, "building": []}
+    nothing = {
+        "collection": "abstracts",
+        "kind": "abstracts",
+        "documents": 2,
+        "deleted": 0,
+        "building": [],
+        "damage": "",
+    }
     assert collection_status(medley, "abstracts") == nothing | {
         "indexed": 0, "waiting": 2, "failed": 0, "passages": 0, "index": "",
     }  # fmt: skip

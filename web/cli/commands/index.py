@@ -83,13 +83,16 @@ def _rebuild_here(medley: Medley, collection: str, encoder: str | None, as_json:
 @click.argument("collection")
 @json_option
 def verify(collection: str, as_json: bool) -> None:
-    """Compare the published index of COLLECTION with its store, models and settings, and suggest what to do."""
+    """Compare the published index of COLLECTION with its store, models and settings, and suggest what to do.
+
+    Every file is read and compared with its checksums, and every stored document with its hash.
+    """
     from workers.indexing.indexer import Indexer
     from workers.indexing.inspection import inspect
 
     medley = open_medley()
     found = inspect(Indexer.of(medley, collection))
-    index = medley.engine.resolve(collection).index
+    index = medley.engine.published(collection)
     problems = [
         {"problem": item.problem, "action": item.action, "count": item.count, "examples": list(item.examples)}
         for item in found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import click
 
-from mappings.errors import NotFound, Unavailable
+from mappings.errors import Damaged, NotFound, Unavailable
 from search.bootstrap import Medley
 from search.storage import State
 from web.cli.common import json_option, open_medley, show, text_table
@@ -41,14 +42,7 @@ def status(collection: str | None, failed: bool, once: bool, as_json: bool) -> N
 def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[str, Any]:
     """The states of a collection's documents, and the progress of the indexes that workers are building."""
     store, kind = medley.collections.store(name), medley.collections.get(name).kind
-    index, passages, problem = medley.engine.published(name) or "", 0, ""
-    try:
-        meta = medley.engine.resolve(name)
-        index, passages = meta.index, meta.passages
-    except NotFound:
-        index = ""
-    except Unavailable as error:
-        problem = error.message
+    index, passages, damage, problem = _published(medley, name)
     counts = store.counts(index)
     state = {
         "collection": name,
@@ -59,6 +53,7 @@ def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[s
         "passages": passages,
         "index": index,
         "building": [{"index": other} | counts_by_state(store.counts(other)) for other in _building(medley, name)],
+        "damage": damage,
     }
     if problem:
         state["problem"] = problem
@@ -68,11 +63,30 @@ def collection_status(medley: Medley, name: str, failed: bool = False) -> dict[s
     return state
 
 
+def _published(medley: Medley, name: str) -> tuple[str, int, str, str]:
+    """The published index, its passages, what is damaged, and why it cannot be searched otherwise; empty where nothing is."""
+    damage = problem = ""
+    try:
+        meta = medley.engine.resolve(name)
+        return meta.index, meta.passages, "", ""
+    except NotFound:
+        return "", 0, "", ""
+    except Damaged as error:
+        damage = error.message
+    except Unavailable as error:
+        problem = error.message
+    with suppress(Damaged):
+        return medley.engine.published(name) or "", 0, damage, problem
+    return "", 0, damage, problem
+
+
 def _building(medley: Medley, name: str) -> list[str]:
     from workers.indexing.indexer import Indexer
     from workers.indexing.rebuild import building
 
-    return building(Indexer.of(medley, name, encoders={}))
+    with suppress(Damaged):  # the pointer to the published index, which `damage` names
+        return building(Indexer.of(medley, name, encoders={}))
+    return []
 
 
 def _text(states: Sequence[Mapping[str, Any]]) -> str:
@@ -87,6 +101,7 @@ def _text(states: Sequence[Mapping[str, Any]]) -> str:
         for item in state["building"]
     ]
     lines += [f"{state['collection']}: {state['problem']}" for state in states if "problem" in state]
+    lines += [f"{state['collection']}: {state['damage']}" for state in states if state["damage"]]
     lines += [f"{item['id']}: {item['cause']}" for state in states for item in state.get("failures", [])]
     return "\n".join(lines)
 

@@ -72,13 +72,21 @@ def head_of(row: Row, identifier: str) -> Head:
     return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
 
 
-def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int]) -> Head:
-    """The head after a change; the same object where nothing changes. `turn` returns the next number in the order."""
+def is_repeated(head: Head, change: codec.Packed) -> bool:
+    """Whether a change has the content of the newest version."""
+    return head.hash is not None and change.content is not None and head.hash == codec.digest(change.content).hex()
+
+
+def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int], again: bool = False) -> Head:
+    """The head after a change; the same object where nothing changes. `turn` returns the next number in the order.
+
+    With `again`, equal content is a new version, too.
+    """
     if is_stale(head.source_version, change.source):
         return head
     source = next_source(head.source_version, change.source)
     hashed = None if change.content is None else codec.digest(change.content).hex()
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
-    if head.hash == hashed and (head.version or source is None):
+    if not again and head.hash == hashed and (head.version or source is None):
         return head if source == head.source_version else replace(head, source_version=source)
     return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job, replaces=head.version > 0)

@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict
 from typing import Any, Final
 
-from mappings.documents import Document
 from mappings.errors import Unavailable
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.documents import exchange, queries
-from search.engines.opensearch.documents.heads import Head, head_of, next_head
+from search.engines.opensearch.documents.heads import Head, head_of, is_repeated, next_head
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.records import safe_id
 from search.storage import (
+    DAMAGED,
     Accepted,
     Change,
     ExportedVersion,
@@ -32,6 +32,7 @@ from search.storage import (
     StateRecord,
     StoreCounts,
     StoredDocument,
+    StoreProblem,
     is_stale,
 )
 
@@ -80,8 +81,11 @@ class OpenSearchStore:
             heads = [head for head, _ in self._read(chunk).values() if head.version]
             raws = self._raws.read([head.raw for head in heads if not head.deleted])
             for head in heads:
-                document = None if head.deleted else self._document(head, raws[head.raw])
-                found[head.id] = StoredDocument(head.id, head.version, document)
+                found[head.id] = (
+                    StoredDocument(head.id, head.version, None)
+                    if head.deleted
+                    else _restored(head, self._raw(head, raws[head.raw]))
+                )
         return found
 
     def newest(self, ids: Collection[str]) -> Mapping[str, int]:
@@ -95,6 +99,17 @@ class OpenSearchStore:
     def superseded(self, index: str, limit: int) -> Sequence[str]:
         """At most `limit` ids of documents whose earlier version `index` may still hold; see `DocumentStore.superseded`."""
         return [head.id for head in self._search(queries.superseded(index), "turn", limit)]
+
+    def damage(self) -> Sequence[StoreProblem]:
+        """Documents whose record does not have its hash; the cluster checks its files itself."""
+        found: list[str] = []
+        for chunk in codec.batches(self._heads.scan({"match_all": {}}, "id", None, _PAGE), codec.CHUNK_DOCUMENTS):
+            heads = [head_of(row, row.source["id"]) for row in chunk if row.source is not None]
+            found += self._unreadable([head for head in heads if not head.deleted])
+        action = "send them again"
+        return (
+            [StoreProblem(f"{len(found):,} documents are damaged in the store", action, tuple(found))] if found else []
+        )
 
     def pending(self, index: str, limit: int, ids: Collection[str] | None = None) -> Sequence[tuple[str, int]]:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given."""
@@ -182,7 +197,8 @@ class OpenSearchStore:
         while waiting:
             read = self._read([change.id for change in waiting.values()])
             heads = {identifier: head for identifier, (head, _) in read.items()}
-            outcomes, raws = self._apply(waiting, heads, job)
+            repeated = [heads[change.id] for change in waiting.values() if is_repeated(heads[change.id], change)]
+            outcomes, raws = self._apply(waiting, heads, job, set(self._unreadable(repeated)))
             self._raws.put(raws)
             changed = {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
             contended = self._write(changed)
@@ -191,14 +207,18 @@ class OpenSearchStore:
         return [done[number] for number in range(len(chunk))]
 
     def _apply(
-        self, changes: Mapping[int, codec.Packed], heads: dict[str, Head], job: str
+        self, changes: Mapping[int, codec.Packed], heads: dict[str, Head], job: str, unreadable: set[str]
     ) -> tuple[dict[int, Accepted], dict[str, dict[str, Any]]]:
-        """Apply numbered changes to `heads`, in order: their outcomes, and the raw documents to be written."""
+        """Apply numbered changes to `heads`, in order: their outcomes, and the raw documents to be written.
+
+        Documents in `unreadable` are stored again although their content is equal.
+        """
         outcomes: dict[int, Accepted] = {}
         raws: dict[str, dict[str, Any]] = {}
         for number, change in changes.items():
             head = heads[change.id]
-            made = heads[change.id] = next_head(head, change, job, self._next_turn)
+            again = change.id in unreadable and is_repeated(head, change)
+            made = heads[change.id] = next_head(head, change, job, self._next_turn, again)
             stale = is_stale(head.source_version, change.source)
             outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
             if made.version != head.version and change.content is not None:
@@ -206,13 +226,19 @@ class OpenSearchStore:
                 raws[made.raw] = {"id": change.id, "version": made.version, "raw": packed}
         return outcomes, raws
 
-    def _document(self, head: Head, row: Row) -> Document:
+    def _unreadable(self, heads: Sequence[Head]) -> list[str]:
+        """The ids of those documents whose record is missing, or does not have its hash."""
+        raws = self._raws.read([head.raw for head in heads])
+        damaged = [head for head in heads if _restored(head, (raws[head.raw].source or {}).get("raw", "")).damage]
+        return [head.id for head in damaged]
+
+    def _raw(self, head: Head, row: Row) -> str:
         if row.source is None:  # must not count as a deletion, which would remove it from the index
             raise Unavailable(
                 f"the store lacks version {head.version} of {head.id!r}: restore {self._raws.name} from a snapshot, or "
                 "send the document again"
             )
-        return codec.load(codec.unpack(base64.b64decode(row.source["raw"])))
+        return str(row.source["raw"])
 
     def _next_turn(self) -> int:
         with self._lock:
@@ -275,3 +301,12 @@ class OpenSearchStore:
     def _search(self, query: Mapping[str, Any], order: str, limit: int | None) -> list[Head]:
         rows = self._heads.scan(query, order, limit, _PAGE)
         return [head_of(row, row.source["id"]) for row in rows if row.source is not None]
+
+
+def _restored(head: Head, raw: str) -> StoredDocument:
+    """The newest version of a document, from its packed record."""
+    try:
+        document = codec.restore(base64.b64decode(raw), bytes.fromhex(head.hash or ""))
+    except ValueError:
+        return StoredDocument(head.id, head.version, None, DAMAGED)
+    return StoredDocument(head.id, head.version, document)
