@@ -48,6 +48,9 @@ class Settings:
     backlog: int = _setting(
         100_000, "most changes waiting to be indexed; above it the gateway rejects new ones for a while"
     )
+    retention_days: int = _setting(
+        0, "days after which replaced and deleted documents are removed for ever; 0: only `medley purge` does so"
+    )
     encoder: str = _setting(
         "", "bi-encoder for new indexes instead of the collection's own; 'hashing-256' needs no model"
     )

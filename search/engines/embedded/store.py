@@ -15,11 +15,13 @@ from typing import Final
 
 from mappings.documents import Document
 from search.engines import codec
+from search.engines.embedded import erasure
 from search.engines.embedded.database import Database
 from search.storage import (
     Accepted,
     Change,
     Job,
+    Purged,
     State,
     StateRecord,
     StoreCounts,
@@ -157,18 +159,32 @@ class EmbeddedStore:
         with self._database.write() as database:
             database.execute("DELETE FROM states WHERE place = ?", (index,))
 
+    def purge(self, before: float, indexes: Sequence[str], ids: Collection[str] | None = None) -> Purged:
+        """Remove for ever what was replaced or deleted at or before `before`; see `DocumentStore.purge`."""
+        wanted = None if ids is None else list(map(codec.encodable, ids))
+        return erasure.purge(self._database, before, indexes, wanted)
+
+    def wipe(self) -> None:
+        """Write the file anew, and empty its write-ahead log. Raises `Unavailable` where others keep them in use."""
+        self._database.vacuum()
+
+    def close(self) -> None:
+        """Empty the write-ahead log into the file, unless others are using it at this moment."""
+        self._database.checkpoint()
+
 
 def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Accepted:
     row = database.execute("SELECT version, hash, source FROM latest WHERE id = ?", (change.id,)).fetchone()
-    version, known, source = row or (0, None, None)
+    erased = None if row else erasure.remembered(database, change.id)
+    version, known, source = row or erased or (0, None, None)
     if is_stale(source, change.source):
         return Accepted(change.id, version, changed=False, stale=True)
     newest = next_source(source, change.source)
     fingerprint = None if change.content is None else codec.digest(change.content)
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
-    if known == fingerprint and (row or newest is None):
-        if newest != source:
-            database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
+    if known == fingerprint and (version or newest is None):
+        if newest is not None and newest != source:
+            _note_source(database, change.id, version, newest, erased is not None)
         return Accepted(change.id, version, changed=False)
     packed = None if change.content is None else codec.pack(change.content)
     database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version + 1, packed))
@@ -176,7 +192,16 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
         "INSERT OR REPLACE INTO latest VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
         (change.id, version + 1, time.time_ns() // 1_000, fingerprint, newest, job),
     )
+    if row:
+        database.execute("INSERT INTO superseded SELECT turn, id, ? FROM latest WHERE id = ?", (version, change.id))
     return Accepted(change.id, version + 1, changed=True)
+
+
+def _note_source(database: sqlite3.Connection, identifier: str, version: int, source: int, erased: bool) -> None:
+    if erased:
+        erasure.remember(database, identifier, version, source)
+    else:
+        database.execute("UPDATE latest SET source = ? WHERE id = ?", (source, identifier))
 
 
 def _settle(database: sqlite3.Connection, index: str, record: StateRecord) -> bool:

@@ -17,7 +17,7 @@ from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from search.storage import State
 from web.cli.common import chosen_queue, json_option, open_medley, open_use_cases, progress, queue_option, show
-from web.cli.indexing import fill
+from web.cli.indexing import apply_retention, fill
 from web.use_cases import UseCases, published_index
 from workers.messages import QueueTarget
 
@@ -62,6 +62,7 @@ def ingest(
     report = accept(use_cases, collection, read(path, format_, made), rejections)
     if not (store_only or queue):
         report |= index_all(medley, collection)
+        apply_retention(medley, collection)
     show({"collection": collection, **report}, as_json, lambda: _report_text(report))
     if report["rejected"] or report.get("failed"):
         raise click.exceptions.Exit(1)
