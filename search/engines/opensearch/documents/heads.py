@@ -13,11 +13,15 @@ from search.storage import is_stale, next_source
 
 _MARKS: Final = 8
 # A head keeps the newest indexes that its version is settled in; older ones were dropped long ago.
+_TURNS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`."""
+    """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`.
+
+    `turns` are those of the newest few versions, the last one that of this; a head of an earlier program has none.
+    """
 
     id: str
     version: int = 0
@@ -27,6 +31,7 @@ class Head:
     failed: tuple[str, ...] = ()
     source_version: int | None = None
     job: str = ""
+    turns: tuple[int, ...] = ()
 
     @property
     def deleted(self) -> bool:
@@ -37,6 +42,11 @@ class Head:
     def raw(self) -> str:
         """The id of its raw document. It includes the hash, so two writers racing for a version never share one."""
         return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
+
+    def superseded(self, version: int) -> int:
+        """The `turn` at which an earlier version was replaced, or the first later one that is known."""
+        turns = self.turns or (self.turn,)
+        return turns[max(0, len(turns) - max(1, self.version - version))]
 
     def source(self) -> dict[str, Any]:
         """The head as it is stored."""
@@ -64,7 +74,7 @@ def head_of(row: Row, identifier: str) -> Head:
     if row.source is None:
         return Head(identifier)
     kept = row.source
-    marks = {name: tuple(kept[name]) for name in ("settled", "failed")}
+    marks = {name: tuple(kept.get(name, ())) for name in ("settled", "failed", "turns")}
     return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
 
 
@@ -77,4 +87,6 @@ def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
     if head.hash == hashed and (head.version or source is None):
         return head if source == head.source_version else replace(head, source_version=source)
-    return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job)
+    now = turn()
+    turns = (*(head.turns or ((head.turn,) if head.version else ())), now)[-_TURNS:]
+    return Head(head.id, head.version + 1, now, hashed, source_version=source, job=job, turns=turns)
