@@ -135,7 +135,9 @@ def test_jobs_go_a_day_after_their_end_but_not_that_of_an_index(backend: Backend
     store.keep_job(Job("abstracts.abstracts-0", recent, recent, cause="the text 'heart' failed"))
     assert store.purge(now(), [INDEX], ["a"]).jobs == 0
     assert store.purge(now(), [INDEX]).jobs == 3
-    kept = [name for name in ("old", "killed", "recent", "abstracts-1", "abstracts-0") if store.job(f"abstracts.{name}")]
+    kept = [
+        name for name in ("old", "killed", "recent", "abstracts-1", "abstracts-0") if store.job(f"abstracts.{name}")
+    ]
     assert kept == ["recent", "abstracts-1"]
 
 
