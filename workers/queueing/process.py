@@ -31,7 +31,7 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     app = make_worker_app(redis_url(settings))
     log_to_stderr()
     worker_process_init.connect(lambda **_: _prepare_process(settings, processes), weak=False)
-    worker_process_shutdown.connect(_close_process, weak=False)
+    worker_process_shutdown.connect(lambda **_: _close_process(), weak=False)
     if sweep:
         app.steps["consumer"].add(SweepTimer)
     worker = app.Worker(
@@ -72,7 +72,7 @@ def _prepare_process(settings: Settings, processes: int) -> None:
         os.environ.setdefault("CUDA_VISIBLE_DEVICES", str(number))
 
 
-def _close_process(**_: Any) -> None:
+def _close_process() -> None:
     """Leave complete files behind; a process that never had a task has opened none."""
     from workers.queueing.worker import current_worker
 
