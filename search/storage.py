@@ -177,8 +177,11 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def wipe(self) -> None:
-        """Clear the files of the store of what removed rows leave in them. Raises `Unavailable` where others prevent it."""
+    def wipe(self, in_place: bool = False) -> None:
+        """Clear the files of the store of what removed rows leave in them. Raises `Unavailable` where others prevent it.
+
+        With `in_place` no whole file is written anew, which would keep writers waiting.
+        """
         ...
 
     def close(self) -> None:

@@ -33,6 +33,7 @@ def purge(indexer: Indexer, before: float, ids: Collection[str] | None = None, g
     where its files hold traces, and the old one dropped after `grace` seconds. Raises `Conflict` where the workers are
     building an index: what it holds can be cleared only when it is published. Raises the errors of `rebuild`.
     """
+    _check_nothing_is_built(indexer)
     purged = indexer.store.purge(before, _live_indexes(indexer), ids)
     _clear_index(indexer, grace)
     indexer.store.wipe()
@@ -49,6 +50,7 @@ def apply_retention(indexer: Indexer, settings: Settings, queued: bool = False) 
     last = indexer.store.job(name) if days else None
     if not days or (last is not None and now - last.started < DAY_SECONDS):
         return None
+    indexer.store.keep_job(Job(name, now))  # first: what fails is tried again tomorrow, not every few seconds
     purged = indexer.store.purge(now - days * DAY_SECONDS, _live_indexes(indexer))
     if queued:
         _begin_clearing(indexer)
@@ -56,7 +58,7 @@ def apply_retention(indexer: Indexer, settings: Settings, queued: bool = False) 
         _clear_index(indexer, None)
     if purged.versions or purged.tombstones:
         clear_vector_cache(settings.home)
-    indexer.store.close()
+    indexer.store.wipe(in_place=True)
     indexer.store.keep_job(Job(name, now, time.time(), deleted=purged.versions + purged.tombstones))
     _log.info("%s: removed %d replaced versions, %d tombstones", indexer.name, purged.versions, purged.tombstones)
     return purged
@@ -74,16 +76,21 @@ def _live_indexes(indexer: Indexer) -> list[str]:
 
 
 def _clear_index(indexer: Indexer, grace: float | None) -> None:
-    if unfinished := building(indexer):
-        raise Conflict(
-            f"the workers are building {unfinished[0]}: purge {indexer.name!r} again when it is published",
-            field="index",
-        )
+    _check_nothing_is_built(indexer)
     drop_unused(indexer)
     wanted = _to_be_rewritten(indexer)
     if wanted is not None:
         for _ in rebuild(wanted, grace):
             pass
+
+
+def _check_nothing_is_built(indexer: Indexer) -> None:
+    if unfinished := building(indexer):
+        raise Conflict(
+            f"the workers are building {unfinished[0]}: purge {indexer.name!r} again when it is published, or discard it "
+            f"with `medley index drop {unfinished[0]}`",
+            field="index",
+        )
 
 
 def _begin_clearing(indexer: Indexer) -> None:

@@ -75,7 +75,8 @@ def head_of(row: Row, identifier: str) -> Head:
         return Head(identifier)
     kept = row.source
     marks = {name: tuple(kept.get(name, ())) for name in ("settled", "failed", "turns")}
-    return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
+    # A later program can have added more.
+    return Head(**{name: kept[name] for name in Head.__dataclass_fields__ if name in kept} | marks)
 
 
 def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int]) -> Head:

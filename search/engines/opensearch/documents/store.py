@@ -159,8 +159,8 @@ class OpenSearchStore:
         wanted = None if ids is None else list(map(codec.encodable, ids))
         return Purge(*tables, self._erased, self._read).run(before, indexes, wanted)
 
-    def wipe(self) -> None:
-        """Let the cluster write the indexes anew without removed rows. Raises `Unavailable` when some are left."""
+    def wipe(self, in_place: bool = False) -> None:
+        """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
         for table in (self._heads, self._raws, self._states, self._jobs, self._erased.table):
             if not table.expunge(_WIPE_SECONDS):
                 raise Unavailable(
