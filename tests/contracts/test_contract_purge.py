@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import pytest
-from backends import Backend, Draft
+from backends import Backend
 
 from mappings.documents import Deletion, Document, Section
 from search.storage import Accepted, Job, Purged, State, StateRecord, StoredDocument
@@ -115,7 +114,6 @@ def test_a_purged_document_without_a_source_version_is_forgotten(backend: Backen
     store.delete(["a"])
     settle(store, ("a", 3))
     store.purge(now(), [INDEX])
-    store.wipe()
     assert list(store.delete(["a"])) == [Accepted("a", 0, False)]
     assert list(store.put([document("a")])) == [Accepted("a", 1, True)]
     settle(store, ("a", 1))
@@ -144,7 +142,7 @@ def test_jobs_go_a_day_after_their_end_but_not_that_of_an_index(backend: Backend
 def test_wiping_and_closing_change_nothing_that_can_be_read(backend: Backend):
     store = backend.store
     store.wipe()
-    store.put([document("a", "one"), document("a", "two"), replace(document("b"), title="Other")])
+    store.put([document("a"), replace(document("b"), title="Other")])
     before = store.latest(["a", "b"])
     store.close()
     store.wipe()
@@ -161,18 +159,3 @@ def test_more_versions_than_one_transaction_removes(backend: Backend):
     settle(store, *((f"d{number}", 3) for number in range(0, 1_100, 2)))
     assert store.purge(now(), [INDEX]) == Purged(versions=1_650, tombstones=550)
     assert len(store.latest([f"d{number}" for number in range(1_100)])) == 550
-
-
-@pytest.mark.parametrize("change", ["replaced", "removed"])
-def test_an_index_says_whether_its_files_hold_what_is_gone(backend: Backend, change: str):
-    entries = [Draft(name, ["heart failure"]).entry() for name in "abc"]
-    meta = backend.index(entries)
-    assert backend.engine.erase(meta.index)
-    # The last document: its slots are at the end of the embedded engine's files.
-    if change == "removed":
-        backend.write(meta.index, [], ["c"])
-    else:
-        backend.write(meta.index, [Draft("c", ["new words"], version=2).entry()])
-    clean = backend.engine.erase(meta.index)
-    assert clean is (hasattr(backend.engine, "cluster"))  # a cluster clears its index, an embedded one is rebuilt
-    assert backend.engine.meta(meta.index).documents == (2 if change == "removed" else 3)

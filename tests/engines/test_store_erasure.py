@@ -8,10 +8,11 @@ import time
 from contextlib import closing
 
 import pytest
+from backends import Draft, embedded
 from markers import Markers
 
 from mappings.documents import Document, Section
-from mappings.errors import Unavailable
+from mappings.errors import NotFound, Unavailable
 from search.engines import codec
 from search.engines.embedded import database
 from search.engines.embedded.store import EmbeddedStore
@@ -107,3 +108,18 @@ def test_documents_are_accepted_while_a_purge_runs(tmp_path):
     found = store.latest([f"d{number}" for number in range(2_000)] + [f"new{number}" for number in range(count)])
     assert len(found) == 2_000 + count
     assert all(item.document for item in found.values())
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+def test_an_index_says_whether_its_files_hold_what_is_gone(tmp_path, change: str):
+    backend = embedded(tmp_path)
+    meta = backend.index([Draft(name, ["heart failure"]).entry() for name in "abc"])
+    assert backend.engine.erase(meta.index)
+    # The last document: its slots are at the end of the files.
+    if change == "removed":
+        backend.write(meta.index, [], ["c"])
+    else:
+        backend.write(meta.index, [Draft("c", ["new words"], version=2).entry()])
+    assert not backend.engine.erase(meta.index)
+    with pytest.raises(NotFound):
+        backend.engine.erase("abstracts-9")

@@ -33,7 +33,7 @@ from search.protocols import IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Ve
 
 _LOOKUP: Final = 1_000
 _FIRST_SECONDS: Final = 60.0
-_ERASE_SECONDS: Final = 60.0
+_ERASE_SECONDS: Final = 720.0
 
 
 class OpenSearchEngine:
@@ -199,8 +199,8 @@ class OpenSearchEngine:
         return 0
 
     def erase(self, index: str) -> bool:
-        """Let the cluster write the index anew without removed entries; false when some are left after a minute."""
-        return expunge(self.cluster, self.describe(index).physical, _ERASE_SECONDS)
+        """Let the cluster write segments anew without removed entries, which takes minutes; false when some are left."""
+        return not expunge(self.cluster, [self.describe(index).physical], _ERASE_SECONDS)
 
     def describe(self, index: str) -> OpenSearchIndexDescription:
         """The description of an index. Raises `NotFound`, `Conflict`."""

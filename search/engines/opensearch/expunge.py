@@ -1,48 +1,55 @@
-"""Clears the files of an index on the cluster of removed and replaced rows.
+"""Clears the files of indexes on the cluster of removed and replaced rows.
 
 Lucene only marks a row as removed; it goes when its segment is merged, which by itself can take for ever. The translog
-holds it, too, until a flush. A copy of the index that is being built, or a snapshot, keeps it beyond our reach.
+holds it, too, until a flush. Each copy of a shard has a lease on removed rows, in case another copy has missed the
+removal; the cluster looks at leases every five minutes, so clearing takes as long. Snapshots are beyond our reach.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+from mappings.errors import MedleyError
 from search.engines.opensearch.client import Cluster
 
 _MERGE_SECONDS: Final = 600.0
-_PAUSE: Final = 0.5
+_PAUSE: Final = 2.0
 _SETTINGS: Final[dict[str, Any]] = {
-    "index": {
-        # By default a segment stays as it is while less than a tenth of it is removed.
-        "merge.policy.expunge_deletes_allowed": 0,
-        # Removed rows are kept for copies that could lack the removal, as far as is known: by default, as of minutes ago.
-        "soft_deletes.retention_lease.sync_interval": "1s",
-        # So that a purged id that comes again starts anew at once, even with a lower version.
-        "gc_deletes": "0s",
-    }
+    # By default a segment stays as it is while less than a tenth of it is removed.
+    "merge.policy.expunge_deletes_allowed": 0,
+    # A lease moves on when half its time is over: by default six hours.
+    "soft_deletes.retention_lease.period": "1s",
 }
 
 
-def expunge(cluster: Cluster, name: str, seconds: float) -> bool:
-    """Merge removed rows away and empty the translog; false when some were left after `seconds`."""
-    until = time.monotonic() + seconds
-    cluster.write("PUT", f"/{name}/_settings", _SETTINGS)
-    while True:
-        # Only what was flushed can be merged away, and the old files go with a flush.
-        cluster.write("POST", f"/{name}/_flush", None, {"force": "true", "wait_if_ongoing": "true"})
-        parameters = {"only_expunge_deletes": "true"}
-        cluster.write("POST", f"/{name}/_forcemerge", None, parameters, timeout=_MERGE_SECONDS)
-        cluster.write("POST", f"/{name}/_flush", None, {"force": "true", "wait_if_ongoing": "true"})
-        if not _removed(cluster, name):
-            return True
-        if time.monotonic() > until:
-            return False
-        time.sleep(_PAUSE)
+def expunge(cluster: Cluster, names: Sequence[str], seconds: float) -> list[str]:
+    """Merge removed rows away and empty the translogs; returns the indexes that still held some after `seconds`."""
+    until, left = time.monotonic() + seconds, list(names)
+    path = f"/{','.join(names)}/_settings"
+    try:
+        while left := [name for name in left if not _is_clear(cluster, name)]:
+            if time.monotonic() > until:
+                return left
+            cluster.write("PUT", path, {"index": _SETTINGS})
+            time.sleep(_PAUSE)
+        return []
+    finally:
+        with suppress(MedleyError):  # they cost a little speed, not correctness
+            cluster.write("PUT", path, {"index": dict.fromkeys(_SETTINGS)})
 
 
-def _removed(cluster: Cluster, name: str) -> int:
-    """How many removed rows all copies of the index hold."""
+def _is_clear(cluster: Cluster, name: str) -> bool:
+    """Merge what can be merged away; whether no copy of the index holds removed rows any more."""
+    _flush(cluster, name)  # only what was flushed can be merged away
+    parameters = {"only_expunge_deletes": "true"}
+    cluster.write("POST", f"/{name}/_forcemerge", None, parameters, timeout=_MERGE_SECONDS)
+    _flush(cluster, name)  # the files of merged segments go with it
     cluster.write("POST", f"/{name}/_refresh")
-    return int(cluster.read("GET", f"/{name}/_stats/docs")["_all"]["total"]["docs"]["deleted"])
+    return not cluster.read("GET", f"/{name}/_stats/docs")["_all"]["total"]["docs"]["deleted"]
+
+
+def _flush(cluster: Cluster, name: str) -> None:
+    cluster.write("POST", f"/{name}/_flush", None, {"force": "true", "wait_if_ongoing": "true"})

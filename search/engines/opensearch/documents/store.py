@@ -24,6 +24,7 @@ from search.engines.opensearch.documents.erasure import Erased, Purge
 from search.engines.opensearch.documents.heads import Head, head_of, next_head
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table
+from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.records import safe_id
 from search.storage import (
     Accepted,
@@ -38,7 +39,8 @@ from search.storage import (
 )
 
 _PAGE: Final = 5_000
-_WIPE_SECONDS: Final = 900.0
+_WIPE_SECONDS: Final = 720.0
+# The cluster looks at its leases on removed rows every five minutes.
 _HEAD: Final[dict[str, Any]] = {
     "id": {"type": "keyword"},
     "turn": {"type": "long"},
@@ -62,6 +64,7 @@ class OpenSearchStore:
         self._states = table("states", _STATE)
         self._jobs = table("jobs", {})
         self._erased = Erased(table("erased", {}))
+        self._cluster = cluster
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -161,12 +164,14 @@ class OpenSearchStore:
 
     def wipe(self, in_place: bool = False) -> None:
         """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
-        for table in (self._heads, self._raws, self._states, self._jobs, self._erased.table):
-            if not table.expunge(_WIPE_SECONDS):
-                raise Unavailable(
-                    f"after {_WIPE_SECONDS:.0f} s {table.name} still holds removed rows in its segments, perhaps because "
-                    "others write to it; purge again"
-                )
+        tables = (self._heads, self._raws, self._states, self._jobs, self._erased.table)
+        for table in tables:
+            table.make()
+        if left := expunge(self._cluster, [table.name for table in tables], _WIPE_SECONDS):
+            raise Unavailable(
+                f"after {_WIPE_SECONDS:.0f} s {', '.join(left)} still hold removed rows in their segments, perhaps because "
+                "others write to them; purge again"
+            )
 
     def close(self) -> None:
         """Nothing to do: what the cluster has acknowledged is durable."""

@@ -13,7 +13,6 @@ from mappings.errors import Unavailable
 from search.engines.opensearch.admin import make_index
 from search.engines.opensearch.client import WHOLE, Cluster, send_all
 from search.engines.opensearch.errors import BUSY, cause, error_of, is_full
-from search.engines.opensearch.expunge import expunge
 
 _PART_BYTES: Final = 8_000_000
 _PAUSE: Final = 0.1
@@ -34,7 +33,8 @@ class Table:
 
     def __init__(self, cluster: Cluster, name: str, properties: Mapping[str, Any], shards: int) -> None:
         self._cluster, self.name = cluster, name
-        index = {"number_of_shards": shards, "auto_expand_replicas": "0-1"}
+        # No version of a deleted row is remembered, so a purged id that comes again can start with a lower one.
+        index = {"number_of_shards": shards, "auto_expand_replicas": "0-1", "gc_deletes": "0s"}
         self._body = {"settings": {"index": index}, "mappings": {"dynamic": False, "properties": dict(properties)}}
 
     def read(self, ids: Sequence[str]) -> dict[str, Row]:
@@ -64,7 +64,7 @@ class Table:
 
     def search(self, body: Mapping[str, Any]) -> Any:
         """The response to a search over everything written before."""
-        self._make()
+        self.make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
 
@@ -84,7 +84,7 @@ class Table:
 
     def remove(self, query: Mapping[str, Any]) -> None:
         """Remove every row that matches."""
-        self._make()
+        self.make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         path = f"/{self.name}/_delete_by_query"
         self._cluster.write("POST", path, {"query": query}, {"conflicts": "proceed"}, timeout=600.0)
@@ -105,14 +105,13 @@ class Table:
     def delete(self, rows: Mapping[str, Row | None]) -> set[str]:
         """Remove rows by id, each unless it has changed since it was read, where that row is given; returns those ids."""
         heads = {name: {"delete": {"_id": name, **_unchanged(row)}} for name, row in rows.items()}
-        return self._send_lines({name: b"%s\n" % orjson.dumps(head) for name, head in heads.items()})
+        changed = self._send_lines({name: b"%s\n" % orjson.dumps(head) for name, head in heads.items()})
+        if rows:
+            self._cluster.write("POST", f"/{self.name}/_refresh")
+        return changed
 
-    def expunge(self, seconds: float) -> bool:
-        """Clear the files of removed and replaced rows; false when some were left after `seconds`."""
-        self._make()
-        return expunge(self._cluster, self.name, seconds)
-
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Create the index unless it exists."""
         make_index(self._cluster, self.name, self._body)
 
     def _write(self, rows: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]]) -> set[str]:
@@ -123,7 +122,7 @@ class Table:
 
     def _send_lines(self, pending: Mapping[str, bytes]) -> set[str]:
         if pending:
-            self._make()
+            self.make()
         changed: set[str] = set()
 
         def attempt(rows: dict[str, bytes]) -> dict[str, bytes]:
