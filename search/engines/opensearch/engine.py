@@ -199,7 +199,7 @@ class OpenSearchEngine:
         return 0
 
     def erase(self, index: str) -> bool:
-        """Let the cluster write segments anew without removed entries, which takes minutes; false when some are left."""
+        """Let the cluster write segments anew without removed entries, in half a minute or more; false when some are left."""
         return not expunge(self.cluster, [self.describe(index).physical], _ERASE_SECONDS)
 
     def describe(self, index: str) -> OpenSearchIndexDescription:

@@ -2,7 +2,7 @@
 
 Lucene only marks a row as removed; it goes when its segment is merged, which by itself can take for ever. The translog
 holds it, too, until a flush. Each copy of a shard has a lease on removed rows, in case another copy has missed the
-removal; the cluster looks at leases every five minutes, so clearing takes as long. Snapshots are beyond our reach.
+removal; the cluster looks at leases from time to time, so clearing takes half a minute. Snapshots are beyond our reach.
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ from search.storage import (
 
 _PAGE: Final = 5_000
 _WIPE_SECONDS: Final = 720.0
-# The cluster looks at its leases on removed rows every five minutes.
 _HEAD: Final[dict[str, Any]] = {
     "id": {"type": "keyword"},
     "turn": {"type": "long"},
