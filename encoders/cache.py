@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from encoders.pooling import Floats
+from mappings.errors import Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -139,6 +140,21 @@ class VectorStore:
         if not self._warned:
             _log.warning("the vector cache %s %s", self._path, message)
         self._warned = True
+
+
+def clear(folder: Path) -> None:
+    """Remove every vector from the caches in `folder`, and what removed ones leave in the files.
+
+    A vector and the hash of a text say something about a text that must be forgotten. Raises `Unavailable`.
+    """
+    for path in sorted(folder.glob("*.sqlite")):
+        try:
+            with contextlib.closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
+                for statement in ("PRAGMA secure_delete = ON", "DELETE FROM vectors", "VACUUM"):
+                    connection.execute(statement)
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise Unavailable(f"the vector cache {path} can't be cleared: {error}; remove the file") from error
 
 
 def text_key(text: str) -> bytes:

@@ -55,6 +55,10 @@ class Medley:
         """What searches and administers the indexes."""
         return self.engines.engine
 
+    def close(self) -> None:
+        """Leave complete files behind when this process stops; call it where nothing is written any more."""
+        self.collections.close()
+
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""
         return search(query, self.services)

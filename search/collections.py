@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 import tomllib
+from contextlib import suppress
 from typing import Final
 
 from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
-from mappings.errors import Conflict, InvalidInput, NotFound
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
 from search.engines.opened import Engines
 from search.settings import Settings
 from search.storage import CatalogEntry, DocumentStore, StoredDocument
@@ -79,6 +80,14 @@ class Collections:
                 self.get(name)
                 self._stores[name] = self.engines.store(name)
             return self._stores[name]
+
+    def close(self) -> None:
+        """Make the files of the stores that this process has used complete; an error in one does not affect the others."""
+        with self._lock:
+            stores = list(self._stores.values())
+        for store in stores:
+            with suppress(MedleyError):
+                store.close()
 
     def document(self, name: str, identifier: str, access: Access) -> StoredDocument:
         """The newest version of a document. Raises `NotFound` alike for an unknown, a deleted and a forbidden one.

@@ -238,6 +238,13 @@ class IndexAdmin(Protocol):
         """
         ...
 
+    def erase(self, index: str) -> bool:
+        """Clear the files of an index of what replaced and removed documents leave in them.
+
+        False where they still hold some: then only a rebuild does it.
+        """
+        ...
+
 
 class Engine(SearchEngine, IndexAdmin, Protocol):
     """Searches indexes, and creates, fills, publishes and drops them."""

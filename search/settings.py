@@ -63,6 +63,9 @@ class Settings:
     delivery_lines: int = _setting(
         1_000_000, "most lines, empty ones included, that one `POST /v1/documents` can contain; 0: any number"
     )
+    retention_days: int = _setting(
+        0, "days after which replaced and deleted documents are removed for ever; 0: only `medley purge` does so"
+    )
     encoder: str = _setting(
         "", "bi-encoder for new indexes instead of the collection's own; 'hashing-256' needs no model"
     )

@@ -133,6 +133,19 @@ class Job:
     cause: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much a purge removed from a store for ever.
+
+    `waiting` tombstones were old enough and stay, because an index has not processed them yet.
+    """
+
+    versions: int = 0
+    tombstones: int = 0
+    jobs: int = 0
+    waiting: int = 0
+
+
 class DocumentStore(Protocol):
     """The durable store of one collection. When `put` returns, the documents survive a kill."""
 
@@ -228,6 +241,26 @@ class DocumentStore(Protocol):
 
     def job(self, identifier: str) -> Job | None:
         """A job as it was last saved; None for an unknown one."""
+        ...
+
+    def purge(self, before: float, indexes: Sequence[str], ids: Collection[str] | None = None) -> Purged:
+        """Remove for ever what was replaced or deleted at or before `before`, in seconds since 1970; only `ids` if given.
+
+        The newest version of a document that is not deleted always stays. A tombstone goes once all `indexes` have
+        processed it; if it has a source version, a keyed hash of its id stays, so that older copies remain stale. Without
+        `ids`, the records of jobs go that ended a day earlier. Repeating the call after a kill is harmless.
+        """
+        ...
+
+    def wipe(self, in_place: bool = False) -> None:
+        """Clear the files of the store of what removed rows leave in them. Raises `Unavailable` where others prevent it.
+
+        With `in_place` no whole file is written anew, which would keep writers waiting.
+        """
+        ...
+
+    def close(self) -> None:
+        """Make the store's main file complete by itself, as far as other processes allow; the store stays usable."""
         ...
 
 

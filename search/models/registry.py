@@ -26,6 +26,9 @@ from search.settings import Settings
 HASHING: Final = "hashing-256"
 """The name of the encoder that needs no model."""
 
+VECTORS: Final = "vectors"
+"""The folder in the home that holds the caches of passage vectors."""
+
 
 class Models:
     """Encoders and rerankers by the settings, each loaded when it is first needed; threads may share it."""
@@ -52,7 +55,7 @@ class Models:
             if name not in self._encoders:
                 loaded = self._load_encoder(name)
                 # Hashing a text is faster than reading its vector from disk.
-                cached = loaded if name == HASHING else CachedEncoder(loaded, self.settings.home / "vectors")
+                cached = loaded if name == HASHING else CachedEncoder(loaded, self.settings.home / VECTORS)
                 self._encoders[name] = cached
             return self._encoders[name]
 

@@ -5,6 +5,7 @@ import shutil
 import ssl
 import subprocess
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from mappings.documents import Document, Section
 from mappings.errors import Unavailable
 from search.engines.opened import open_engines
 from search.settings import Settings
-from search.storage import State, StateRecord, StoreCounts
+from search.storage import Purged, State, StateRecord, StoreCounts
 
 pytestmark = [pytest.mark.security, pytest.mark.opensearch, pytest.mark.slow]
 
@@ -99,6 +100,7 @@ def test_an_index_lives_its_whole_life(settings, secured, administrator):
     backend.write(first.index, [], [drafts[0].id])
     assert engines.engine.meta(first.index).documents == first.documents - 1
     assert engines.engine.drift(first.index) == []
+    assert engines.engine.erase(first.index)
 
     second = backend.index([draft.entry() for draft in drafts])
     engines.engine.drop(first.index)
@@ -123,6 +125,8 @@ def test_documents_are_stored_and_settled(settings, secured, administrator):
     assert store.recorded(index) == (1, 1)
     store.forget(index)
     assert store.recorded(index) == (0, 0)
+    assert store.purge(time.time(), []) == Purged(versions=1, tombstones=1)
+    store.wipe()
     assert refused(secured) == before
 
 

@@ -27,8 +27,15 @@ queue_option = click.option(
 
 
 def open_medley(patient: bool = False) -> Medley:
-    """Open Medley with the settings of this process; with `patient`, it waits for a cluster that is restarting."""
-    return Medley.open(read_settings(), patient)
+    """Open Medley with the settings of this process; with `patient`, it waits for a cluster that is restarting.
+
+    It is closed with the command.
+    """
+    medley = Medley.open(read_settings(), patient)
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.call_on_close(medley.close)
+    return medley
 
 
 def open_use_cases(medley: Medley, queue: Queue | None = None, labels: Iterable[str] = ()) -> UseCases:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from mappings.errors import Unavailable
+import click
+
+from mappings.errors import MedleyError, Unavailable
 from search.bootstrap import Medley
 from search.engines.names import split_index
+from search.storage import Purged
 from web.cli.common import not_queued
 
 if TYPE_CHECKING:
@@ -42,6 +45,25 @@ def rebuild(medley: Medley, name: str, encoder: str | None = None) -> Iterator[O
     from workers.indexing.rebuild import rebuild as build
 
     return build(Indexer.of(medley, name, encoders=chosen_encoders(medley, name, encoder)))
+
+
+def apply_retention(medley: Medley, name: str) -> None:
+    """Remove for ever what `MEDLEY_RETENTION_DAYS` says, once a day; the next run does what an error prevents."""
+    from workers.indexing import purge
+    from workers.indexing.indexer import Indexer
+
+    try:
+        purge.apply_retention(Indexer.of(medley, name, encoders={}), medley.settings)
+    except MedleyError as error:
+        click.echo(f"medley: {name}: what is older than MEDLEY_RETENTION_DAYS stays: {error.message}", err=True)
+
+
+def purge(medley: Medley, name: str, before: float, ids: Collection[str] | None) -> Purged:
+    """Remove for ever what was replaced or deleted before a time, in seconds since 1970; see `workers.indexing.purge`."""
+    from workers.indexing import purge
+    from workers.indexing.indexer import Indexer, IndexingOptions
+
+    return purge.purge(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS), encoders={}), before, ids)
 
 
 def begin_rebuild(medley: Medley, name: str, encoder: str | None, queue: Queue) -> str:

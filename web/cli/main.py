@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ingest": ("ingest", "Read documents into a collection and index them."),
     "delete": ("ingest", "Delete documents by id."),
     "retry": ("ingest", "Index again what failed."),
+    "purge": ("purge", "Remove replaced and deleted documents for ever."),
     "status": ("status", "Show how many documents are stored, indexed, waiting and failed."),
     "search": ("search", "Search a collection."),
     "serve": ("serve", "Serve the search page and the HTTP API."),

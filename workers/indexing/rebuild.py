@@ -62,7 +62,7 @@ def rebuild(indexer: Indexer, grace: float | None = None) -> Iterator[Outcome]:
     Raises `Conflict` when the new index can't be published, since most documents failed or a newer one was published.
     """
     replaced = indexer.engine.published(indexer.name)
-    _drop_leftovers(indexer)
+    drop_unused(indexer)
     meta = indexer.create()
     try:
         known = find_known_vectors(indexer, meta)
@@ -110,7 +110,7 @@ def fill_aside(indexer: Indexer, index: str, ids: Iterable[str]) -> Iterator[Out
     the index was dropped, `ModelError` when `options.find_encoder` does not find its encoders.
     """
     meta = indexer.engine.meta(index)
-    indexer = replace(indexer, encoders=_find_encoders(indexer, meta))
+    indexer = replace(indexer, encoders=find_encoders(indexer, meta))
     indexer.check_index(meta)
     return fill(indexer, meta, frozenset(ids), find_known_vectors(indexer, meta))
 
@@ -262,7 +262,7 @@ def retire(indexer: Indexer, grace: float | None = None, wait: float = 0.0) -> l
     return [index for index in replaced if indexer.drop(index, wait)]
 
 
-def _drop_leftovers(indexer: Indexer) -> None:
+def drop_unused(indexer: Indexer) -> None:
     """Drop what a killed rebuild left: every index that is neither published nor being filled, here or by the queue."""
     published = indexer.engine.published(indexer.name)
     for index in indexer.engine.names(indexer.name):
@@ -270,7 +270,7 @@ def _drop_leftovers(indexer: Indexer) -> None:
             indexer.drop(index)  # refused while another process holds its writer
 
 
-def _find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
+def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
     """Vector field -> the encoder that an index was created for."""
     find, found = indexer.options.find_encoder, {}
     for name, fingerprint in meta.encoders.items():

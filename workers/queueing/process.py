@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from celery.signals import worker_process_init, worker_ready
+from celery.signals import worker_process_init, worker_process_shutdown, worker_ready
 from celery.utils.nodenames import default_nodename
 from kombu.exceptions import OperationalError
 
@@ -34,6 +34,7 @@ def run(settings: Settings, queues: Sequence[str], processes: int, sweep: bool) 
     log_to_stderr()
     worker_process_init.connect(lambda **_: _prepare_process(settings, processes), weak=False)
     worker_ready.connect(lambda **_: _log.info("ready: %s from Redis at %s", ", ".join(queues), place), weak=False)
+    worker_process_shutdown.connect(lambda **_: _close_process(), weak=False)
     if sweep:
         app.steps["consumer"].add(SweepTimer)
     worker = app.Worker(
@@ -81,3 +82,11 @@ def _prepare_process(settings: Settings, processes: int) -> None:
 
         number: Any = getattr(current_process(), "index", 0)
         os.environ.setdefault("CUDA_VISIBLE_DEVICES", str(number))
+
+
+def _close_process() -> None:
+    """Leave complete files behind; a process that never had a task has opened none."""
+    from workers.queueing.worker import current_worker
+
+    if current_worker.cache_info().currsize:
+        current_worker().medley.close()

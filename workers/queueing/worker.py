@@ -22,6 +22,7 @@ from workers.delivery import Delivery
 from workers.indexing.batches import DocumentBatch, Outcome
 from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
 from workers.indexing.ingest import ensure_index, ingest
+from workers.indexing.purge import apply_retention
 from workers.indexing.rebuild import fill_aside
 from workers.indexing.recovery import ALONE_AFTER, SPLIT, publish_and_catch_up, recover
 from workers.indexing.writing import BatchWriter
@@ -165,7 +166,9 @@ class IndexWorker:
         announced, errors = 0, []
         for name in names:
             try:
-                announced += recover(Indexer.of(self.medley, name, encoders={}), self.queue)
+                indexer = Indexer.of(self.medley, name, encoders={})
+                announced += recover(indexer, self.queue)
+                apply_retention(indexer, self.medley.settings, queued=True)
             except MedleyError as error:  # an error in one collection must not stop the others
                 _log.error("could not sweep %s: %s", name, error.message)
                 errors.append(error)

@@ -31,8 +31,7 @@ CREATE INDEX IF NOT EXISTS latest_job ON latest(job);
 CREATE TABLE IF NOT EXISTS states(
     place TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL,
     passages INTEGER NOT NULL, attempts INTEGER NOT NULL, cause TEXT NOT NULL, PRIMARY KEY(place, id)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS states_state ON states(place, state);
-CREATE TABLE IF NOT EXISTS replaced(id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS states_state ON states(place, state)
 """
 # `turn` orders changes by acceptance, in microseconds since 1970. A tombstone is a version without raw bytes, and has no
 # hash. `source` is the source version, `job` the delivery that brought the newest version. `replaced` has the documents of
@@ -51,10 +50,24 @@ CREATE TABLE IF NOT EXISTS jobs(id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHO
 
 _FROM_VERSION_2: Final = """
 CREATE TABLE IF NOT EXISTS replaced(id TEXT PRIMARY KEY) WITHOUT ROWID;
-INSERT OR IGNORE INTO replaced SELECT DISTINCT s.id FROM states s JOIN latest l USING (id) WHERE s.version < l.version
+INSERT OR IGNORE INTO replaced SELECT DISTINCT s.id FROM states s JOIN latest l USING (id) WHERE s.version < l.version;
+CREATE TABLE IF NOT EXISTS superseded(
+    turn INTEGER NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY(turn, id, version)) WITHOUT ROWID;
+INSERT INTO superseded SELECT l.turn, v.id, v.version FROM versions v JOIN latest l USING (id) WHERE v.version < l.version;
+CREATE TABLE IF NOT EXISTS erased(
+    key BLOB PRIMARY KEY, version INTEGER NOT NULL, source INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS salt(value BLOB NOT NULL);
+INSERT INTO salt VALUES (randomblob(32))
 """
+# `superseded` says when a version was replaced: the `turn` of the next one. `erased` remembers purged documents that have
+# a source version, by a hash of their id that is keyed with `salt`.
+
+_STEPS: Final = {0: (_SCHEMA, _FROM_VERSION_2), 1: (_FROM_VERSION_1, _FROM_VERSION_2), 2: (_FROM_VERSION_2,)}
+"""The version of a file -> what migrates it to `SCHEMA_VERSION`, before checksums are added."""
 
 _BUSY_SECONDS: Final = 60.0
+
+_PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864", "secure_delete = ON")
 
 
 class Database:
@@ -90,6 +103,41 @@ class Database:
         with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
             yield database
 
+    def checkpoint(self, seconds: float = 0.0) -> bool:
+        """Move the write-ahead log into the file and empty it; false when other processes prevented it for `seconds`.
+
+        Until then a copy of the file without its log lacks documents, and the log holds text that the file no longer does.
+        """
+        with _translated(self.path):
+            database = self._connection()
+            database.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
+            try:
+                return not database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                return False
+            finally:
+                database.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1_000)}")
+
+    def vacuum(self) -> None:
+        """Write the whole file anew, without free pages, and empty the write-ahead log.
+
+        It excludes other writers and needs room for two more copies. Raises as `empty_log` does.
+        """
+        with _translated(self.path):
+            self._connection().execute("VACUUM")
+        self.empty_log()
+
+    def empty_log(self) -> None:
+        """Empty the write-ahead log into the file. Raises `Unavailable` when others keep it in use."""
+        if not self.checkpoint(_BUSY_SECONDS):
+            raise Unavailable(
+                f"{self.path.name}: other processes kept the write-ahead log in use for {_BUSY_SECONDS:.0f} s, so it "
+                "still holds what was removed; try again",
+                field=self.path.name,
+            )
+
     def _connection(self) -> sqlite3.Connection:
         handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None or handle.process != os.getpid():
@@ -112,7 +160,7 @@ class _Handle:
 
     def _prepare(self, until: float) -> None:
         try:
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864"):
+            for pragma in _PRAGMAS:
                 self.database.execute(f"PRAGMA {pragma}")
         except sqlite3.OperationalError as error:
             # SQLite does not wait by itself when two processes switch a new file to write-ahead logging at once.
@@ -177,9 +225,6 @@ def _migrate(database: sqlite3.Connection) -> None:
     found = _schema_version(database)
     if found >= SCHEMA_VERSION:
         return
-    steps = {0: _SCHEMA, 1: f"{_FROM_VERSION_1};{_FROM_VERSION_2}", 2: _FROM_VERSION_2}
-    for statement in steps.get(found, "").split(";"):
-        database.execute(statement)
-    for statement in migration():
+    for statement in (*";".join(_STEPS.get(found, ())).split(";"), *migration()):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -30,7 +30,8 @@ from search.engines.embedded.layout import (
 )
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.reader import IndexReader, unreadable
-from search.engines.embedded.schema import EmbeddedIndexDescription, open_index
+from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages, open_index
+from search.engines.embedded.sidecar import written_slots
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
@@ -255,6 +256,19 @@ class EmbeddedEngine:
         """How many vectors of replaced or removed passages a search still reads."""
         with self._open(index) as snapshot:
             return snapshot.dead
+
+    def erase(self, index: str) -> bool:
+        """Whether the files of an index hold only what a search can find, after what kills left of others was removed.
+
+        Replaced and deleted passages stay in the files of an index for good: its segments and slots are never rewritten.
+        """
+        folder, (collection, _) = index_folder(self._home, index), split_index(index)
+        with self._admin_lock(collection):
+            _remove_leftovers(folder.parent)
+        with self._open(index) as snapshot:
+            rows = snapshot.meta.rows
+        with translate_errors(f"could not read index {index}"):
+            return written_slots(folder) == rows and not deleted_passages(folder)
 
     @contextmanager
     def _admin_lock(self, collection: str) -> Iterator[None]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from mappings.errors import Conflict
 from search.engines import codec
+from search.engines.embedded import erasure
 from search.engines.embedded.integrity.rows import TABLES, sound
 from search.storage import Accepted, ExportedVersion, StateRecord, is_stale, next_source
 
@@ -29,7 +30,8 @@ def accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acce
     """Accept a change; see `DocumentStore.put`."""
     statement = f"SELECT version, hash, source, {_IS_SOUND} FROM latest WHERE id = ?"
     row = database.execute(statement, (change.id,)).fetchone()
-    version, known, source, is_sound = row or (0, None, None, True)
+    erased = None if row else erasure.remembered(database, change.id)
+    version, known, source, is_sound = row or (*(erased or (0, None, None)), True)
     if not is_sound:  # nothing in the row can be relied on, not even its types
         version, source = version if isinstance(version, int) else 0, None
     if is_stale(source, change.source):
@@ -37,21 +39,29 @@ def accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acce
     newest = next_source(source, change.source)
     fingerprint = None if change.content is None else codec.digest(change.content)
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
-    is_known = is_sound and known == fingerprint and (row or newest is None)
+    is_known = is_sound and known == fingerprint and (version or newest is None)
     if is_known and _holds(database, change, version):
-        if newest != source:
-            database.execute("UPDATE latest SET source = ? WHERE id = ?", (newest, change.id))
+        if newest is not None and newest != source:
+            _note_source(database, change.id, version, newest, erased is not None)
         return Accepted(change.id, version, changed=False)
-    if row:
-        database.execute("INSERT OR IGNORE INTO replaced VALUES (?)", (change.id,))
     packed = None if change.content is None else codec.pack(change.content)
-    version = _next_version(database, change.id, version)
+    before, version = version, _next_version(database, change.id, version)
     database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version, packed))
     database.execute(
         "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
         (change.id, version, time.time_ns() // 1_000, fingerprint, newest, job),
     )
+    if row:
+        database.execute("INSERT OR IGNORE INTO replaced VALUES (?)", (change.id,))
+        database.execute("INSERT INTO superseded SELECT turn, id, ? FROM latest WHERE id = ?", (before, change.id))
     return Accepted(change.id, version, changed=True)
+
+
+def _note_source(database: sqlite3.Connection, identifier: str, version: int, source: int, erased: bool) -> None:
+    if erased:
+        erasure.remember(database, identifier, version, source)
+    else:
+        database.execute("UPDATE latest SET source = ? WHERE id = ?", (source, identifier))
 
 
 def forget_replaced(database: sqlite3.Connection, ids: Sequence[str]) -> None:

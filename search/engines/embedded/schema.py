@@ -129,6 +129,12 @@ def open_index(folder: Path, create: Mapping[str, FieldType] | None = None) -> A
     return index
 
 
+def deleted_passages(folder: Path) -> int:
+    """How many replaced and removed passages the word index in `folder` still holds in its segments."""
+    segments = orjson.loads((folder / "words" / "meta.json").read_bytes())["segments"]
+    return sum(int((segment.get("deletes") or {}).get("num_deleted_docs", 0)) for segment in segments)
+
+
 def spread(text: str) -> str:
     """The terms of `text`, separated by spaces, with a mark for each stop word."""
     parts: list[str] = []

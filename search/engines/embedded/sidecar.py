@@ -85,6 +85,12 @@ class SlotReader:
         return [str(self._ids[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
 
 
+def written_slots(folder: Path) -> int:
+    """How many slots the files hold, dead ones included."""
+    file = folder / ENDS
+    return file.stat().st_size // _column(file, np.uint64, 1).row_bytes if file.exists() else 0
+
+
 class SlotWriter:
     """Appends to all files together. The caller's lock ensures that one process writes at a time."""
 

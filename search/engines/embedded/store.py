@@ -13,7 +13,7 @@ from typing import Final
 
 from mappings.errors import Damaged
 from search.engines import codec
-from search.engines.embedded import rows
+from search.engines.embedded import erasure, rows
 from search.engines.embedded.database import Database
 from search.engines.embedded.integrity.records import find_damage, read_newest
 from search.storage import (
@@ -21,6 +21,7 @@ from search.storage import (
     Change,
     ExportedVersion,
     Job,
+    Purged,
     State,
     StateRecord,
     StoreCounts,
@@ -210,6 +211,22 @@ class EmbeddedStore:
                     rows.restore(database, item)
             count += len(chunk)
         return count
+
+    def purge(self, before: float, indexes: Sequence[str], ids: Collection[str] | None = None) -> Purged:
+        """Remove for ever what was replaced or deleted at or before `before`; see `DocumentStore.purge`."""
+        wanted = None if ids is None else list(map(codec.encodable, ids))
+        return erasure.purge(self._database, before, indexes, wanted)
+
+    def wipe(self, in_place: bool = False) -> None:
+        """Write the file anew, and empty its write-ahead log. Raises `Unavailable` where others keep them in use.
+
+        With `in_place` only the log is emptied: removed rows were overwritten when they were removed.
+        """
+        self._database.empty_log() if in_place else self._database.vacuum()
+
+    def close(self) -> None:
+        """Empty the write-ahead log into the file, unless others are using it at this moment."""
+        self._database.checkpoint()
 
 
 def _state(text: str) -> State:

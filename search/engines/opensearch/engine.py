@@ -22,6 +22,7 @@ from search.engines.opensearch import queries
 from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
+from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
@@ -32,6 +33,7 @@ from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, Le
 
 _LOOKUP: Final = 1_000
 _FIRST_SECONDS: Final = 60.0
+_ERASE_SECONDS: Final = 720.0
 
 
 class OpenSearchEngine:
@@ -206,6 +208,10 @@ class OpenSearchEngine:
         """0: OpenSearch itself removes replaced rows."""
         self.describe(index)
         return 0
+
+    def erase(self, index: str) -> bool:
+        """Let the cluster write segments anew without removed entries, in half a minute or more; false when some are left."""
+        return not expunge(self.cluster, [self.describe(index).physical], _ERASE_SECONDS)
 
     def describe(self, index: str) -> OpenSearchIndexDescription:
         """The description of an index. Raises `NotFound`, `Conflict`."""

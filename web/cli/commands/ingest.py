@@ -26,7 +26,7 @@ from web.cli.common import (
     queue_option,
     show,
 )
-from web.cli.indexing import fill
+from web.cli.indexing import apply_retention, fill
 from web.cli.standard_input import DASH, opened_records
 from web.use_cases import UseCases, published_index
 from workers.messages import QueueTarget
@@ -71,6 +71,7 @@ def ingest(
         report = accept(use_cases, collection, records, rejections)
     if not (store_only or queue):
         report |= index_all(medley, collection)
+        apply_retention(medley, collection)
     show({"collection": collection, **report}, as_json, lambda: _report_text(report))
     if use_cases.queue and not report["queued"]:
         raise not_queued(use_cases.queue, "the documents are stored, and not indexed yet.")

@@ -58,6 +58,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
             "loglevel": "warning",
             **ready_hook(f"Medley is ready at http://{address}/", SHUTDOWN.follow),
+            "worker_exit": _close_gateway,
         },
         _create_gateway,
     )
@@ -72,6 +73,12 @@ def _create_gateway() -> Any:
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
     freeze_loaded_objects()
     return create_app(medley)
+
+
+def _close_gateway(_server: Any, worker: Any) -> None:
+    portal = getattr(getattr(worker, "wsgi", None), "extensions", {}).get("medley")
+    if portal is not None:  # None where the process ended before it could start
+        portal.medley.close()
 
 
 def run_gunicorn(options: dict[str, Any], make_app: Callable[[], Any]) -> None:

@@ -13,13 +13,15 @@ from search.storage import is_stale, next_source
 
 _MARKS: Final = 8
 # A head keeps the newest indexes that its version is settled in; older ones were dropped long ago.
+_TURNS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """The newest version of a document. `turn` orders changes by acceptance; a tombstone has no `hash`.
 
-    `replaces`: there was an earlier version, which an index may still hold.
+    `replaces`: there was an earlier version, which an index may still hold. `turns` are those of the newest few versions, the
+    last one that of this; a head of an earlier program has none.
     """
 
     id: str
@@ -31,6 +33,7 @@ class Head:
     source_version: int | None = None
     job: str = ""
     replaces: bool = False
+    turns: tuple[int, ...] = ()
 
     @property
     def deleted(self) -> bool:
@@ -41,6 +44,11 @@ class Head:
     def raw(self) -> str:
         """The id of its raw document. It includes the hash, so two writers racing for a version never share one."""
         return f"{safe_id(self.id)}@{self.version}@{(self.hash or '')[:16]}"
+
+    def superseded(self, version: int) -> int:
+        """The `turn` at which an earlier version was replaced, or the first later one that is known."""
+        turns = self.turns or (self.turn,)
+        return turns[max(0, len(turns) - max(1, self.version - version))]
 
     def source(self) -> dict[str, Any]:
         """The head as it is stored."""
@@ -68,8 +76,9 @@ def head_of(row: Row, identifier: str) -> Head:
     if row.source is None:
         return Head(identifier)
     kept = row.source
-    marks = {name: tuple(kept[name]) for name in ("settled", "failed")}
-    return Head(**{name: value for name, value in kept.items() if name != "deleted"} | marks)
+    marks = {name: tuple(kept.get(name, ())) for name in ("settled", "failed", "turns")}
+    # A later program can have added more.
+    return Head(**{name: kept[name] for name in Head.__dataclass_fields__ if name in kept} | marks)
 
 
 def is_repeated(head: Head, change: codec.Packed) -> bool:
@@ -89,4 +98,7 @@ def next_head(head: Head, change: codec.Packed, job: str, turn: Callable[[], int
     # Deleting an unknown id changes nothing, except with a source version: an older copy can still arrive.
     if not again and head.hash == hashed and (head.version or source is None):
         return head if source == head.source_version else replace(head, source_version=source)
-    return Head(head.id, head.version + 1, turn(), hashed, source_version=source, job=job, replaces=head.version > 0)
+    now = turn()
+    turns = (*(head.turns or ((head.turn,) if head.version else ())), now)[-_TURNS:]
+    replaces = head.version > 0
+    return Head(head.id, head.version + 1, now, hashed, source_version=source, job=job, replaces=replaces, turns=turns)

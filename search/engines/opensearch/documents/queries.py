@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from search.storage import State
@@ -53,6 +54,15 @@ def counts(index: str, job: str | None) -> Body:
     }
     body: Body = {"size": 0, "aggs": {name: {"filter": {"bool": clauses}} for name, clauses in groups.items()}}
     return body if job is None else body | {"query": {"term": {"job": job}}}
+
+
+def tombstones(before: int, indexes: Sequence[str], ids: Sequence[str] | None) -> Body:
+    """The tombstones up to the turn `before` that all `indexes` have settled; only of `ids` where given."""
+    clauses: list[Body] = [{"term": {"deleted": True}}, {"range": {"turn": {"lte": before}}}]
+    clauses += [{"term": {"settled": index}} for index in indexes]
+    if ids is not None:
+        clauses.append({"terms": {"id": list(ids)}})
+    return {"bool": {"filter": clauses}}
 
 
 def oldest_pending(index: str) -> Body:

@@ -1,8 +1,9 @@
 """The durable store of one collection on the cluster: raw documents, the newest version of each, and states by index.
 
-Four indexes. `versions` holds raw documents, each written once. `documents` holds a head for each document: its newest
+Five indexes. `versions` holds raw documents, each written once. `documents` holds a head for each document: its newest
 version, and in `settled` the indexes that have processed it; heads are changed by compare-and-set. `states` holds the
-record of each document in each index, `jobs` one record for each job. Pending and failed documents are queries on heads.
+record of each document in each index, `jobs` one record for each job,
+`erased` what of purged documents must stay refused. Pending and failed documents are queries on heads.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from mappings.errors import Unavailable
 from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.documents import exchange, queries
+from search.engines.opensearch.documents.erasure import Erased, Purge
 from search.engines.opensearch.documents.heads import Head, head_of, is_repeated, next_head
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table
+from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.records import safe_id
 from search.storage import (
     DAMAGED,
@@ -28,6 +31,7 @@ from search.storage import (
     Change,
     ExportedVersion,
     Job,
+    Purged,
     State,
     StateRecord,
     StoreCounts,
@@ -37,6 +41,7 @@ from search.storage import (
 )
 
 _PAGE: Final = 5_000
+_WIPE_SECONDS: Final = 720.0
 _HEAD: Final[dict[str, Any]] = {
     "id": {"type": "keyword"},
     "turn": {"type": "long"},
@@ -50,7 +55,7 @@ _STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"typ
 
 
 class OpenSearchStore:
-    """A `DocumentStore` in four indexes of the cluster. Threads and processes share it."""
+    """A `DocumentStore` in five indexes of the cluster. Threads and processes share it."""
 
     def __init__(self, cluster: Cluster, collection: str, shards: int = 1) -> None:
         def table(name: str, properties: dict[str, Any]) -> Table:
@@ -60,6 +65,8 @@ class OpenSearchStore:
         self._raws = table("versions", {})
         self._states = table("states", _STATE)
         self._jobs = table("jobs", {})
+        self._erased = Erased(table("erased", {}))
+        self._cluster = cluster
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -188,6 +195,29 @@ class OpenSearchStore:
         """Store exported versions under their own version numbers; see `DocumentStore.restore`."""
         return sum(exchange.restore(self._heads, self._raws, chunk) for chunk in codec.chunks(versions))
 
+    def purge(self, before: float, indexes: Sequence[str], ids: Collection[str] | None = None) -> Purged:
+        """Remove for ever what was replaced or deleted at or before `before`; see `DocumentStore.purge`.
+
+        It reads the ids of all versions, also where only `ids` are wanted.
+        """
+        tables = (self._heads, self._raws, self._states, self._jobs)
+        wanted = None if ids is None else list(map(codec.encodable, ids))
+        return Purge(*tables, self._erased, self._read).run(before, indexes, wanted)
+
+    def wipe(self, in_place: bool = False) -> None:
+        """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
+        tables = (self._heads, self._raws, self._states, self._jobs, self._erased.table)
+        for table in tables:
+            table.make()
+        if left := expunge(self._cluster, [table.name for table in tables], _WIPE_SECONDS):
+            raise Unavailable(
+                f"after {_WIPE_SECONDS:.0f} s {', '.join(left)} still hold removed rows in their segments, perhaps because "
+                "others write to them; purge again"
+            )
+
+    def close(self) -> None:
+        """Nothing to do: what the cluster has acknowledged is durable."""
+
     # Steps
 
     def _accept(self, chunk: Sequence[codec.Packed], job: str) -> list[Accepted]:
@@ -196,11 +226,16 @@ class OpenSearchStore:
         waiting = dict(enumerate(chunk))
         while waiting:
             read = self._read([change.id for change in waiting.values()])
+            erased = self._erased.heads([name for name, (head, _) in read.items() if not head.version], self._next_turn)
+            read |= {name: (head, read[name][1]) for name, head in erased.items()}
             heads = {identifier: head for identifier, (head, _) in read.items()}
             repeated = [heads[change.id] for change in waiting.values() if is_repeated(heads[change.id], change)]
             outcomes, raws = self._apply(waiting, heads, job, set(self._unreadable(repeated)))
             self._raws.put(raws)
             changed = {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
+            # A newer deletion of a purged document brings no tombstone back.
+            known = [name for name in erased if name in changed and heads[name].version == erased[name].version]
+            self._erased.remember([changed.pop(name)[0] for name in known])
             contended = self._write(changed)
             done |= {number: item for number, item in outcomes.items() if item.id not in contended}
             waiting = {number: change for number, change in waiting.items() if change.id in contended}
@@ -223,7 +258,7 @@ class OpenSearchStore:
             outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
             if made.version != head.version and change.content is not None:
                 packed = base64.b64encode(codec.pack(change.content)).decode()
-                raws[made.raw] = {"id": change.id, "version": made.version, "raw": packed}
+                raws[made.raw] = {"id": change.id, "version": made.version, "turn": made.turn, "raw": packed}
         return outcomes, raws
 
     def _unreadable(self, heads: Sequence[Head]) -> list[str]:

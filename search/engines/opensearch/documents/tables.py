@@ -33,7 +33,8 @@ class Table:
 
     def __init__(self, cluster: Cluster, name: str, properties: Mapping[str, Any], shards: int) -> None:
         self._cluster, self.name = cluster, name
-        index = {"number_of_shards": shards, "auto_expand_replicas": "0-1"}
+        # No version of a deleted row is remembered, so a purged id that comes again can start with a lower one.
+        index = {"number_of_shards": shards, "auto_expand_replicas": "0-1", "gc_deletes": "0s"}
         self._body = {"settings": {"index": index}, "mappings": {"dynamic": False, "properties": dict(properties)}}
 
     def read(self, ids: Sequence[str]) -> dict[str, Row]:
@@ -63,7 +64,7 @@ class Table:
 
     def search(self, body: Mapping[str, Any]) -> Any:
         """The response to a search over everything written before."""
-        self._make()
+        self.make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
 
@@ -83,27 +84,51 @@ class Table:
 
     def remove(self, query: Mapping[str, Any]) -> None:
         """Remove every row that matches."""
-        self._make()
+        self.make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
         path = f"/{self.name}/_delete_by_query"
         self._cluster.write("POST", path, {"query": query}, {"conflicts": "proceed"}, timeout=600.0)
 
-    def _make(self) -> None:
+    def walk(self, fields: Sequence[str], page: int) -> Iterator[dict[str, dict[str, Any]]]:
+        """Every row's id and these fields of its source, in pages; rows that are written meanwhile come last."""
+        first = 0
+        while True:
+            # Two shards number their writes alike: the last number of a page is asked for again.
+            query = {"range": {"_seq_no": {"gte": first}}}
+            body = {"size": page, "query": query, "sort": ["_seq_no"], "_source": list(fields)}
+            hits = self.search(body)["hits"]["hits"]
+            yield {hit["_id"]: hit["_source"] for hit in hits}
+            if len(hits) < page:
+                return
+            first = hits[-1]["sort"][0]
+
+    def delete(self, rows: Mapping[str, Row | None]) -> set[str]:
+        """Remove rows by id, each unless it has changed since it was read, where that row is given; returns those ids."""
+        heads = {name: {"delete": {"_id": name, **_unchanged(row)}} for name, row in rows.items()}
+        changed = self._send_lines({name: b"%s\n" % orjson.dumps(head) for name, head in heads.items()})
+        if rows:
+            self._cluster.write("POST", f"/{self.name}/_refresh")
+        return changed
+
+    def make(self) -> None:
+        """Create the index unless it exists."""
         make_index(self._cluster, self.name, self._body)
 
     def _write(self, rows: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]]) -> set[str]:
         """Write rows in parts of bounded size; returns the ids of those whose condition failed."""
-        if rows:
-            self._make()
-        pending = {
-            name: b"%s\n%s\n" % (orjson.dumps(head), orjson.dumps(source)) for name, (head, source) in rows.items()
-        }
+        return self._send_lines(
+            {name: b"%s\n%s\n" % (orjson.dumps(head), orjson.dumps(source)) for name, (head, source) in rows.items()}
+        )
+
+    def _send_lines(self, pending: Mapping[str, bytes]) -> set[str]:
+        if pending:
+            self.make()
         changed: set[str] = set()
 
         def attempt(rows: dict[str, bytes]) -> dict[str, bytes]:
             return {name: line for part in _parts(rows) for name, line in self._send(part, changed).items()}
 
-        send_all(self._cluster.where, pending, attempt)
+        send_all(self._cluster.where, dict(pending), attempt)
         return changed
 
     def _send(self, part: Mapping[str, bytes], changed: set[str]) -> dict[str, bytes]:
@@ -130,10 +155,14 @@ def _is_without_table(item: Mapping[str, Any]) -> bool:
     return cause(item["error"])[0] == "index_not_found_exception"
 
 
+def _unchanged(row: Row | None) -> dict[str, int]:
+    return {} if row is None else {"if_seq_no": row.sequence, "if_primary_term": row.term}
+
+
 def _condition(name: str, row: Row) -> dict[str, Any]:
     if row.source is None:
         return {"create": {"_id": name}}
-    return {"index": {"_id": name, "if_seq_no": row.sequence, "if_primary_term": row.term}}
+    return {"index": {"_id": name, **_unchanged(row)}}
 
 
 def _parts(lines: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
