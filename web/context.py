@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,6 +19,7 @@ from web.use_cases import UseCases
 if TYPE_CHECKING:
     from search.bootstrap import Medley
     from web.backlog import Backlog
+    from web.serving.fair_shares import FairShares, Turn
     from workers.queueing.queue import Queue
 
 EXTENSION = "medley"
@@ -32,6 +34,8 @@ class Portal:
     log: AccessLog
     backlog: Backlog
     queue: Queue | None
+    searches: FairShares
+    uploads: FairShares
 
     @property
     def home(self) -> Path:
@@ -70,6 +74,22 @@ def actor() -> Actor:
     known: Caller | None = g.get("caller")
     user, token = (known.access.user, known.token) if known else (None, None)
     return Actor("http", user, token, request.remote_addr, request_id())
+
+
+def search_turn() -> AbstractContextManager[Turn]:
+    """The caller's turn to search. Raises `CallerBusy` on entering."""
+    return portal().searches.hold(_sharer())
+
+
+def upload_turn() -> AbstractContextManager[Turn]:
+    """The caller's turn to upload documents. Raises `CallerBusy` on entering."""
+    return portal().uploads.hold(_sharer())
+
+
+def _sharer() -> str:
+    """Who has one share: the holder of a token, or without tokens an address."""
+    token = caller().token
+    return f"token {token}" if token else f"address {request.remote_addr}"
 
 
 def use_cases() -> UseCases:

@@ -38,7 +38,8 @@ def feed() -> Response:
     body = record_stream.body_of(request.environ, request.content_length)
     try:
         collection, packed = _admitted()
-        return _fed(collection, record_stream.unpacked(body, packed))
+        with context.upload_turn():
+            return _fed(collection, record_stream.unpacked(body, packed))
     except MedleyError:
         record_stream.discard(body)
         raise

@@ -30,11 +30,14 @@ _MEANINGS: Final = {
     409: "the request does not fit the current state, such as a deletion older than the document",
     413: "the body is too large",
     415: "the body is of a type that this address does not read",
-    429: "too many changes are waiting to be indexed; `Retry-After` says when to try again",
+    429: "too many searches or uploads at once, or too many changes to be indexed; `Retry-After` says when to try again",
     500: "an error of the server; its log has the details under the id of the request",
     503: "a dependency is unavailable, or the access log cannot be written",
 }
 _ALWAYS: Final = frozenset({400, 401, 403, 404, 500, 503})
+_SHARED: Final = (search_answers.SearchAnswer, search_answers.BatchAnswer)
+"""What is answered when it is the caller's turn."""
+
 _FILTERS: Final = (
     "Each filter is a parameter `filter.<field>`: a value, repeated for several, or for numbers and dates a range such as "
     "`2015..2020`, `2015..` or `..2020`. Lists are separated by commas or repeated."
@@ -115,7 +118,8 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
     cited: bool = False,
 ) -> dict[str, Any]:
-    statuses = [status for status in _MEANINGS if status in _ALWAYS or (body and status in (413, 415))]
+    further = ((413, 415) if body else ()) + ((429,) if answer in _SHARED else ())
+    statuses = [status for status in _MEANINGS if status in _ALWAYS or status in further]
     content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}}
     content |= {kind: {"schema": {"type": "string"}} for kind in _CITATION_TYPES if cited}
     operation: dict[str, Any] = {

@@ -14,12 +14,14 @@ from search.query import Query
 from web import citations, context, forms
 from web.access import auth, sessions
 from web.access.log import AuditRecord
+from web.errors import retry_headers
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
+from web.serving import search_limits
 from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
@@ -88,19 +90,21 @@ def show_search(address: SearchAddress) -> Response:
     elif page.collection:
         name = page.collection.name
         page.examples = examples_for(name, medley.collections.store(name), context.caller().access)
-    return make_response(render_template("search.html", page=page), status)
+    return make_response(render_template("search.html", page=page), status, retry_headers(page.error))
 
 
 def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
-    results = use_cases.search(query)
+    with context.search_turn():
+        results = use_cases.search(query)
     page.show(results, use_cases.visible(query.collection, others_of(results)))
 
 
 def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
     collection = forms.known_collection(context.portal().medley, form.collection)
-    return forms.to_query(form, collection, context.caller().access)
+    query = forms.to_query(form, collection, context.caller().access)
+    return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
 @blueprint.get("/document")
