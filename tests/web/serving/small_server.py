@@ -64,11 +64,11 @@ def served(threads=2, **limits):
         assert time.monotonic() - began < 8, "the stop was delayed"
 
 
-def wait_for(port, process):
+def wait_for(port, process, path="/"):
     end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
         try:
-            if ask(port)[0] == 200:
+            if ask(port, path=path)[0] == 200:
                 return
         except OSError:
             time.sleep(0.05)

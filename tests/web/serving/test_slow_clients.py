@@ -143,7 +143,7 @@ def test_past_the_limit_the_longest_waiting_connection_is_closed():
 
 def test_an_address_can_have_a_limit_of_its_own():
     with served(per_address=3) as port, ExitStack() as clients:
-        waiting = [clients.enter_context(opened(port, b"GET /")) for _ in range(5)]
+        waiting = [clients.enter_context(opened(port, b"GET /")) for _ in range(6)]
         assert waiting[0].recv(1) == waiting[1].recv(1) == b""
         waiting[-1].sendall(b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert answer_on(waiting[-1])[0] == 200
