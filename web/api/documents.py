@@ -41,6 +41,7 @@ def feed() -> Response:
         with context.upload_turn():
             return _fed(collection, record_stream.unpacked(body, packed))
     except MedleyError:
+        record_stream.hurry(request.environ)
         record_stream.discard(body)
         raise
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn
 
-from web.serving.framing import ChunkedBody, Head, without_expectation
+from web.serving.framing import ChunkedBody, RequestHead, without_expectation
 from web.serving.sockets import ClientSocket
 
 _PIECE = 1 << 16
@@ -28,7 +28,7 @@ class Stage(Enum):
     SENDING = auto()
 
 
-class Connection(TConn):  # type: ignore[misc]
+class ClientConnection(TConn):  # type: ignore[misc]
     """A client's connection: what has been received of the next request, and until when it can wait."""
 
     sock: ClientSocket
@@ -37,7 +37,7 @@ class Connection(TConn):  # type: ignore[misc]
         super().__init__(cfg, ClientSocket(accepted), client, server)
         self.address = str(client[0]) if isinstance(client, tuple) else ""
         self.received = bytearray()
-        self.head: Head | None = None
+        self.head: RequestHead | None = None
         self.stage = Stage.HEAD
         self.deadline = 0.0
         self.is_streaming = self.is_reusable = self.has_ended = False
@@ -63,7 +63,7 @@ class Connection(TConn):  # type: ignore[misc]
     def request_size(self) -> int | None:
         """The size of the request at the start of `received`; None while it is incomplete."""
         if self.head is None:
-            self.head = Head.of(self.received, self._searched)
+            self.head = RequestHead.of(self.received, self._searched)
         if self.head is None:
             self._searched = len(self.received)
             return None
@@ -103,20 +103,20 @@ class HeldConnections:
     """The connections without a thread, the longest held first."""
 
     def __init__(self) -> None:
-        self._held: dict[Connection, None] = {}
+        self._held: dict[ClientConnection, None] = {}
         self._by_address: Counter[str] = Counter()
 
-    def __iter__(self) -> Iterator[Connection]:
+    def __iter__(self) -> Iterator[ClientConnection]:
         return iter(list(self._held))
 
-    def add(self, connection: Connection, stage: Stage, seconds: float) -> None:
+    def add(self, connection: ClientConnection, stage: Stage, seconds: float) -> None:
         """Hold `connection` for at most `seconds`."""
         connection.stage, connection.deadline = stage, time.monotonic() + seconds
         if connection not in self._held:
             self._held[connection] = None
             self._by_address[connection.address] += 1
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: ClientConnection) -> None:
         """Hold `connection` no longer."""
         if connection in self._held:
             del self._held[connection]
@@ -128,7 +128,7 @@ class HeldConnections:
         """How many are held for an address."""
         return self._by_address[address]
 
-    def expired(self) -> list[Connection]:
+    def expired(self) -> list[ClientConnection]:
         """Those that have waited too long."""
         now = time.monotonic()
         return [connection for connection in self._held if connection.deadline <= now]
@@ -137,13 +137,13 @@ class HeldConnections:
         """The memory that all of them hold."""
         return sum(connection.held_bytes for connection in self._held)
 
-    def dispensable(self, address: str | None = None) -> Connection | None:
+    def dispensable(self, address: str | None = None) -> ClientConnection | None:
         """The one to give up for a new one: of `address`, or else of the address that holds most; the least far, the oldest."""
         if address is None:
             address = max(self._by_address, key=self._by_address.__getitem__, default=None)
         found = [connection for connection in self._held if connection.address == address]
         return min(found, key=lambda connection: connection.stage.value, default=None)
 
-    def largest(self) -> Connection | None:
+    def largest(self) -> ClientConnection | None:
         """The one that holds most memory."""
         return max(self._held, key=lambda connection: connection.held_bytes, default=None)

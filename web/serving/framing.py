@@ -13,7 +13,7 @@ _EXPECT: Final = re.compile(rb"\r\nexpect[ \t]*:[^\r\n]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RequestHead:
     """The head of a request: its first line, its size in bytes, and what it says about the body.
 
     `length` is the body's announced length in bytes, None for a chunked body. `waits`: the client sends the body once it
@@ -26,7 +26,7 @@ class Head:
     waits: bool
 
     @classmethod
-    def of(cls, received: bytearray, searched: int = 0) -> Head | None:
+    def of(cls, received: bytearray, searched: int = 0) -> RequestHead | None:
         """The head at the start of `received`, of which the first `searched` bytes do not end it; None if incomplete."""
         end = received.find(_END, max(0, searched - len(_END) + 1))
         if end < 0:
@@ -71,6 +71,6 @@ class ChunkedBody:
             self._next = following
 
 
-def without_expectation(request: bytearray, head: Head) -> bytes:
+def without_expectation(request: bytearray, head: RequestHead) -> bytes:
     """The request without its `Expect` header, which has been answered."""
     return _EXPECT.sub(b"", bytes(request[: head.size])) + bytes(request[head.size :])

@@ -10,9 +10,12 @@ PATIENCE_SECONDS: Final = 60.0
 """How long a thread waits for one client, beyond the time that its bytes may take at the least rate."""
 
 LEAST_RATE: Final = 1_000
-"""Bytes per second that a client must send or read on average."""
+"""Bytes per second that a client must send on average."""
 
-MAX_UNSENT: Final = 1 << 20
+LEAST_READING_RATE: Final = 50_000
+"""Bytes per second that a client must read on average while a thread waits for it."""
+
+MAX_UNSENT: Final = 16 << 20
 """Bytes of an answer that are kept for a slow reader; a thread with a longer answer waits until it has read some."""
 
 _SLICE_SECONDS: Final = 0.5
@@ -47,7 +50,7 @@ class ClientSocket(socket.socket):
             data = self._waited_for(size, own)
         finally:
             self.settimeout(own)
-        self._earn(len(data))
+        self._earn(len(data) / LEAST_RATE)
         return data
 
     def _waited_for(self, size: int, own: float | None) -> bytes:
@@ -65,8 +68,8 @@ class ClientSocket(socket.socket):
             finally:
                 self._left -= time.monotonic() - before
 
-    def _earn(self, size: int) -> None:
-        self._left = min(PATIENCE_SECONDS, self._left + size / LEAST_RATE)
+    def _earn(self, seconds: float) -> None:
+        self._left = min(PATIENCE_SECONDS, self._left + seconds)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Send as `socket.sendall`, but keep what the client does not read now."""
@@ -89,7 +92,7 @@ class ClientSocket(socket.socket):
         except TimeoutError:
             sent = 0
         self._left -= time.monotonic() - before
-        self._earn(sent)
+        self._earn(sent / LEAST_READING_RATE)
         del self.unsent[:sent]
 
     def flush(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from web.serving.connections import Connection, HeldConnections, Stage
+from web.serving.connections import ClientConnection, HeldConnections, Stage
 from web.serving.limits import ConnectionLimits
 from web.serving.sockets import PATIENCE_SECONDS
 
@@ -52,13 +52,14 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
 
     limits: ClassVar[ConnectionLimits]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def init_process(self) -> None:
+        """Called in the new process; returns when the server stops."""
         self._held = HeldConnections()
-        self._streaming: set[Connection] = set()
-        self._queued: deque[Connection] = deque()
+        self._streaming: set[ClientConnection] = set()
+        self._queued: deque[ClientConnection] = deque()
         self._next_tick = 0.0
         self._stop_by = 0.0
+        super().init_process()
 
     def accept(self, listener: Any) -> None:
         """Accept a connection; if there are too many, give up the one that is missed least."""
@@ -71,7 +72,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
                 raise
             return
         self.nr_conns += 1
-        connection = Connection(self.cfg, accepted, client, listener.getsockname())
+        connection = ClientConnection(self.cfg, accepted, client, listener.getsockname())
         if 0 < self.limits.per_address <= self._held.count(connection.address):
             self._give_up(self._held.dispensable(connection.address))
         if self.nr_conns >= self.worker_connections:
@@ -88,27 +89,30 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
             for connection in self._held.expired():
                 self._expire(connection)
 
-    def finish_request(self, connection: Connection, future: Any) -> None:
+    def finish_request(self, connection: ClientConnection, future: Any) -> None:
         """After a thread: send what the client has not read yet, then wait for the next request or close."""
         self._streaming.discard(connection)
         connection.is_streaming = False
         finished = not future.cancelled() and future.exception() is None
         connection.is_reusable = finished and bool(future.result()) and self.alive
-        if connection.sock.fileno() < 0:
-            self.nr_conns -= 1
-        elif connection.sock.unsent:
-            self._hold(connection, Stage.SENDING, _SENDING_SECONDS)
-            self._bound_memory(connection)
-        else:
-            self._after_answer(connection)
+        try:
+            if connection.sock.fileno() < 0:
+                self.nr_conns -= 1
+            elif connection.sock.unsent:
+                self._hold(connection, Stage.SENDING, _SENDING_SECONDS)
+                self._bound_memory(connection)
+            else:
+                self._after_answer(connection)
+        except OSError:
+            self._close(connection)
         self._start_queued()
 
-    def _keepalive_after(self, connection: Connection, keepalive: bool) -> bool:
+    def _keepalive_after(self, connection: ClientConnection, keepalive: bool) -> bool:
         """Whether the connection can be used again. No thread waits for the rest of a body that nobody read."""
         connection.sock.grant(0)
         return bool(super()._keepalive_after(connection, keepalive))
 
-    def _hold(self, connection: Connection, stage: Stage, seconds: float) -> None:
+    def _hold(self, connection: ClientConnection, stage: Stage, seconds: float) -> None:
         events = {Stage.STREAM: 0, Stage.SENDING: selectors.EVENT_WRITE}.get(stage, selectors.EVENT_READ)
         self._unregister(connection)
         connection.sock.setblocking(False)
@@ -116,26 +120,28 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         if events:
             self.poller.register(connection.sock, events, partial(self._on_event, connection))
 
-    def _unregister(self, connection: Connection) -> None:
+    def _unregister(self, connection: ClientConnection) -> None:
         with suppress(KeyError, ValueError, OSError):
             self.poller.unregister(connection.sock)
 
-    def _release(self, connection: Connection) -> None:
+    def _release(self, connection: ClientConnection) -> None:
         self._unregister(connection)
         self._held.remove(connection)
         if connection in self._queued:
             self._queued.remove(connection)
 
-    def _close(self, connection: Connection) -> None:
+    def _close(self, connection: ClientConnection) -> None:
+        if connection.sock.fileno() < 0:  # given up for another one while its event was at hand
+            return
         self._release(connection)
         self.nr_conns -= 1
         connection.close()
 
-    def _give_up(self, connection: Connection | None) -> None:
+    def _give_up(self, connection: ClientConnection | None) -> None:
         if connection is not None:
             self._close(connection)
 
-    def _on_event(self, connection: Connection, _socket: Any) -> None:
+    def _on_event(self, connection: ClientConnection, _socket: Any) -> None:
         try:
             if connection.stage is Stage.SENDING:
                 self._send_on(connection)
@@ -148,14 +154,14 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         except OSError:
             self._close(connection)
 
-    def _send_on(self, connection: Connection) -> None:
+    def _send_on(self, connection: ClientConnection) -> None:
         if connection.sock.flush():
             connection.deadline = time.monotonic() + _SENDING_SECONDS
         if not connection.sock.unsent:
             self._release(connection)
             self._after_answer(connection)
 
-    def _after_answer(self, connection: Connection) -> None:
+    def _after_answer(self, connection: ClientConnection) -> None:
         if not connection.is_reusable:
             self._linger(connection)
             return
@@ -164,7 +170,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         if connection.received:
             self._advance(connection)
 
-    def _advance(self, connection: Connection) -> None:
+    def _advance(self, connection: ClientConnection) -> None:
         """Give a complete request to a thread; otherwise wait for more of it."""
         size = connection.request_size()
         head, limits = connection.head, self.limits
@@ -182,7 +188,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         else:
             self._wait_for_body(connection, head.waits)
 
-    def _wait_for_head(self, connection: Connection) -> None:
+    def _wait_for_head(self, connection: ClientConnection) -> None:
         if connection.has_ended:
             self._close(connection)
         elif len(connection.received) > MAX_HEAD_BYTES:
@@ -190,18 +196,18 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         elif connection.stage is not Stage.HEAD:
             self._hold(connection, Stage.HEAD, self.limits.head_seconds)
 
-    def _wait_for_body(self, connection: Connection, waits: bool) -> None:
+    def _wait_for_body(self, connection: ClientConnection, waits: bool) -> None:
         if connection.stage is not Stage.BODY:
             if waits:
                 connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._hold(connection, Stage.BODY, self.limits.body_seconds)
         self._bound_memory(connection)
 
-    def _bound_memory(self, connection: Connection) -> None:
+    def _bound_memory(self, connection: ClientConnection) -> None:
         if connection.held_bytes > _LARGE_BYTES and self._held.bytes() > self.limits.memory:
             self._give_up(self._held.largest())
 
-    def _dispatch(self, connection: Connection, size: int, patience: float) -> None:
+    def _dispatch(self, connection: ClientConnection, size: int, patience: float) -> None:
         self._release(connection)
         connection.give(size, patience)
         self.enqueue_req(connection)
@@ -214,7 +220,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
             self._streaming.add(connection)
             self._dispatch(connection, len(connection.received), PATIENCE_SECONDS)
 
-    def _expire(self, connection: Connection) -> None:
+    def _expire(self, connection: ClientConnection) -> None:
         if connection.stage is Stage.STREAM:
             self._refuse(connection, 429)
         elif connection.stage is Stage.BODY or (connection.stage is Stage.HEAD and connection.received):
@@ -222,7 +228,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         else:
             self._close(connection)
 
-    def _refuse(self, connection: Connection, status: int) -> None:
+    def _refuse(self, connection: ClientConnection, status: int) -> None:
         """Answer without the application, and close."""
         self._release(connection)
         reason, code, message = _TEXTS[status]
@@ -239,7 +245,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         else:
             self._linger(connection)
 
-    def _linger(self, connection: Connection) -> None:
+    def _linger(self, connection: ClientConnection) -> None:
         """Close once the client has received everything: closing at once can make its system discard the answer."""
         connection.received.clear()
         try:

@@ -116,10 +116,12 @@ def test_a_long_request_that_does_not_get_its_turn_back_fails_and_leaves_nothing
             release.wait(10)
 
     with ThreadPoolExecutor(1) as pool:
-        with pytest.raises(CallerBusy), shares.hold("ada") as turn:
+        with ExitStack() as running:
+            turn = running.enter_context(shares.hold("ada"))
             waiting = pool.submit(long)
             until(lambda: shares._waiting)
-            turn.pass_on(0.1)
+            with pytest.raises(CallerBusy):
+                turn.pass_on(0.1)
         release.set()
         waiting.result(10)
     assert not shares._running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.serving.framing import ChunkedBody, Head, without_expectation
+from web.serving.framing import ChunkedBody, RequestHead, without_expectation
 
 LINE = b"POST /v1/search HTTP/1.1"
 
@@ -26,13 +26,13 @@ def head(*fields):
 )
 def test_a_head_says_what_follows(fields, length, waits):
     received = head(*fields) + b"more"
-    assert Head.of(received) == Head(LINE, len(received) - 4, length, waits)
+    assert RequestHead.of(received) == RequestHead(LINE, len(received) - 4, length, waits)
 
 
 def test_an_incomplete_head_is_none_and_what_was_searched_is_not_searched_again():
     received = head(b"Host: a")
-    assert [Head.of(received[:size]) for size in range(len(received))] == [None] * len(received)
-    assert Head.of(received, len(received) - 1) == Head.of(received)
+    assert [RequestHead.of(received[:size]) for size in range(len(received))] == [None] * len(received)
+    assert RequestHead.of(received, len(received) - 1) == RequestHead.of(received)
 
 
 CHUNKED = b"5\r\nabcde\r\n1;x=y\r\nf\r\n0\r\nX-Sum: 3\r\n\r\n"
@@ -55,4 +55,6 @@ def test_a_damaged_chunk_ends_the_body(body):
 
 def test_an_answered_expectation_is_removed_from_the_head_only():
     received = head(b"Expect: 100-continue", b"Host: a") + b"\r\nExpect: in the body"
-    assert without_expectation(received, Head.of(received)) == bytes(head(b"Host: a") + b"\r\nExpect: in the body")
+    assert without_expectation(received, RequestHead.of(received)) == bytes(
+        head(b"Host: a") + b"\r\nExpect: in the body"
+    )

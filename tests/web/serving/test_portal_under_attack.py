@@ -21,18 +21,21 @@ from web.cli.indexing import fill_quietly
 pytestmark = pytest.mark.slow
 
 SLOW_CLIENTS = 200
-WORDS = "statin aspirin mortality stroke trial placebo adults risk dose bleeding renal cardiac weight insulin".split()
+WORDS = (
+    *("statin", "aspirin", "mortality", "stroke", "trial", "placebo", "adults"),
+    *("risk", "dose", "bleeding", "renal", "cardiac", "weight", "insulin"),
+)
 
 
 @contextmanager
-def portal(home, **settings):
-    """The port of a portal with one process over `home`; its stop must not be delayed."""
+def portal(home, *command, **settings):
+    """The port of a portal with one process over `home`, or of another server; its stop must not be delayed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     own = {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "PYTHONPATH": str(ROOT), **settings}
-    command = [sys.executable, "-m", "web.cli", "serve", "--port", str(port), "--workers", "1"]
-    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | own, stderr=subprocess.PIPE, text=True)
+    started = [sys.executable, "-m", "web.cli", *(command or ("serve", "--workers", "1")), "--port", str(port)]
+    process = subprocess.Popen(started, cwd=ROOT, env=os.environ | own, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(port, process, "/healthz")
         yield port
@@ -118,3 +121,14 @@ def test_five_batches_of_one_reader_leave_room_for_others(large_home):
     assert {status for status, _, _ in answers} == {200, 429}
     assert {after for after, _ in refused} == {"5"}
     assert {told["error"]["code"] for _, told in refused} == {"overloaded"}
+
+
+def test_slow_clients_do_not_stop_a_model_server(tmp_path):
+    command = ("inference", "--model", "hashing-256", "--threads", "1")
+    parts = [b"POST /embed HTTP/1.1\r\nContent-Le", b"POST /embed HTTP/1.1\r\nContent-Length: 90\r\n\r\n{"]
+    with portal(tmp_path, *command) as port, ExitStack() as clients:
+        for number in range(40):
+            clients.enter_context(opened(port, parts[number % 2]))
+        assert health(port) < 2
+        status, body, _ = ask(port, "POST", "/embed", b'{"inputs": "aspirin"}')
+        assert (status, len(json.loads(body)[0])) == (200, 256)
