@@ -17,11 +17,12 @@ ROOT = Path(__file__).parents[3]
 
 
 def application(environ, start_response):
-    """Answers with the size of the body; `/large` with 60 MB; `/wait` after half a second."""
+    """Answers with the size of the body; `/megabytes/N` with N MB; `/wait` after half a second."""
     path = environ["PATH_INFO"]
-    if path == "/large":
-        start_response("200 OK", [("Content-Length", "60000000")])
-        return [bytes(1_000_000)] * 60
+    if path.startswith("/megabytes/"):
+        count = int(path.rpartition("/")[2])
+        start_response("200 OK", [("Content-Length", f"{count}000000")])
+        return [bytes(1_000_000)] * count
     if path == "/wait":
         time.sleep(0.5)
     if path == "/unread":

@@ -103,19 +103,22 @@ def test_a_damaged_chunk_does_not_wait_for_more():
         assert answer_on(client)[0] in (200, 400, 500)
 
 
-def test_readers_that_do_not_read_hold_no_thread_for_short_answers():
-    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+@pytest.mark.parametrize(
+    "requests",
+    [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200, b"GET /megabytes/6 HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+)
+def test_readers_that_do_not_read_hold_no_thread(requests):
     with served() as port, ExitStack() as clients:
         for _ in range(10):
             client = clients.enter_context(socket.socket())
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", port))
-            client.sendall(request * 200)
+            client.sendall(requests)
         assert max(quick(port) for _ in range(5)) < 1
 
 
 def test_a_large_answer_arrives_completely_however_slowly_it_is_read():
-    with served() as port, opened(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") as client:
+    with served() as port, opened(port, b"GET /megabytes/60 HTTP/1.1\r\nHost: localhost\r\n\r\n") as client:
         time.sleep(0.5)
         status, body = answer_on(client)
         assert (status, len(body)) == (200, 60_000_000)
