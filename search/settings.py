@@ -82,6 +82,13 @@ class Settings:
     )
     inference_token_file: Path | None = _setting(None, "file with the token for the model servers")
     deadline_ms: int = _setting(0, "deadline of reranking in milliseconds; 0: the collection's own")
+    max_deadline_ms: int = _setting(
+        10_000, "longest deadline of one search over HTTP in milliseconds; a longer one is reduced to it; 0: none"
+    )
+    batch_deadline_ms: int = _setting(
+        20_000, "time for reranking in milliseconds that the searches of one batch share; 0: no limit"
+    )
+    batch_candidates: int = _setting(2_500, "most candidates that the searches of one batch rerank in all; 0: no limit")
     candidates: int = _setting(0, "passages that are reranked, by the first of two stages; 0: the collection's own")
     window: int = _setting(
         100, "documents that each leg returns, and size of the result window that pages are frozen over"

@@ -20,10 +20,11 @@ from web.api import search as search_api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.serving.fair_shares import FairShares
+from web.serving.limits import MAX_BODY_BYTES
 from workers.queueing.queue import open_queue
 
-MAX_BODY_BYTES: Final = 2_000_000
-"""Enough for a batch of 50 searches with the longest text in any script."""
+THREADS: Final = 4
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -47,15 +48,16 @@ HEADERS: Final = {
 }
 
 
-def make_app(source: Medley | Settings | None = None) -> Flask:
-    """Create the application over `source`; see `web.create_app`."""
+def make_app(source: Medley | Settings | None = None, threads: int = THREADS) -> Flask:
+    """Create the application over `source`, to run `threads` searches at the same time; see `web.create_app`."""
     medley = source if isinstance(source, Medley) else Medley.open(source or read_settings())
     app = Flask("web", template_folder="pages/templates", static_folder="pages/static", static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the default provider has it, its base class does not
     app.url_map.merge_slashes = False  # a document's id can hold two slashes in a row
     log = AccessLog.of(medley.settings)
-    app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings))
+    shares = FairShares(threads, "searches"), FairShares(threads, "uploads", waiting=0)
+    app.extensions[EXTENSION] = Portal(medley, log, Backlog(medley), open_queue(medley.settings), *shares)
     set_up_proxies(app, medley.settings.proxies)
     set_up_sessions(app, medley.settings)
     is_guarded(medley.settings.home)  # remembered from the start, whatever happens to the files

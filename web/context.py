@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,6 +23,7 @@ from web.use_cases import UseCases
 if TYPE_CHECKING:
     from search.bootstrap import Medley
     from web.backlog import Backlog
+    from web.serving.fair_shares import FairShares, Turn
     from workers.queueing.queue import Queue
 
 EXTENSION = "medley"
@@ -36,6 +38,8 @@ class Portal:
     log: AccessLog
     backlog: Backlog
     queue: Queue | None
+    searches: FairShares
+    uploads: FairShares
     throttle: Throttle = field(default_factory=Throttle)
 
     @property
@@ -93,6 +97,22 @@ def actor() -> Actor:
     known: Caller | None = g.get("caller")
     user, token = (known.access.user, known.token) if known else (None, None)
     return Actor("http", user, token, client_address(), request_id())
+
+
+def search_turn() -> AbstractContextManager[Turn]:
+    """The caller's turn to search. Raises `CallerBusy` on entering."""
+    return portal().searches.hold(_sharer())
+
+
+def upload_turn() -> AbstractContextManager[Turn]:
+    """The caller's turn to upload documents. Raises `CallerBusy` on entering."""
+    return portal().uploads.hold(_sharer())
+
+
+def _sharer() -> str:
+    """Who has one share: the holder of a token, or without tokens an address."""
+    token = caller().token
+    return f"token {token}" if token else f"address {request.remote_addr}"
 
 
 def use_cases() -> UseCases:

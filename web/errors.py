@@ -13,6 +13,7 @@ from mappings.errors import MedleyError, Unauthorized
 from web.access.throttle import TooManyFailures
 from web.backlog import BacklogFull
 from web.context import request_id
+from web.serving.fair_shares import CallerBusy
 from web.statuses import CODES, status_of
 from web.wire import ErrorAnswer, ErrorDetail
 
@@ -49,9 +50,15 @@ def answer_medley_error(error: MedleyError) -> Response:
     response = answer(status, ErrorAnswer.of(error))
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = 'Bearer realm="medley"'
-    if isinstance(error, BacklogFull | TooManyFailures):
-        response.headers["Retry-After"] = str(error.retry_after)
+    response.headers.update(retry_headers(error))
     return response
+
+
+def retry_headers(error: MedleyError | None) -> dict[str, str]:
+    """The header that says in how many seconds a request can be repeated, for an error that passes."""
+    return (
+        {"Retry-After": str(error.retry_after)} if isinstance(error, BacklogFull | CallerBusy | TooManyFailures) else {}
+    )
 
 
 def answer_http_error(error: HTTPException) -> Response:

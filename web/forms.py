@@ -67,7 +67,10 @@ class SearchForm(BaseModel):
     explain: bool = Field(False, description="explain the score of each hit")
     rerank: bool = Field(True, description="rerank the candidates; false keeps the fused order")
     deadline_ms: int | None = Field(
-        None, ge=1, le=60_000, description="time for reranking in milliseconds; by default that of the collection"
+        None,
+        ge=1,
+        le=60_000,
+        description="time for reranking in milliseconds; by default that of the collection; a server can allow less",
     )
 
 

@@ -19,6 +19,7 @@ from web.access.throttle import TooManyFailures
 from web.api.record_stream import BrokenOff
 from web.backlog import BacklogFull
 from web.errors import MediaTypeError
+from web.serving.fair_shares import CallerBusy
 from web.statuses import CODES, status_of
 
 
@@ -35,6 +36,7 @@ from web.statuses import CODES, status_of
         (Conflict, 409),
         (MediaTypeError, 415),
         (BacklogFull, 429),
+        (CallerBusy, 429),
         (Overloaded, 429),
         (TooManyFailures, 429),
         (ModelError, 500),

@@ -42,8 +42,10 @@ def feed() -> Response:
         collection, packed = _admitted()
         settings = context.portal().medley.settings
         limits = DeliveryLimits(settings.delivery_bytes, settings.delivery_lines)
-        return _fed(collection, limits.apply(record_stream.unpacked(body, packed, watch.check)))
+        with context.upload_turn():
+            return _fed(collection, limits.apply(record_stream.unpacked(body, packed, watch.check)))
     except MedleyError:
+        record_stream.hurry(request.environ)
         record_stream.discard(body)
         raise
 

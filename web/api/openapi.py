@@ -30,7 +30,10 @@ _MEANINGS: Final = {
     409: "the request does not fit the current state, such as a deletion older than the document",
     413: "the body is too large",
     415: "the body is of a type that this address does not read",
-    429: "too many changes are waiting, or too many wrong tokens came from this address; `Retry-After` says how long to wait",
+    429: (
+        "too many searches or uploads at once, too many changes to be indexed, or too many wrong tokens from this address; "
+        "`Retry-After` says when to try again"
+    ),
     500: "an error of the server; its log has the details under the id of the request",
     503: "a dependency is unavailable, or the access log cannot be written",
 }
@@ -115,7 +118,8 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
     cited: bool = False,
 ) -> dict[str, Any]:
-    statuses = [status for status in _MEANINGS if status in _ALWAYS or (body and status in (413, 415))]
+    further = (413, 415) if body else ()
+    statuses = [status for status in _MEANINGS if status in _ALWAYS or status in further]
     content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}}
     content |= {kind: {"schema": {"type": "string"}} for kind in _CITATION_TYPES if cited}
     operation: dict[str, Any] = {

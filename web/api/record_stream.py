@@ -5,6 +5,7 @@ Memory is bounded by one batch and one line, however long the body is.
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from mappings.formats.files import TextLine, numbered_lines, parse_or_reject
 from mappings.formats.jsonl import parse_record
 from mappings.formats.records import record_of
 from web.api.delivery_limits import BrokenOff, check_ratio
+from web.serving.sockets import ClientSocket
 
 MAX_LINE_BYTES: Final = 16 << 20
 BATCH_DOCUMENTS: Final = 500
@@ -30,6 +32,7 @@ STALL_SECONDS: Final = 60.0
 
 MAX_SHOWN_ID: Final = 512
 _DISCARDED_BYTES: Final = 32 << 20
+_DISCARD_SECONDS: Final = 10.0
 _PIECE: Final = 1 << 16
 _UNPACKED: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
@@ -82,11 +85,17 @@ def _read(stream: IO[bytes], received: int) -> bytes:
         raise BrokenOff(f"the request broke off after {received:,} bytes") from error
 
 
+def hurry(environ: dict[str, Any]) -> None:
+    """Wait only briefly for the rest of a rejected body."""
+    if isinstance(connection := environ.get("gunicorn.socket"), ClientSocket):
+        connection.hurry(_DISCARD_SECONDS)
+
+
 def discard(body: Iterator[bytes]) -> None:
     """Read the rest of a rejected body, up to a bound: many clients read the answer only after sending everything."""
-    left = _DISCARDED_BYTES
+    left, until = _DISCARDED_BYTES, time.monotonic() + _DISCARD_SECONDS
     try:
-        while left > 0:
+        while left > 0 and time.monotonic() < until:
             left -= len(next(body))
     except (StopIteration, BrokenOff):
         return

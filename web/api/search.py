@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ from search.query import Query
 from web import citations, context, forms
 from web.errors import MediaTypeError
 from web.search_answers import BatchAnswer, SearchAnswer
+from web.serving import search_limits
+from web.serving.fair_shares import Turn
 from web.wire import CollectionJson, CollectionsAnswer, DocumentAnswer
 
 blueprint = Blueprint("api", __name__, url_prefix="/v1")
@@ -31,7 +33,8 @@ def search_by_address() -> Response:
     wanted = forms.check_format(parameters.pop("format", "json"))
     query = _query(forms.search_form_of(parameters))
     use_cases = context.use_cases()
-    results = use_cases.search(query)
+    with context.search_turn():
+        results = use_cases.search(query)
     if wanted == "json":
         return jsonify(SearchAnswer.of(results).model_dump())
     # A document that was deleted a moment ago is left out.
@@ -42,15 +45,36 @@ def search_by_address() -> Response:
 @blueprint.post("/search")
 def search() -> Response:
     """One search from a JSON body."""
-    return jsonify(_answer(_query(forms.search_form(_json_body()))).model_dump())
+    query = _query(forms.search_form(_json_body()))
+    with context.search_turn():
+        return jsonify(_answer(query).model_dump())
 
 
 @blueprint.post("/search/batch")
 def search_batch() -> Response:
     """Several searches in one request: all are answered, or none."""
     queries = [_numbered(number, _query, form) for number, form in enumerate(forms.batch_form(_json_body()).searches)]
-    answers = [_numbered(number, _answer, query) for number, query in enumerate(queries)]
+    medley = context.portal().medley
+    search_limits.check_cost(queries, [medley.collections.get(query.collection) for query in queries], medley.settings)
+    with context.search_turn() as turn:
+        answers = _batch_answers(queries, turn, search_limits.BatchTime(medley.settings))
     return jsonify(BatchAnswer(answers=answers).model_dump())
+
+
+def _batch_answers(queries: Sequence[Query], turn: Turn, batch_time: search_limits.BatchTime) -> list[SearchAnswer]:
+    """The answers in order. Between two searches another caller can go first."""
+
+    def answered(query: Query) -> SearchAnswer:
+        allotted, notes = batch_time.allot(query, context.portal().medley.collections.get(query.collection))
+        answer = _answer(allotted)
+        return answer.model_copy(update={"degraded": [*notes, *answer.degraded]})
+
+    answers = []
+    for number, query in enumerate(queries):
+        if number:
+            turn.pass_on(batch_time.left())
+        answers.append(_numbered(number, answered, query))
+    return answers
 
 
 def _numbered(number: int, step: Callable[[Item], Done], item: Item) -> Done:
@@ -65,7 +89,8 @@ def _numbered(number: int, step: Callable[[Item], Done], item: Item) -> Done:
 
 def _query(form: forms.SearchForm) -> Query:
     collection = context.use_cases().named(form.collection, "search")
-    return forms.to_query(form, collection, context.caller().access)
+    query = forms.to_query(form, collection, context.caller().access)
+    return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
 def _answer(query: Query) -> SearchAnswer:

@@ -16,12 +16,14 @@ from web import citations, context, forms
 from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
 from web.access.throttle import TooManyFailures
+from web.errors import retry_headers
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
+from web.serving import search_limits
 from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
@@ -113,19 +115,21 @@ def show_page(page: SearchPage) -> Response:
         name = page.collection.name
         found = examples_for(name, medley.collections.store(name), context.caller().access)
         page.examples = [(words, replace(example, private=page.address.private)) for words, example in found]
-    return make_response(render_template("search.html", page=page), status)
+    return make_response(render_template("search.html", page=page), status, retry_headers(page.error))
 
 
 def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
-    results = use_cases.search(query)
+    with context.search_turn():
+        results = use_cases.search(query)
     page.show(results, use_cases.visible(query.collection, others_of(results)))
 
 
 def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
     collection = context.use_cases().named(form.collection, "search")
-    return forms.to_query(form, collection, context.caller().access)
+    query = forms.to_query(form, collection, context.caller().access)
+    return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
 @blueprint.get("/document")

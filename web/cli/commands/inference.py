@@ -10,7 +10,6 @@ import click
 from search.settings import Settings
 from search.settings import read as read_settings
 from web.access.auth import check_bind
-from web.cli.commands.serve import run_gunicorn
 from web.cli.listening import check_free, ready_hook
 
 if TYPE_CHECKING:
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 SWITCH_SECONDS = 0.0005
 SPARE_THREADS = 8
 """Extra threads that reject requests and answer health checks and metrics while all others wait for a model."""
+
+MEMORY_BYTES = 256 << 20
+"""Memory for requests that have not arrived completely."""
 
 
 @click.command()
@@ -49,7 +51,9 @@ SPARE_THREADS = 8
 def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_waiting: int, no_batching: bool) -> None:
     """Serve models over HTTP, with the API of text-embeddings-inference."""
     from web.inference.models import DEFAULT
-    from web.inference.server import Limits
+    from web.inference.server import MAX_BODY_BYTES, Limits
+    from web.serving.limits import ConnectionLimits
+    from web.serving.run import run_gunicorn
 
     settings = read_settings()
     check_bind(settings.home, host)
@@ -63,7 +67,6 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
         {
             "bind": address,
             "workers": 1,  # each worker would load the models again and batch only its own requests
-            "worker_class": "gthread",
             "threads": threads + SPARE_THREADS,
             "keepalive": 75,
             "timeout": 120,
@@ -72,6 +75,7 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
             **ready_hook(f"The model server is ready at http://{address}/"),
         },
         lambda: _create_model_server(chosen, settings, limits, not no_batching),
+        ConnectionLimits(MAX_BODY_BYTES, memory=MEMORY_BYTES),
     )
 
 

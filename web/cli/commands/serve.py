@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import click
 
@@ -15,6 +15,9 @@ from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
 from web.cli.listening import check_free, ready_hook
 from web.shutdown import SHUTDOWN
+
+SPARE_THREADS: Final = 4
+"""Threads that neither searches nor uploads can take: they answer health checks and everything else."""
 
 
 @click.command()
@@ -36,10 +39,28 @@ from web.shutdown import SHUTDOWN
     type=click.IntRange(1, 64),
     default=4,
     show_default=True,
-    help="Requests that each process handles at the same time.",
+    help="Searches that each process runs at the same time, and uploads; one caller gets half of them.",
 )
-def serve(host: str, port: int, workers: int | None, threads: int) -> None:
+@click.option(
+    "--connections",
+    type=click.IntRange(16, 100_000),
+    default=1_000,
+    show_default=True,
+    help="Connections that each process keeps open; above it those that wait longest are closed.",
+)
+@click.option(
+    "--per-address",
+    type=click.IntRange(0, 100_000),
+    default=0,
+    show_default=True,
+    help="Connections of one address that wait for a request, in each process; 0: any number, as behind a proxy.",
+)
+def serve(host: str, port: int, workers: int | None, threads: int, connections: int, per_address: int) -> None:
     """Serve the search page and the HTTP API."""
+    from web.serving.fair_shares import WAITING
+    from web.serving.limits import MAX_BODY_BYTES, ConnectionLimits
+    from web.serving.run import run_gunicorn
+
     settings = read_settings()
     open_home(settings.home)
     check_bind(settings.home, host)
@@ -52,7 +73,7 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
         {
             "bind": address,
             "workers": processes,
-            "threads": threads,
+            "threads": 2 * threads + WAITING + SPARE_THREADS,  # those that run or wait, and the spare ones
             "timeout": 120,
             "graceful_timeout": 20,
             "limit_request_line": 8190,  # room for a cursor of 6,000 characters in a URL
@@ -60,11 +81,18 @@ def serve(host: str, port: int, workers: int | None, threads: int) -> None:
             **ready_hook(f"Medley is ready at http://{address}/", SHUTDOWN.follow),
             "worker_exit": _close_gateway,
         },
-        _create_gateway,
+        partial(_create_gateway, threads),
+        ConnectionLimits(
+            body=MAX_BODY_BYTES,
+            streamed=(b"POST /v1/documents",),  # read and stored as it arrives
+            streams=threads,
+            connections=connections,
+            per_address=per_address,
+        ),
     )
 
 
-def _create_gateway() -> Any:
+def _create_gateway(threads: int) -> Any:
     from search.bootstrap import Medley
     from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
@@ -72,27 +100,10 @@ def _create_gateway() -> Any:
     medley = Medley.open(read_settings())
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
     freeze_loaded_objects()
-    return create_app(medley)
+    return create_app(medley, threads)
 
 
 def _close_gateway(_server: Any, worker: Any) -> None:
     portal = getattr(getattr(worker, "wsgi", None), "extensions", {}).get("medley")
     if portal is not None:  # None where the process ended before it could start
         portal.medley.close()
-
-
-def run_gunicorn(options: dict[str, Any], make_app: Callable[[], Any]) -> None:
-    """Serve the application that `make_app` returns until a signal arrives; each process calls it after the fork."""
-    from gunicorn.app.base import BaseApplication
-
-    class GunicornApplication(BaseApplication):  # type: ignore[misc]
-        """Passes the options and the application to gunicorn."""
-
-        def load_config(self) -> None:
-            for name, value in options.items():
-                self.cfg.set(name, value)
-
-        def load(self) -> Any:
-            return make_app()
-
-    GunicornApplication().run()
