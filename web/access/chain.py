@@ -93,12 +93,16 @@ def write_head(descriptor: int, link: Link) -> None:
     os.ftruncate(descriptor, len(content))
 
 
-def continue_from(head: Link | None, last: Link | None) -> tuple[Link, bool]:
-    """(link that the next line follows, whether the head was lost), from the head and the last line of the log.
+def continue_from(descriptor: int, last: Link | None) -> tuple[Link, bool]:
+    """(link that the next line follows, whether the head was lost), from the head and the link of the log's last line.
 
     A log that ends before its head was cut or rotated: the chain goes on from the head, so a cut stays visible. A log that
-    ends after it was written by a process that was killed before it could write the head.
+    ends after it was written by a process that was killed before it could write the head. Raises `OSError`.
     """
+    head = read_head(descriptor)
+    if head is None and last is None:
+        write_head(descriptor, START)  # before the first line, so that a process killed after that line loses no head
+        return START, False
     if head is None:
-        return last or START, last is not None
+        return last or START, True
     return (last if last and last.number > head.number else head), False

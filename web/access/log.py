@@ -100,7 +100,7 @@ class AccessLog:
         descriptor = os.open(self.path, flags, OWNER_ONLY)
         try:
             last, is_whole = chain.last_link(descriptor)
-            link, is_lost = chain.continue_from(chain.read_head(head), last)
+            link, is_lost = chain.continue_from(head, last)
             content = [] if is_whole else [b"\n"]
             for line in [_line(_HEAD_LOST), *lines] if is_lost else lines:
                 chained, link = link.follow(line)
@@ -118,10 +118,19 @@ class AccessLog:
             if os.write(descriptor, content) != len(content):
                 raise OSError(0, "only part of the line could be written")
             if self._sync:
-                os.fsync(descriptor)
+                self._write_through(descriptor, is_new=before == 0)
         except OSError:
             os.ftruncate(descriptor, before)  # the disk is full: half a line would corrupt the next one, too
             raise
+
+    def _write_through(self, descriptor: int, is_new: bool) -> None:
+        os.fsync(descriptor)
+        if is_new:  # its name has to be on the disk, too
+            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
 
 _HEAD_LOST = AuditRecord(Actor("server"), HEAD_LOST)

@@ -10,6 +10,7 @@ from flask.wrappers import Response
 from werkzeug.exceptions import HTTPException
 
 from mappings.errors import MedleyError
+from web.access.auth import RejectedCredentials
 from web.statuses import status_of
 
 RETRY_SECONDS: Final = 1
@@ -56,6 +57,8 @@ def answer_medley_error(error: MedleyError) -> Response:
     status, kind = _TYPES.get(error.code, (status_of(error), "Validation"))
     if kind == "Backend":
         current_app.logger.error("%s: %s", request.path, error.message)
+    if isinstance(error, RejectedCredentials):
+        current_app.logger.warning("%s: %s from %s", request.path, error.reason, request.remote_addr)
     response = answer(status, kind, error.message)
     if error.code == "overloaded":
         response.headers["Retry-After"] = str(RETRY_SECONDS)

@@ -10,6 +10,7 @@ import pytest
 
 from mappings.errors import Unavailable
 from web.access.log import AccessLog, Actor, AuditRecord
+from web.access.log_check import check_log
 
 LOCAL = Actor("http", "ada")
 
@@ -71,6 +72,7 @@ def test_processes_do_not_mix_their_lines(tmp_path):
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         list(pool.map(_write_many, [path] * 4, range(4)))
     assert len(read(path)) == 200
+    assert (check_log(path).last, check_log(path).broken) == (200, None)
 
 
 def test_a_rotated_log_is_followed(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from mappings.errors import InvalidInput, Unavailable
 from search.settings import Settings
+from web.access import chain
 from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.log_check import check_log
 
@@ -248,10 +249,27 @@ def test_threads_and_objects_share_one_chain_while_it_rotates(log):
     assert (report.last, report.broken) == (80, None)
 
 
-@pytest.mark.parametrize(("setting", "synced"), [(0, 0), (1, 2)])
+def test_a_process_killed_after_the_very_first_line_loses_no_head(log, monkeypatch):
+    written = chain.write_head
+
+    def killed(descriptor, link):
+        if link.number:
+            raise OSError(0, "killed")
+        written(descriptor, link)
+
+    monkeypatch.setattr(chain, "write_head", killed)
+    with pytest.raises(Unavailable):
+        write(log, 1)
+    monkeypatch.undo()
+    write(log, 2)
+    assert (check_log(log.path).last, check_log(log.path).broken) == (2, None)
+
+
+@pytest.mark.parametrize(("setting", "synced"), [(0, 0), (1, 5)])
 def test_lines_are_written_through_to_disk_when_asked(tmp_path, monkeypatch, setting, synced):
     calls = []
     fsync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda descriptor: (calls.append(descriptor), fsync(descriptor)))
-    AccessLog.of(Settings(home=tmp_path, access_log_sync=setting)).write(record(1))
+    log = AccessLog.of(Settings(home=tmp_path, access_log_sync=setting))
+    write(log, 1, 2)  # the line and the head each time, and the folder once
     assert len(calls) == synced

@@ -46,6 +46,14 @@ def test_a_token_that_cannot_be_logged_is_not_made(medley, home):
     assert tokens.list_tokens(home) == ()
 
 
+def test_a_token_is_revoked_even_if_that_cannot_be_logged(medley, home):
+    identifier = tokens.add(home, "ada", ["a"]).split("_")[1]
+    (home / "access.log").mkdir()
+    done = medley("tokens", "revoke", identifier)
+    assert (done.exit_code, "is revoked, but that could not be logged" in str(done.exception)) == (1, True)
+    assert tokens.list_tokens(home) == ()
+
+
 def test_the_expiry_of_a_token_is_listed(medley, home):
     medley("tokens", "add", "ada", "--label", "a", "--expires", "2999-12-31")
     medley("tokens", "add", "ben", "--label", "a")

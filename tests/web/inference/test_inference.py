@@ -216,6 +216,13 @@ def test_once_there_are_tokens_one_is_needed(client, tmp_path):
     assert {client.get(path).status_code for path in ("/health", "/healthz", "/readyz")} == {200}
 
 
+def test_a_refused_token_is_in_the_application_log_without_its_secret(client, tmp_path, caplog):
+    known = tokens.add(tmp_path, "portal", ["*"]).split("_")[1]
+    client.get("/info", headers={"Authorization": f"Bearer medley_{known}_guess"})
+    assert "/info: wrong secret from 127.0.0.1" in caplog.text
+    assert "guess" not in caplog.text
+
+
 def test_without_tokens_the_page_of_another_site_is_refused(client):
     answer = client.post("/embed", json={"inputs": "a"}, headers={"Host": "evil.example"})
     refused(answer, 403, "Unauthorized")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from mappings.documents import EVERY_LABEL
-from mappings.errors import MedleyError, NotFound
+from mappings.errors import MedleyError, NotFound, Unavailable
 from search.settings import read
 from web.access import live_sessions
 from web.access import tokens as api_tokens
@@ -90,7 +90,10 @@ def _cell(value: list[str] | str | bool | None) -> str:
 def revoke(identifier: str, as_json: bool) -> None:
     """Remove the token with this ID; its sessions end at once."""
     gone = api_tokens.revoke(read().home, identifier)
-    audit("tokens revoke", gone.as_json())
+    try:
+        audit("tokens revoke", gone.as_json())
+    except Unavailable as error:
+        raise Unavailable(f"{gone.id} is revoked, but that could not be logged: {error.message}") from error
     show({"revoked": gone.as_json()}, as_json, lambda: f"revoked {gone.id} of {gone.user}")
 
 
