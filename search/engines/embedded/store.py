@@ -186,7 +186,8 @@ def _accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acc
     version = _next_version(database, change.id, version)
     database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version, packed))
     database.execute(
-        "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
+        "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) "
+        "VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
         (change.id, version, time.time_ns() // 1_000, fingerprint, newest, job),
     )
     return Accepted(change.id, version, changed=True)
@@ -207,7 +208,8 @@ def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> 
     """Whether the record of a version can be read: if not, equal content is stored again, to replace it."""
     if change.content is None:
         return True
-    row = database.execute("SELECT raw FROM versions WHERE id = ? AND version = ?", (change.id, version)).fetchone()
+    statement = "SELECT CAST(raw AS BLOB) FROM versions WHERE id = ? AND version = ?"
+    row = database.execute(statement, (change.id, version)).fetchone()
     try:
         return row is not None and codec.unpack(row[0] or b"") == change.content
     except (zlib.error, TypeError):
@@ -216,7 +218,7 @@ def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> 
 
 def _next_version(database: sqlite3.Connection, identifier: str, version: int) -> int:
     """The version after `version`, and after any that a damaged row no longer leads to."""
-    row = database.execute("SELECT MAX(version) FROM versions WHERE id = ?", (identifier,)).fetchone()
+    row = database.execute("SELECT CAST(MAX(version) AS INTEGER) FROM versions WHERE id = ?", (identifier,)).fetchone()
     return max(version, row[0] or 0) + 1
 
 
