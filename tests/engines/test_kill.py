@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 
 import killed
 import numpy as np
@@ -87,6 +88,8 @@ def check_whole(engine, store, index: str) -> None:
     wanted = encoder.encode_passages([every[item.passage].model_text for item in leg]) @ heart
     np.testing.assert_allclose([item.score for item in leg], wanted, atol=2e-3)
     assert verify(Indexer(store, engine, killed.ENCODERS, killed.COLLECTION), index) == []
+    assert engine.file_problems(index) == [], "checksums that a kill left behind are completed"
+    assert store.damage() == []
 
 
 @pytest.fixture
@@ -136,6 +139,20 @@ def test_a_reader_follows_while_another_process_writes_and_rebuilds(tmp_path, nu
     os.kill(child, signal.SIGKILL)
     assert int(nursery.stdout.readline()) == -signal.SIGKILL, "the child ended by itself"
     assert len(seen) >= 2
+
+
+def test_files_that_another_process_writes_are_not_called_damaged(tmp_path, nursery):
+    child = start_one(nursery, tmp_path, "ingest", 2)
+    commits: set[int] = set()
+    until = time.monotonic() + 20
+    while len(commits) < 30 and time.monotonic() < until:
+        _, engine = killed.open_world(tmp_path)  # a new one opens the index again, and compares a sample
+        with suppress(NotFound):  # not published yet
+            commits.add(engine.resolve("notes").commit)
+            assert [item for item in engine.file_problems("notes-1") if item.is_damage] == []
+    os.kill(child, signal.SIGKILL)
+    assert int(nursery.stdout.readline()) == -signal.SIGKILL, "the child ended by itself"
+    assert len(commits) >= 5
 
 
 def check_left(engine, store, number: int) -> bool:

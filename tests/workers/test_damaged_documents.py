@@ -8,6 +8,9 @@ import pytest
 from worlds import embedded_world, note, opensearch_world
 
 from mappings.errors import Damaged
+from search.engines import codec
+from search.engines.embedded.database import _SCHEMA
+from search.engines.embedded.store import EmbeddedStore
 from search.storage import DAMAGED, State, StoreProblem
 from workers.indexing.inspection import inspect
 
@@ -117,7 +120,8 @@ def test_sending_a_damaged_document_again_replaces_it_with_the_same_content_too(
         "DELETE FROM versions WHERE id = 'b' AND version = 3",
     ],
 )
-def test_whatever_is_damaged_in_a_row_is_listed_and_sending_it_again_repairs_it(tmp_path, change):
+@pytest.mark.parametrize("text", ["heart attack", "heart block"])
+def test_whatever_is_damaged_in_a_row_is_listed_and_sending_it_again_repairs_it(tmp_path, change, text):
     world = embedded_world(tmp_path)
     for text in ("heart attack", "heart block", "heart attack"):
         world.put(note("a"), note("b", text))
@@ -125,10 +129,11 @@ def test_whatever_is_damaged_in_a_row_is_listed_and_sending_it_again_repairs_it(
     damage_row(world, change)
     world = embedded_world(tmp_path)
     assert SEND_AGAIN in world.store.damage()
-    world.put(note("b", "heart block"))
-    assert world.store.latest(["b"])["b"].document == note("b", "heart block")
+    world.put(note("b", text))
+    assert world.store.latest(["b"])["b"].document == note("b", text)
     world.ingest()
-    assert world.found("block") == ["b"]
+    assert "b" in world.found("heart")
+    assert not [item for item in world.store.damage() if item.ids == ("b",)]
 
 
 def test_damaged_states_are_reported_and_a_rebuild_replaces_them(tmp_path):
@@ -168,3 +173,21 @@ def test_a_damaged_page_of_the_store_is_one_error_that_says_what_to_do(tmp_path)
     with pytest.raises(Damaged, match=r"store\.sqlite is damaged .*: restore the collection 'notes' from a backup"):
         world.store.pending("notes-1", 9)
     assert world.store.damage()
+
+
+def test_a_store_without_checksums_gets_them_when_it_is_opened(tmp_path):
+    path = tmp_path / "store.sqlite"
+    content = codec.dump(note("b"))
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(f"{_SCHEMA}; PRAGMA user_version = 2")
+        old.execute("INSERT INTO versions VALUES ('b', 1, ?)", (codec.pack(content),))
+        old.execute("INSERT INTO latest VALUES ('b', 1, 7, ?, 4, 'job')", (codec.digest(content),))
+        old.execute("INSERT INTO states VALUES ('notes-1', 'b', 1, 'failed', 0, 1, 'poison')")
+        old.execute("INSERT INTO jobs VALUES ('job', '{}')")
+        old.commit()
+    store = EmbeddedStore(tmp_path)
+    assert store.damage() == []
+    assert store.retry("notes-1") == 1
+    assert store.damage() == []
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT COUNT(*) FROM states WHERE checksum IS NOT NULL").fetchone() == (1,)

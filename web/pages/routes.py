@@ -69,7 +69,8 @@ def send_citations() -> Response:
     name = citation_format(address.get("format", "ris"))
     page = open_page(SearchAddress.of(pair for pair in address.pairs if pair[0] != "format"))
     use_cases, query = context.use_cases(), _query(page)
-    results = use_cases.search(query)
+    with context.search_turn():
+        results = use_cases.search(query)
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
     return citations.of_documents(name, found.values(), query.collection)
 

@@ -110,7 +110,8 @@ def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> 
     """Whether the record of a version can be read: if not, equal content is stored again, to replace it."""
     if change.content is None:
         return True
-    row = database.execute("SELECT raw FROM versions WHERE id = ? AND version = ?", (change.id, version)).fetchone()
+    statement = "SELECT CAST(raw AS BLOB) FROM versions WHERE id = ? AND version = ?"
+    row = database.execute(statement, (change.id, version)).fetchone()
     try:
         return row is not None and codec.unpack(row[0] or b"") == change.content
     except (zlib.error, TypeError):
@@ -119,5 +120,5 @@ def _holds(database: sqlite3.Connection, change: codec.Packed, version: int) -> 
 
 def _next_version(database: sqlite3.Connection, identifier: str, version: int) -> int:
     """The version after `version`, and after any that a damaged row no longer leads to."""
-    row = database.execute("SELECT MAX(version) FROM versions WHERE id = ?", (identifier,)).fetchone()
+    row = database.execute("SELECT CAST(MAX(version) AS INTEGER) FROM versions WHERE id = ?", (identifier,)).fetchone()
     return max(version, row[0] or 0) + 1

@@ -64,3 +64,18 @@ def test_a_damaged_pointer_is_503_for_a_search_and_a_line_in_the_status(home, cl
     assert "published.json is damaged: write" in states["abstracts"]["damage"]
     assert states["notes"]["damage"] == ""
     assert "abstracts: " in CliRunner().invoke(cli, ["status"]).stdout
+
+
+def test_verify_ends_with_1_and_lists_the_damage_of_store_and_index(home, damaged, monkeypatch):
+    monkeypatch.setenv("MEDLEY_HOME", str(home))
+    monkeypatch.setenv("MEDLEY_ENCODER", "hashing-256")
+    (vectors,) = home.glob("collections/abstracts/indexes/*/dense.f16")
+    vectors.write_bytes(bytes(vectors.stat().st_size))
+    found = CliRunner().invoke(cli, ["index", "verify", "abstracts"])
+    assert found.exit_code == 1
+    first, second = found.stdout.splitlines()
+    assert first == f"1 documents are damaged in the store (such as {damaged}): send them again"
+    assert second.startswith("index abstracts-1 is damaged: dense.f16 differs from its checksum")
+    problems = json.loads(CliRunner().invoke(cli, ["index", "verify", "abstracts", "--json"]).stdout)["problems"]
+    assert [item["examples"] for item in problems] == [[damaged], []]
+    assert problems[1]["action"] == "run `medley index rebuild abstracts`"

@@ -253,6 +253,7 @@ class OpenSearchStore:
         for number, change in changes.items():
             head = heads[change.id]
             again = change.id in unreadable and is_repeated(head, change)
+            unreadable = unreadable - {change.id}
             made = heads[change.id] = next_head(head, change, job, self._next_turn, again)
             stale = is_stale(head.source_version, change.source)
             outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
