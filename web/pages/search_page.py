@@ -35,7 +35,9 @@ class SearchPage:
     examples: list[tuple[str, SearchAddress]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        private = self.collection is not None and self.collection.private_queries
+        found, named = self.collection, self.address.get("collection")
+        # A collection that was removed can have been private.
+        private = found is None or named not in ("", found.name) or found.private_queries
         self.address = replace(self.address, private=private)
 
     @property

@@ -4,6 +4,8 @@ import json
 
 from posting import error, good, outcomes, post, told, total
 
+from web.use_cases import RECORD_STATUSES
+
 
 def test_only_a_token_with_the_write_right_writes(client, token, logged):
     reader, writer = token("ada", "*"), token("feeder", "nothing", writes=["abstracts"])
@@ -55,10 +57,8 @@ def test_the_log_has_who_wrote_how_many_but_no_texts(client, logged):
     first, last = logged()
     assert (first["action"], first["asked"]) == ("feed", {"job": job})
     assert (last["user"], last["action"], last["collection"], last["ids"]) == ("local", "fed", "abstracts", [])
-    counts = {
-        name: value for name, value in total(accepted=1, rejected=1).items() if name not in ("queued", "retry_after")
-    }
-    assert last["asked"] == {"job": job, **counts}
+    counts = total(accepted=1, rejected=1)
+    assert last["asked"] == {"job": job, **{name: counts[name] for name in RECORD_STATUSES}}
     assert "Secret" not in json.dumps(logged())
 
 

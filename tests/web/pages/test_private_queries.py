@@ -125,6 +125,12 @@ def test_an_error_of_a_private_search_keeps_it_out_of_addresses(client):
     assert not [item for item in addresses(Page(answer.text)) if NAME in item]
 
 
+def test_a_search_of_a_collection_that_was_removed_gets_no_address(client):
+    answer = send(client, "/search", FORM | {"collection": "gone"})
+    assert answer.status_code == 400
+    assert not [item for item in addresses(Page(answer.text)) if NAME in item]
+
+
 def test_the_page_of_a_document_has_no_way_back_to_a_private_search(client):
     page = get(client, f"/document?collection=notes&id=p1/n1&back=collection%3Dnotes%26text%3D{NAME}")
     assert not [item for item in addresses(page) if NAME in item]
