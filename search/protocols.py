@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
-from mappings.errors import Unavailable
 from search.query import Facets, Filter, Ranking, Total
 
 Vectors = NDArray[np.float32]
@@ -274,15 +273,6 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class TimedEncoder(Protocol):
-    """An encoder that also accepts a time limit; it returns the same vectors, or raises."""
-
-    def encode_passages_within(self, texts: Sequence[str], seconds: float) -> Vectors:
-        """Like `Encoder.encode_passages`. Raises `Unavailable` after `seconds`."""
-        ...
-
-
-@runtime_checkable
 class Reranker(Protocol):
     """Scores texts against a query; the caller sorts and truncates."""
 
@@ -293,17 +283,4 @@ class Reranker(Protocol):
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
         """Shape (n,), in input order; a logit, higher is better."""
-        ...
-
-
-class TimedOut(Unavailable):
-    """A model server did not respond within the time limit."""
-
-
-@runtime_checkable
-class TimedReranker(Protocol):
-    """A reranker that also accepts a time limit; it returns the same scores, or raises."""
-
-    def score_within(self, query: str, passages: Sequence[str], seconds: float) -> Vectors:
-        """Like `Reranker.score`. Raises `TimedOut` after `seconds`."""
         ...

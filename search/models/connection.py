@@ -14,7 +14,7 @@ import urllib3
 
 from mappings.errors import InvalidInput, MedleyError, ModelError, Unavailable
 from search.models.headers import DEADLINE
-from search.protocols import TimedOut
+from search.timed_models import TimedOut
 
 CONNECT_SECONDS: Final = 2.0
 FAILURES: Final = 5

@@ -9,7 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from search.protocols import Reranker, TimedOut, TimedReranker, Vectors
+from search.protocols import Reranker, Vectors
+from search.timed_models import TimedOut, TimedReranker
 
 GROUP_SIZE = 16
 """The most texts scored in one call: few enough to stop in time, enough to batch by length."""

@@ -17,7 +17,8 @@ import numpy as np
 from mappings.analysis.passages import windows
 from mappings.collection import Feedback
 from mappings.documents import Passage
-from search.protocols import Encoder, LegsRequest, TimedEncoder, Vectors
+from search.protocols import Encoder, LegsRequest, Vectors
+from search.timed_models import TimedEncoder
 
 FEEDBACK_SECONDS: Final = 2.0
 """The longest time that encoding the passages on a model server can take: nobody waits longer for a search."""

@@ -15,11 +15,12 @@ from search.models import calls, connection
 from search.models.connection import Breaker
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
-from search.protocols import Encoder, Reranker, TimedOut, TimedReranker
+from search.protocols import Encoder, Reranker
 from search.query import Query
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.settings import Settings
 from search.startup import warm_up
+from search.timed_models import TimedOut, TimedReranker
 
 BI, CROSS = offered("bi"), offered("cross", "cross-encoder")
 EVERYTHING = Access("test", frozenset({"*"}))

@@ -17,16 +17,15 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.embedded import generations
 from search.engines.embedded.integrity.files import Intact, find_problems
 from search.engines.embedded.integrity.manifest import Manifest
-from search.engines.embedded.integrity.sealed import seal, unseal
 from search.engines.embedded.layout import (
     collection_folder,
     exclusive,
     index_folder,
     sync_folder,
     translate_errors,
-    write_atomic,
 )
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.reader import IndexReader, unreadable
@@ -37,9 +36,6 @@ from search.engines.embedded.writer import locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
 from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
-
-_POINTER_FILE = "published.json"
-_GENERATION_FILE = "generation"
 
 
 class EmbeddedEngine:
@@ -54,7 +50,8 @@ class EmbeddedEngine:
 
     def resolve(self, collection: str) -> IndexMeta:
         """The published index of `collection`. Raises `NotFound` if there is none, `Unavailable` if its files are missing."""
-        index = self._pointer(collection)
+        folder = collection_folder(self._home, collection)
+        index = generations.pointer(folder, collection)
         if index is None:
             raise NotFound(
                 f"collection {collection!r} has no index yet: ingest documents into it, or run `medley index rebuild "
@@ -64,7 +61,7 @@ class EmbeddedEngine:
         try:
             return self.meta(index)
         except NotFound:
-            if self._pointer(collection) != index:  # another one was published, and this one dropped
+            if generations.pointer(folder, collection) != index:  # another one was published, and this one dropped
                 return self.resolve(collection)
             raise Unavailable(
                 f"the published index {index} is missing on the disk: run `medley index rebuild {collection}`",
@@ -110,8 +107,8 @@ class EmbeddedEngine:
         with translate_errors(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._admin_lock(collection):
-                _remove_leftovers(folder / "indexes")
-                generation = self._next_generation(folder, above)
+                generations.remove_leftovers(folder / "indexes")
+                generation = generations.next_number(folder, above)
                 name = index_name(collection, generation)
                 description = EmbeddedIndexDescription(
                     name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, settings.window_words
@@ -133,8 +130,7 @@ class EmbeddedEngine:
             EmbeddedIndexDescription.load(index_folder(self._home, index))
             if first and self.published(collection) in self.names(collection):
                 return
-            pointer = collection_folder(self._home, collection) / _POINTER_FILE
-            write_atomic(pointer, seal({"index": index}))
+            generations.point_to(collection_folder(self._home, collection), index)
 
     def drop(self, index: str, wait: float = 0.0) -> None:
         """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds.
@@ -158,30 +154,17 @@ class EmbeddedEngine:
 
         None as well where its files are missing, as on a cluster: everything is pending for the next index then.
         """
-        index = self._pointer(collection)
+        folder = collection_folder(self._home, collection)
+        index = generations.pointer(folder, collection)
         while index is not None and not (index_folder(self._home, index) / "index.json").exists():
-            missing, index = index, self._pointer(collection)
+            missing, index = index, generations.pointer(folder, collection)
             if index == missing:
                 return None
         return index
 
-    def _pointer(self, collection: str) -> str | None:
-        folder = collection_folder(self._home, collection)
-        try:
-            return str(unseal(folder / _POINTER_FILE, {"index"})["index"])
-        except FileNotFoundError:
-            return None
-        except Damaged as error:
-            newest = (_indexes(folder) or [index_name(collection, 1)])[-1]
-            raise Damaged(
-                f'{error.message}: write {{"index": "{newest}"}} into it to publish that index, then run '
-                f"`medley index verify {collection}`",
-                field=error.field,
-            ) from None
-
     def names(self, collection: str) -> Sequence[str]:
         """The names of all indexes, readable or not, in order of generation."""
-        return _indexes(collection_folder(self._home, collection))
+        return generations.names(collection_folder(self._home, collection))
 
     def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
         """Every readable index, in order of collection and generation, and whether it is the published one."""
@@ -192,7 +175,7 @@ class EmbeddedEngine:
         found: list[tuple[IndexMeta, bool]] = []
         for name in names:
             published = self.published(name)
-            for index in _indexes(collection_folder(self._home, name)):
+            for index in generations.names(collection_folder(self._home, name)):
                 # An index can have been dropped in the meantime, have another format, or be damaged.
                 with suppress(NotFound, Conflict, Unavailable):
                     found.append((self.meta(index), index == published))
@@ -247,7 +230,7 @@ class EmbeddedEngine:
         with translate_errors(f"could not check the files of index {index}"):
             found = find_problems(folder, None if again else self._intact.setdefault(index, set()))
         try:
-            _last_generation(collection_folder(self._home, split_index(index)[0]))
+            generations.last_number(collection_folder(self._home, split_index(index)[0]))
         except Damaged as error:
             found.append(FileProblem(error.message, is_damage=False))  # of no index
         return found
@@ -264,7 +247,7 @@ class EmbeddedEngine:
         """
         folder, (collection, _) = index_folder(self._home, index), split_index(index)
         with self._admin_lock(collection):
-            _remove_leftovers(folder.parent)
+            generations.remove_leftovers(folder.parent)
         with self._open(index) as snapshot:
             rows = snapshot.meta.rows
         with translate_errors(f"could not read index {index}"):
@@ -277,47 +260,6 @@ class EmbeddedEngine:
             raise NotFound(f"there is no collection {collection!r}", field="collection")
         with exclusive(folder / "admin.lock", f"the administration lock of {collection}", wait=30.0):
             yield
-
-    @staticmethod
-    def _next_generation(folder: Path, above: int) -> int:
-        # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
-        # dropped index would count for the new one.
-        generation = max(above, _last_generation(folder), _highest(folder)) + 1
-        write_atomic(folder / _GENERATION_FILE, seal({"generation": generation}))
-        return generation
-
-
-def _last_generation(folder: Path) -> int:
-    """The highest number that an index of the collection in `folder` ever had; 0 before the first. Raises `Damaged`."""
-    path = folder / _GENERATION_FILE
-    remedy = (
-        "write a number into it that is higher than that of any index the collection ever had, such as "
-        f"{_highest(folder) + 1_000}"
-    )
-    try:
-        content = path.read_bytes()
-        if content.strip().isdigit():  # the earlier form
-            return int(content)
-        return int(unseal(path, {"generation"}, remedy)["generation"])
-    except FileNotFoundError:
-        return 0
-
-
-def _highest(folder: Path) -> int:
-    return max((split_index(name)[1] for name in _indexes(folder)), default=0)
-
-
-def _indexes(folder: Path) -> list[str]:
-    names = [
-        item.parent.name for item in (folder / "indexes").glob("*/index.json") if not item.parent.name.startswith(".")
-    ]
-    return sorted(names, key=lambda name: split_index(name)[1])
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove indexes that were partly created or dropped when a process was killed. The caller holds the admin lock."""
-    for item in (*folder.glob(".building-*"), *folder.glob(".dropped-*")):
-        shutil.rmtree(item, ignore_errors=True)
 
 
 def _create_folder(target: Path, description: EmbeddedIndexDescription) -> None:

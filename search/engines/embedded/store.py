@@ -13,9 +13,9 @@ from typing import Final
 
 from mappings.errors import Damaged
 from search.engines import codec
-from search.engines.embedded import erasure, rows
 from search.engines.embedded.database import Database
 from search.engines.embedded.integrity.records import find_damage, read_newest
+from search.engines.embedded.tables import erasure, rows
 from search.storage import (
     Accepted,
     Change,

@@ -38,8 +38,9 @@ def test_a_damaged_document_is_an_error_with_a_code_and_what_to_do(client, damag
 
 
 def test_whoever_may_not_see_a_document_does_not_learn_that_it_is_damaged(client, damaged, token):
+    # A caller who sees nothing of a collection learns not even that it exists.
     answer = read(client, damaged, token("eve", "no-such-label"))
-    assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "invalid_input")
     assert read(client, damaged, token("ada", "*")).json["error"]["code"] == "damaged"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from search.engines import codec
 from search.engines.opensearch.documents.tables import Row
 from search.engines.opensearch.records import safe_id
-from search.storage import is_stale, next_source
+from search.engines.source_versions import is_stale, next_source
 
 _MARKS: Final = 8
 # A head keeps the newest indexes that its version is settled in; older ones were dropped long ago.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -20,13 +20,14 @@ from search.engines import codec
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.documents import exchange, queries
 from search.engines.opensearch.documents.erasure import Erased, Purge
-from search.engines.opensearch.documents.heads import Head, head_of, is_repeated, next_head
+from search.engines.opensearch.documents.head_table import HeadTable
+from search.engines.opensearch.documents.heads import Head, is_repeated, next_head
+from search.engines.opensearch.documents.raws import raw_of, restored, unreadable
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.expunge import expunge
-from search.engines.opensearch.records import safe_id
+from search.engines.source_versions import is_stale
 from search.storage import (
-    DAMAGED,
     Accepted,
     Change,
     ExportedVersion,
@@ -37,7 +38,6 @@ from search.storage import (
     StoreCounts,
     StoredDocument,
     StoreProblem,
-    is_stale,
 )
 
 _PAGE: Final = 5_000
@@ -61,7 +61,7 @@ class OpenSearchStore:
         def table(name: str, properties: dict[str, Any]) -> Table:
             return Table(cluster, cluster.name("store", collection, name), properties, shards)
 
-        self._heads = table("documents", _HEAD)
+        self._heads = HeadTable(table("documents", _HEAD))
         self._raws = table("versions", {})
         self._states = table("states", _STATE)
         self._jobs = table("jobs", {})
@@ -85,13 +85,13 @@ class OpenSearchStore:
         """The newest version of each known id, tombstones included."""
         found: dict[str, StoredDocument] = {}
         for chunk in codec.batches(list(map(codec.encodable, ids)), codec.CHUNK_DOCUMENTS):
-            heads = [head for head, _ in self._read(chunk).values() if head.version]
+            heads = [head for head, _ in self._heads.read(chunk).values() if head.version]
             raws = self._raws.read([head.raw for head in heads if not head.deleted])
             for head in heads:
                 found[head.id] = (
                     StoredDocument(head.id, head.version, None)
                     if head.deleted
-                    else _restored(head, self._raw(head, raws[head.raw]))
+                    else restored(head, raw_of(head, raws[head.raw], self._raws.name))
                 )
         return found
 
@@ -99,20 +99,19 @@ class OpenSearchStore:
         """The newest version of each document; deleted and unknown ids are absent."""
         found: dict[str, int] = {}
         for chunk in codec.batches(list(map(codec.encodable, ids)), codec.CHUNK_DOCUMENTS):
-            heads = [head for head, _ in self._read(chunk).values()]
+            heads = [head for head, _ in self._heads.read(chunk).values()]
             found.update({head.id: head.version for head in heads if head.version and not head.deleted})
         return found
 
     def superseded(self, index: str, limit: int) -> Sequence[str]:
         """At most `limit` ids of documents whose earlier version `index` may still hold; see `DocumentStore.superseded`."""
-        return [head.id for head in self._search(queries.superseded(index), "turn", limit)]
+        return [head.id for head in self._heads.search(queries.superseded(index), "turn", limit)]
 
     def damage(self) -> Sequence[StoreProblem]:
         """Documents whose record does not have its hash; the cluster checks its files itself."""
         found: list[str] = []
-        for chunk in codec.batches(self._heads.scan({"match_all": {}}, "id", None, _PAGE), codec.CHUNK_DOCUMENTS):
-            heads = [head_of(row, row.source["id"]) for row in chunk if row.source is not None]
-            found += self._unreadable([head for head in heads if not head.deleted])
+        for chunk in codec.batches(self._heads.search({"match_all": {}}, "id", None), codec.CHUNK_DOCUMENTS):
+            found += unreadable(self._raws, [head for head in chunk if not head.deleted])
         action = "send them again"
         return (
             [StoreProblem(f"{len(found):,} documents are damaged in the store", action, tuple(found))] if found else []
@@ -122,7 +121,7 @@ class OpenSearchStore:
         """(id, version) of newest versions not yet settled in `index`, in order of acceptance; only of `ids` where given."""
         if ids is not None:
             return self._pending_among(index, list(map(codec.encodable, ids)))[:limit]
-        return [(head.id, head.version) for head in self._search(queries.pending(index), "turn", limit)]
+        return [(head.id, head.version) for head in self._heads.search(queries.pending(index), "turn", limit)]
 
     def settle(self, index: str, records: Sequence[StateRecord]) -> Sequence[bool]:
         """Compare-and-set: a record is accepted only while its version is still the newest.
@@ -136,7 +135,7 @@ class OpenSearchStore:
 
     def states(self, index: str, state: State, limit: int = 1000, job: str | None = None) -> Sequence[StateRecord]:
         """The records of newest versions in one state, by id; documents without a record are `received`."""
-        heads = self._search(queries.in_state(index, state, job), "id", limit)
+        heads = self._heads.search(queries.in_state(index, state, job), "id", limit)
         kept: dict[str, Row] = {}
         for chunk in codec.batches(heads, codec.CHUNK_DOCUMENTS):
             kept |= self._states.read([state_id(index, head.id) for head in chunk])
@@ -144,14 +143,14 @@ class OpenSearchStore:
 
     def retry(self, index: str) -> int:
         """Set every failed document back to `received`; returns their number."""
-        heads = self._search(queries.failed(index), "id", None)
+        heads = self._heads.search(queries.failed(index), "id", None)
         for chunk in codec.batches([head.id for head in heads], codec.CHUNK_DOCUMENTS):
-            self._alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
+            self._heads.alter(chunk, lambda head: head.reopen(index) if index in head.failed else head)
         return len(heads)
 
     def counts(self, index: str, job: str | None = None) -> StoreCounts:
         """The number of documents in each state; tombstones are counted apart, whatever their state."""
-        answer = self._heads.search(queries.counts(index, job))["aggregations"]
+        answer = self._heads.table.search(queries.counts(index, job))["aggregations"]
         found = {name: item["doc_count"] for name, item in answer.items()}
         states = {state: found[state.value] for state in State if found[state.value]}
         return StoreCounts(
@@ -160,7 +159,7 @@ class OpenSearchStore:
 
     def oldest(self, index: str) -> float | None:
         """When the oldest change pending for `index` was accepted; None: none is pending."""
-        turn = self._heads.search(queries.oldest_pending(index))["aggregations"]["turn"]["value"]
+        turn = self._heads.table.search(queries.oldest_pending(index))["aggregations"]["turn"]["value"]
         return None if turn is None else turn / 1_000_000
 
     def keep_job(self, job: Job) -> None:
@@ -183,30 +182,30 @@ class OpenSearchStore:
 
     def indexes(self) -> Collection[str]:
         """The names of all indexes that documents have states in, whether or not the indexes still exist."""
-        listed = [(self._heads, "settled"), (self._states, "index")]
+        listed = [(self._heads.table, "settled"), (self._states, "index")]
         found = [table.search(queries.values(field))["aggregations"]["values"]["buckets"] for table, field in listed]
         return {item["key"] for buckets in found for item in buckets}
 
     def export(self) -> Iterator[ExportedVersion]:
         """Every document, in a version at least as new as when this begins; see `DocumentStore.export`."""
-        return exchange.export(self._heads, self._raws)
+        return exchange.export(self._heads.table, self._raws)
 
     def restore(self, versions: Iterable[ExportedVersion]) -> int:
         """Store exported versions under their own version numbers; see `DocumentStore.restore`."""
-        return sum(exchange.restore(self._heads, self._raws, chunk) for chunk in codec.chunks(versions))
+        return sum(exchange.restore(self._heads.table, self._raws, chunk) for chunk in codec.chunks(versions))
 
     def purge(self, before: float, indexes: Sequence[str], ids: Collection[str] | None = None) -> Purged:
         """Remove for ever what was replaced or deleted at or before `before`; see `DocumentStore.purge`.
 
         It reads the ids of all versions, also where only `ids` are wanted.
         """
-        tables = (self._heads, self._raws, self._states, self._jobs)
+        tables = (self._heads.table, self._raws, self._states, self._jobs)
         wanted = None if ids is None else list(map(codec.encodable, ids))
-        return Purge(*tables, self._erased, self._read).run(before, indexes, wanted)
+        return Purge(*tables, self._erased, self._heads.read).run(before, indexes, wanted)
 
     def wipe(self, in_place: bool = False) -> None:
         """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
-        tables = (self._heads, self._raws, self._states, self._jobs, self._erased.table)
+        tables = (self._heads.table, self._raws, self._states, self._jobs, self._erased.table)
         for table in tables:
             table.make()
         if left := expunge(self._cluster, [table.name for table in tables], _WIPE_SECONDS):
@@ -225,18 +224,18 @@ class OpenSearchStore:
         done: dict[int, Accepted] = {}
         waiting = dict(enumerate(chunk))
         while waiting:
-            read = self._read([change.id for change in waiting.values()])
+            read = self._heads.read([change.id for change in waiting.values()])
             erased = self._erased.heads([name for name, (head, _) in read.items() if not head.version], self._next_turn)
             read |= {name: (head, read[name][1]) for name, head in erased.items()}
             heads = {identifier: head for identifier, (head, _) in read.items()}
             repeated = [heads[change.id] for change in waiting.values() if is_repeated(heads[change.id], change)]
-            outcomes, raws = self._apply(waiting, heads, job, set(self._unreadable(repeated)))
+            outcomes, raws = self._apply(waiting, heads, job, set(unreadable(self._raws, repeated)))
             self._raws.put(raws)
             changed = {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
             # A newer deletion of a purged document brings no tombstone back.
             known = [name for name in erased if name in changed and heads[name].version == erased[name].version]
             self._erased.remember([changed.pop(name)[0] for name in known])
-            contended = self._write(changed)
+            contended = self._heads.write(changed)
             done |= {number: item for number, item in outcomes.items() if item.id not in contended}
             waiting = {number: change for number, change in waiting.items() if change.id in contended}
         return [done[number] for number in range(len(chunk))]
@@ -262,34 +261,22 @@ class OpenSearchStore:
                 raws[made.raw] = {"id": change.id, "version": made.version, "turn": made.turn, "raw": packed}
         return outcomes, raws
 
-    def _unreadable(self, heads: Sequence[Head]) -> list[str]:
-        """The ids of those documents whose record is missing, or does not have its hash."""
-        raws = self._raws.read([head.raw for head in heads])
-        damaged = [head for head in heads if _restored(head, (raws[head.raw].source or {}).get("raw", "")).damage]
-        return [head.id for head in damaged]
-
-    def _raw(self, head: Head, row: Row) -> str:
-        if row.source is None:  # must not count as a deletion, which would remove it from the index
-            raise Unavailable(
-                f"the store lacks version {head.version} of {head.id!r}: restore {self._raws.name} from a snapshot, or "
-                "send the document again"
-            )
-        return str(row.source["raw"])
-
     def _next_turn(self) -> int:
         with self._lock:
             self._turn = max(self._turn + 1, time.time_ns() // 1_000)
             return self._turn
 
     def _pending_among(self, index: str, ids: Sequence[str]) -> list[tuple[str, int]]:
-        heads = [head for chunk in codec.batches(ids, codec.CHUNK_DOCUMENTS) for head, _ in self._read(chunk).values()]
+        heads = [
+            head for chunk in codec.batches(ids, codec.CHUNK_DOCUMENTS) for head, _ in self._heads.read(chunk).values()
+        ]
         pending = [head for head in heads if head.version and index not in head.settled]
         return [(head.id, head.version) for head in sorted(pending, key=lambda head: head.turn)]
 
     def _settle(self, index: str, records: Sequence[StateRecord]) -> list[bool]:
         newest: dict[str, bool] = {}
         wanted = {record.id: record for record in records}
-        heads = self._read(list(wanted))
+        heads = self._heads.read(list(wanted))
         kept = self._states.read([state_id(index, identifier) for identifier in wanted])
         current = [record for record in records if 0 < record.version == heads[record.id][0].version]
         # The record first: after a kill in between the document is still pending, and is indexed again.
@@ -306,43 +293,5 @@ class OpenSearchStore:
             newest[head.id] = head.version == record.version
             return head.settle(index, record.state is State.FAILED) if newest[head.id] else head
 
-        self._alter([record.id for record in current], settled, heads)
+        self._heads.alter([record.id for record in current], settled, heads)
         return [newest.get(record.id, False) for record in records]
-
-    def _alter(
-        self, ids: Sequence[str], step: Callable[[Head], Head], read: Mapping[str, tuple[Head, Row]] | None = None
-    ) -> None:
-        """Replace each head by the result of `step`, retried until nobody else writes in between."""
-        waiting, known = list(ids), read
-        while waiting:
-            known = known or self._read(waiting)
-            made = {name: (step(known[name][0]), known[name][1]) for name in waiting}
-            waiting = list(self._write({name: item for name, item in made.items() if item[0] != known[name][0]}))
-            known = None
-
-    def _read(self, ids: Sequence[str]) -> dict[str, tuple[Head, Row]]:
-        rows = self._heads.read([safe_id(identifier) for identifier in ids])
-        return {
-            identifier: (head_of(rows[safe_id(identifier)], identifier), rows[safe_id(identifier)])
-            for identifier in ids
-        }
-
-    def _write(self, heads: Mapping[str, tuple[Head, Row]]) -> set[str]:
-        """Compare-and-set heads against the rows that were read; returns the ids of those that others changed."""
-        contended = self._heads.swap({safe_id(name): (head.source(), row) for name, (head, row) in heads.items()})
-        names = [name for name in heads if safe_id(name) in contended]
-        # After a lost response, a write of our own looks like somebody else's.
-        return {name for name, (head, _) in self._read(names).items() if head != heads[name][0]} if names else set()
-
-    def _search(self, query: Mapping[str, Any], order: str, limit: int | None) -> list[Head]:
-        rows = self._heads.scan(query, order, limit, _PAGE)
-        return [head_of(row, row.source["id"]) for row in rows if row.source is not None]
-
-
-def _restored(head: Head, raw: str) -> StoredDocument:
-    """The newest version of a document, from its packed record."""
-    try:
-        document = codec.restore(base64.b64decode(raw), bytes.fromhex(head.hash or ""))
-    except ValueError:
-        return StoredDocument(head.id, head.version, None, DAMAGED)
-    return StoredDocument(head.id, head.version, document)

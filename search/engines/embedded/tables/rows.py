@@ -11,9 +11,10 @@ from typing import Final
 
 from mappings.errors import Conflict
 from search.engines import codec
-from search.engines.embedded import erasure
 from search.engines.embedded.integrity.rows import TABLES, sound
-from search.storage import Accepted, ExportedVersion, StateRecord, is_stale, next_source
+from search.engines.embedded.tables import erasure
+from search.engines.source_versions import is_stale, next_source
+from search.storage import Accepted, ExportedVersion, StateRecord
 
 INDEXES: Final = (  # reads one row for each index, not all its states
     "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
