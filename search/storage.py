@@ -252,10 +252,10 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def wipe(self, in_place: bool = False) -> None:
-        """Clear the files of the store of what removed rows leave in them. Raises `Unavailable` where others prevent it.
+    def wipe(self) -> None:
+        """Clear the files of the store of what removed rows leave in them; writers can have to wait meanwhile.
 
-        With `in_place` no whole file is written anew, which would keep writers waiting.
+        Raises `Unavailable` where other processes prevent it.
         """
         ...
 

@@ -50,15 +50,6 @@ def test_the_log_and_the_free_pages_are_cleared(tmp_path):
     assert (tmp_path / "store.sqlite-wal").stat().st_size == 0
 
 
-def test_without_a_new_file_removed_rows_are_overwritten(tmp_path):
-    store, markers = EmbeddedStore(tmp_path), Markers(seed=22)
-    store.put([markers.mark(document(f"d{number}", markers.word() * 50)) for number in range(60)])
-    store.put([document(f"d{number}", "clean") for number in range(60)])
-    store.purge(time.time(), [])
-    store.close()
-    assert markers.found(tmp_path) == []
-
-
 def test_only_a_hash_of_the_id_stays_of_a_purged_document_with_a_source_version(tmp_path):
     store, markers = EmbeddedStore(tmp_path), Markers(seed=23)
     name = markers.word()

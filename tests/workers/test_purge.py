@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from worlds import embedded_world, note
 from mappings.documents import Deletion
 from mappings.errors import Conflict
 from search.settings import Settings
-from search.storage import Purged
+from search.storage import Job, Purged
 from workers.indexing.inspection import inspect
 from workers.indexing.purge import apply_retention, purge
 from workers.indexing.rebuild import begin, building
@@ -165,6 +167,33 @@ def test_retention_purges_once_a_day_what_is_old_enough(tmp_path):
     assert apply_retention(world.indexer(), settings) == Purged()  # replaced less than a day ago
     assert apply_retention(world.indexer(), settings) is None
     assert world.store.purge(time.time(), ["notes-1"]).versions == 1
+
+
+def test_retention_leaves_nothing_of_what_is_old_in_any_file(tmp_path):
+    world, markers = embedded_world(tmp_path), Markers(seed=6)
+    fill(world, markers)
+    with closing(sqlite3.connect(world.store.path)) as store:  # let it all have happened two days ago
+        store.execute("UPDATE superseded SET turn = turn - 172800000000")
+        store.execute("UPDATE latest SET turn = turn - 172800000000")
+        store.commit()
+    settings = Settings(home=tmp_path, retention_days=1)
+    assert apply_retention(world.indexer(), settings) == Purged(versions=375, tombstones=150)
+    check(world, markers, tmp_path)
+
+
+def test_a_retention_that_failed_is_tried_again_the_next_day(tmp_path):
+    world = embedded_world(tmp_path)
+    world.put(note("a"), note("b"))
+    world.ingest()
+    world.delete("a")
+    begin(world.indexer())
+    settings = Settings(home=tmp_path, retention_days=1)
+    with pytest.raises(Conflict, match="the workers are building"):
+        apply_retention(world.indexer(), settings)
+    assert apply_retention(world.indexer(), settings) is None
+    world.store.keep_job(Job("notes.retention", time.time() - 86_401))
+    with pytest.raises(Conflict, match="the workers are building"):
+        apply_retention(world.indexer(), settings)
 
 
 def test_with_a_queue_retention_lets_the_workers_rebuild_the_index(tmp_path):

@@ -43,8 +43,7 @@ def purge(indexer: Indexer, before: float, ids: Collection[str] | None = None, g
 def apply_retention(indexer: Indexer, settings: Settings, queued: bool = False) -> Purged | None:
     """Purge what was replaced or deleted `settings.retention_days` ago, once a day; None where it is not due, or 0 days.
 
-    The file of an embedded store is not written anew, since that would keep writers waiting. With `queued` the workers of
-    the queue rebuild the index.
+    With `queued` the workers of the queue rebuild the index.
     """
     name, now, days = f"{indexer.name}.retention", time.time(), settings.retention_days
     last = indexer.store.job(name) if days else None
@@ -56,9 +55,9 @@ def apply_retention(indexer: Indexer, settings: Settings, queued: bool = False) 
         _begin_clearing(indexer)
     else:
         _clear_index(indexer, None)
-    if purged.versions or purged.tombstones:
+    if purged.versions or purged.tombstones or (last is not None and not last.finished):  # the last one was killed
         clear_vector_cache(settings.home)
-    indexer.store.wipe(in_place=True)
+        indexer.store.wipe()
     indexer.store.keep_job(Job(name, now, time.time(), deleted=purged.versions + purged.tombstones))
     _log.info("%s: removed %d replaced versions, %d tombstones", indexer.name, purged.versions, purged.tombstones)
     return purged

@@ -123,14 +123,10 @@ class Database:
     def vacuum(self) -> None:
         """Write the whole file anew, without free pages, and empty the write-ahead log.
 
-        It excludes other writers and needs room for two more copies. Raises as `empty_log` does.
+        It excludes other writers and needs room for two more copies. Raises `Unavailable` when others keep the log in use.
         """
         with _translated(self.path):
             self._connection().execute("VACUUM")
-        self.empty_log()
-
-    def empty_log(self) -> None:
-        """Empty the write-ahead log into the file. Raises `Unavailable` when others keep it in use."""
         if not self.checkpoint(_BUSY_SECONDS):
             raise Unavailable(
                 f"{self.path.name}: other processes kept the write-ahead log in use for {_BUSY_SECONDS:.0f} s, so it "

@@ -217,12 +217,12 @@ class EmbeddedStore:
         wanted = None if ids is None else list(map(codec.encodable, ids))
         return erasure.purge(self._database, before, indexes, wanted)
 
-    def wipe(self, in_place: bool = False) -> None:
+    def wipe(self) -> None:
         """Write the file anew, and empty its write-ahead log. Raises `Unavailable` where others keep them in use.
 
-        With `in_place` only the log is emptied: removed rows were overwritten when they were removed.
+        Removed rows were overwritten when they were removed, but SQLite can have copied them within a page before.
         """
-        self._database.empty_log() if in_place else self._database.vacuum()
+        self._database.vacuum()
 
     def close(self) -> None:
         """Empty the write-ahead log into the file, unless others are using it at this moment."""

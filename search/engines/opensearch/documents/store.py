@@ -203,7 +203,7 @@ class OpenSearchStore:
         wanted = None if ids is None else list(map(codec.encodable, ids))
         return Purge(*tables, self._erased, self._heads.read).run(before, indexes, wanted)
 
-    def wipe(self, in_place: bool = False) -> None:
+    def wipe(self) -> None:
         """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
         tables = (self._heads.table, self._raws, self._states, self._jobs, self._erased.table)
         for table in tables:
