@@ -314,3 +314,16 @@ def test_a_file_of_the_home_folder_is_put_back_or_beside_the_one_that_exists(fil
         log.write("second\n")
     assert restore_home(backup, target)["access.log"] == "access.log"
     assert stat.S_IMODE(os.stat(target / "access.log").st_mode) == 0o600
+
+
+def test_a_file_of_the_home_folder_appears_complete_or_not_at_all(filled, install, tmp_path, monkeypatch):
+    home, target = filled.settings.home, install("embedded", "other").settings.home
+    (home / "tokens.json").write_text(json.dumps({"tokens": []}))
+    save(filled, tmp_path / "saved", home_files=[home / "tokens.json"])
+    backup = CheckedBackup.open(tmp_path / "saved")
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(Unavailable, match="the disk is full"):
+            restore_home(backup, target)
+    assert not (target / "tokens.json").exists()
+    assert restore_home(backup, target) == {"tokens.json": "tokens.json"}

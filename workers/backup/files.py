@@ -92,6 +92,17 @@ def copy_file(source: Path, target: Path) -> None:
             left -= len(part)
 
 
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file to a new name, under which it appears only when it is complete. Raises `FileExistsError`."""
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+    try:
+        copy_file(source, aside)
+        os.link(aside, target)  # fails where the name exists, whereas a rename would replace it
+        sync_folder(target.parent)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
 def checksum(path: Path) -> str:
     """The SHA-256 of a file."""
     with path.open("rb") as file:

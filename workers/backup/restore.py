@@ -16,7 +16,7 @@ from search.bootstrap import Medley
 from search.collections import check_name
 from search.engines.embedded.layout import unavailable
 from search.storage import DocumentStore, ExportedVersion, Job
-from workers.backup.files import begins_with, copy_file, read_lines
+from workers.backup.files import begins_with, copy_whole, read_lines
 from workers.backup.manifest import BackupManifest, documents_file, home_file, jobs_file, read_manifest, verify
 from workers.backup.save import SavedDocuments
 
@@ -103,7 +103,7 @@ def restore_home(backup: CheckedBackup, home: Path) -> dict[str, str]:
             if target.exists() and not begins_with(target, saved):
                 target = home / f"{name}.restored-{backup.manifest.id}"
             if not target.exists():
-                copy_file(saved, target)
+                copy_whole(saved, target)
         except OSError as error:
             raise unavailable(f"{target} could not be written", error) from error
         restored[name] = target.name
