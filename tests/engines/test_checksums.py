@@ -31,7 +31,7 @@ def built(tmp_path_factory):
 @pytest.fixture
 def home(built, tmp_path):
     """A copy of a home with an index and a store, to be damaged."""
-    shutil.copytree(built, tmp_path / "home")
+    shutil.copytree(built, tmp_path / "home", ignore=shutil.ignore_patterns("*-wal", "*-shm"))
     return tmp_path / "home"
 
 
