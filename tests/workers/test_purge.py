@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,10 +170,9 @@ def test_retention_purges_once_a_day_what_is_old_enough(tmp_path):
 def test_retention_leaves_nothing_of_what_is_old_in_any_file(tmp_path):
     world, markers = embedded_world(tmp_path), Markers(seed=6)
     fill(world, markers)
-    with closing(sqlite3.connect(world.store.path)) as store:  # let it all have happened two days ago
+    with world.store._database.write() as store:  # let it all have happened two days ago
         store.execute("UPDATE superseded SET turn = turn - 172800000000")
         store.execute("UPDATE latest SET turn = turn - 172800000000")
-        store.commit()
     settings = Settings(home=tmp_path, retention_days=1)
     assert apply_retention(world.indexer(), settings) == Purged(versions=375, tombstones=150)
     check(world, markers, tmp_path)
