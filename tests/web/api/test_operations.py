@@ -98,6 +98,7 @@ def test_the_description_is_complete(client):
         "404",
         "413",
         "415",
+        "429",
         "500",
         "503",
     }
