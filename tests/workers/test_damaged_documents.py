@@ -36,7 +36,7 @@ def damage_record(world) -> None:
         damage_row(world, f"UPDATE versions SET raw = {changed} WHERE id = 'b'")
         return
     raws = world.store._raws
-    head = world.store._read(["b"])["b"][0]
+    head = world.store._heads.read(["b"])["b"][0]
     row = raws.read([head.raw])[head.raw].source
     packed = base64.b64decode(row["raw"])
     raws.put({head.raw: row | {"raw": base64.b64encode(packed[:30] + b"\0" + packed[31:]).decode()}})

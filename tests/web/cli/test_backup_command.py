@@ -17,6 +17,7 @@ from workers.queueing.queue import Queue
 
 ROOT = Path(__file__).parents[3]
 NOTES = [{"id": f"n{number}", "title": "Note", "text": "Heart failure.", "labels": ["ward"]} for number in range(3)]
+SAVED = ["access.log", "access.log.head", "guarded", "tokens.json"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.slow
@@ -64,7 +65,7 @@ def test_an_installation_is_backed_up_restored_and_found(medley, saved, tmp_path
         "collection": "notes", "documents": 2, "deleted": 1, "queued": False, "indexed": 3, "failed": 0,
         "failures": [], "seconds": 0,
     }  # fmt: skip
-    assert report["home"] == {"access.log": "access.log", "tokens.json": "tokens.json"}
+    assert report["home"] == {name: name for name in SAVED}
     found = answer(medley("search", "heart", "-c", "notes", "--json", home="new"))
     assert sorted(hit["document"] for hit in found["hits"]) == ["n0", "n1"]
     assert answer(medley("index", "verify", "notes", "--json", home="new"))["problems"] == []
@@ -76,7 +77,7 @@ def test_an_installation_is_backed_up_restored_and_found(medley, saved, tmp_path
 def test_no_secret_key_is_saved(saved, tmp_path):
     key = (tmp_path / "home/cursor.key").read_bytes()
     assert [path for path in saved.rglob("*") if path.is_file() and key in path.read_bytes()] == []
-    assert sorted(path.name for path in (saved / "home").iterdir()) == ["access.log", "tokens.json"]
+    assert sorted(path.name for path in (saved / "home").iterdir()) == SAVED
 
 
 def test_rotated_logs_are_saved_and_locks_and_odd_names_are_not(medley, saved, tmp_path):
@@ -84,7 +85,7 @@ def test_rotated_logs_are_saved_and_locks_and_odd_names_are_not(medley, saved, t
         (tmp_path / "home" / name).write_text("x")
     (tmp_path / "home/access.log.d").mkdir()
     report = answer(medley("backup", "second", "--json"))
-    assert report["home"] == ["access.log", "access.log-2026-05-01.gz", "access.log.1", "tokens.json"]
+    assert report["home"] == sorted([*SAVED, "access.log-2026-05-01.gz", "access.log.1"])
     assert medley("restore", "second", "--check").returncode == 0
 
 

@@ -61,6 +61,7 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     assert stands == {
         "collection": "abstracts", "kind": "abstracts", "documents": 2, "deleted": 0,
         "indexed": 2, "waiting": 0, "failed": 0, "passages": 2, "index": "abstracts-1", "building": [],
+        "damage": "",
     }  # fmt: skip
 
     rebuilt = json.loads(medley("index", "rebuild", "abstracts", "--json").stdout)

@@ -11,7 +11,7 @@ import click
 
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from web.access import log, tokens
+from web.access import guard, log, tokens
 from web.cli.common import chosen_queue, json_option, open_medley, open_use_cases, progress, queue_option, show
 from web.cli.indexing import fill
 
@@ -50,10 +50,15 @@ def backup(destination: Path, names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _home_files(home: Path) -> list[Path]:
-    """The tokens and the access log with its rotated files; the keys of sessions and cursors are not saved."""
+    """The tokens and the access log with its rotated files; the keys of sessions and cursors are not saved.
+
+    The head of the log comes before the log: lines may follow the record that it names, but none may be missing before it.
+    """
     from workers.backup.manifest import is_plain_name
 
-    found = [home / tokens.FILE, *sorted(home.glob(f"{log.FILE}*"))]
+    head = home / f"{log.FILE}.head"
+    logs = [path for path in sorted(home.glob(f"{log.FILE}*")) if path != head]
+    found = [home / tokens.FILE, home / guard.MARKER, head, *logs]
     return [path for path in found if path.is_file() and path.suffix != _LOCK and is_plain_name(path.name)]
 
 
