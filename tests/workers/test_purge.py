@@ -56,6 +56,7 @@ def check(world, markers: Markers, folder: Path) -> None:
     assert set(world.store.latest([*newest(), "absent"])) == set(newest())
 
 
+@pytest.mark.slow
 def test_nothing_of_what_was_replaced_or_deleted_is_left_in_any_file(tmp_path):
     world, markers = embedded_world(tmp_path), Markers(seed=1)
     fill(world, markers)
@@ -167,6 +168,7 @@ def test_retention_purges_once_a_day_what_is_old_enough(tmp_path):
     assert world.store.purge(time.time(), ["notes-1"]).versions == 1
 
 
+@pytest.mark.slow
 def test_retention_leaves_nothing_of_what_is_old_in_any_file(tmp_path):
     world, markers = embedded_world(tmp_path), Markers(seed=6)
     fill(world, markers)

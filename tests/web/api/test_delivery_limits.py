@@ -129,6 +129,7 @@ def test_limits_cut_at_the_same_place_whatever_the_pieces(step):
 # Bounded answers
 
 
+@pytest.mark.slow
 def test_bad_records_of_two_kilobytes_do_not_make_a_large_answer(client):
     bomb = gzip.compress(b"1\n" * 900_000)
     assert len(bomb) < 2_000
