@@ -51,7 +51,7 @@ def test_nothing_to_announce_is_no_message(queue, client):
     assert sent(client) == []
 
 
-def test_urgent_documents_wait_in_a_queue_that_workers_empty_first(queue, client):
+def test_urgent_documents_wait_in_a_queue_of_their_own(queue, client):
     assert queue.announce(NOTES, ["a", "b"])
     assert queue.announce_urgent(NOTES, ["b"])
     assert queue.announce_urgent(NOTES, [])

@@ -9,7 +9,8 @@ from celery import Celery
 PREFIX: Final = "medley:"
 ENCODE: Final = f"{PREFIX}encode"
 URGENT: Final = f"{PREFIX}urgent"
-"""Replacements and deletions, which workers take before anything else: until then, searches leave the documents out."""
+"""Replacements and deletions: until they are indexed, searches leave the documents out. A worker takes from its queues in
+turn, so one waits for one message of each other queue at most, and a flood of them does not keep the sweeper waiting."""
 PARSE: Final = f"{PREFIX}parse"
 QUEUES: Final = {"encode": (URGENT, ENCODE), "parse": (PARSE,)}
 
@@ -39,7 +40,6 @@ def make_app(url: str) -> Celery:
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
             "max_retries": 1,  # of a sender that finds no Redis: it must not wait for seconds
-            "queue_order_strategy": "priority",  # a worker empties its first queue before it takes from the next
             "interval_start": 0.0,
             "interval_step": 0.2,
             "interval_max": 0.2,
