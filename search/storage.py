@@ -215,7 +215,7 @@ class DocumentStore(Protocol):
     def export(self) -> Iterator[ExportedVersion]:
         """Every document that exists when this begins, each once, in that version or a newer one; tombstones included.
 
-        Others may write meanwhile. Raises `Unavailable` for a document that is damaged in the store.
+        Others may write meanwhile. Raises `Damaged` for a document that is damaged in the store.
         """
         ...
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 import orjson
 
 from mappings.documents import Document, FieldValue, Section
-from mappings.errors import InvalidInput, Unavailable
+from mappings.errors import Damaged, InvalidInput
 from search.storage import Change
 
 
@@ -96,13 +96,7 @@ def load(content: bytes) -> Document:
 
 def restore(packed: bytes, expected: bytes) -> Document:
     """The document of a packed record. Raises `ValueError` unless its content has the hash `expected`."""
-    try:
-        content = unpack(packed)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if digest(content) != expected:
-        raise ValueError("the content does not have its hash")
-    return load(content)
+    return load(_unpack_checked(packed, expected))
 
 
 def digest(content: bytes) -> bytes:
@@ -120,18 +114,28 @@ def unpack(content: bytes) -> bytes:
     return zlib.decompress(content)
 
 
-def unpack_checked(identifier: str, content: bytes | None, expected: bytes) -> bytes:
-    """The inverse of `pack`, checked against the digest. Raises `Unavailable` for bytes that are missing or damaged."""
+def content_of(identifier: str, packed: bytes | None, expected: bytes) -> bytes:
+    """The dumped document of a packed record. Raises `Damaged` for one that is missing, or does not have its hash."""
     try:
-        if content is not None and digest(unpacked := unpack(content)) == expected:
-            return unpacked
-    except zlib.error:
+        if packed is not None:
+            return _unpack_checked(packed, expected)
+    except ValueError:
         pass
-    raise Unavailable(
-        f"the stored document {identifier[:200]!r} is {'missing' if content is None else 'damaged'}: delete it and "
-        "send it again, or restore it from an earlier backup",
+    raise Damaged(
+        f"the stored document {identifier[:200]!r} is {'missing' if packed is None else 'damaged'}: send it again, or "
+        "restore it from an earlier backup",
         field="id",
     )
+
+
+def _unpack_checked(packed: bytes, expected: bytes) -> bytes:
+    try:
+        content = unpack(packed)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if digest(content) != expected:
+        raise ValueError("the content does not have its hash")
+    return content
 
 
 @dataclass(frozen=True, slots=True)

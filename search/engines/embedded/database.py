@@ -65,6 +65,13 @@ INSERT INTO salt VALUES (randomblob(32))
 _STEPS: Final = {0: (_SCHEMA, _FROM_VERSION_2), 1: (_FROM_VERSION_1, _FROM_VERSION_2), 2: (_FROM_VERSION_2,)}
 """The version of a file -> what migrates it to `SCHEMA_VERSION`, before checksums are added."""
 
+INDEXES: Final = (  # reads one row for each index, not all its states
+    "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
+    "SELECT (SELECT MIN(place) FROM states WHERE place > found.place) FROM found WHERE found.place IS NOT NULL) "
+    "SELECT place FROM found WHERE place IS NOT NULL"
+)
+"""Selects the names of all indexes that have states."""
+
 _BUSY_SECONDS: Final = 60.0
 
 _PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864", "secure_delete = ON")

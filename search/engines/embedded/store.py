@@ -13,7 +13,7 @@ from typing import Final
 
 from mappings.errors import Damaged
 from search.engines import codec
-from search.engines.embedded.database import Database
+from search.engines.embedded.database import INDEXES, Database
 from search.engines.embedded.integrity.records import find_damage, read_newest
 from search.engines.embedded.tables import erasure, rows
 from search.storage import (
@@ -192,14 +192,14 @@ class EmbeddedStore:
     def indexes(self) -> Collection[str]:
         """The names of all indexes that documents have states in, whether or not the indexes still exist."""
         with self._database.read() as database:
-            return {place for (place,) in database.execute(rows.INDEXES)}
+            return {place for (place,) in database.execute(INDEXES)}
 
     def export(self) -> Iterator[ExportedVersion]:
         """Every document's newest version as of this moment, in order of acceptance; see `DocumentStore.export`."""
         # A connection of its own: this thread may use the store between two documents.
         with Database(self.path).read() as database:
             for key, version, raw, fingerprint, turn, source, job in database.execute(_EXPORT):
-                content = None if fingerprint is None else codec.unpack_checked(key, raw, fingerprint)
+                content = None if fingerprint is None else codec.content_of(key, raw, fingerprint)
                 yield ExportedVersion(key, version, content, turn, source, job)
 
     def restore(self, versions: Iterable[ExportedVersion]) -> int:

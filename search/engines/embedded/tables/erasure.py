@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from search.engines.embedded.database import Database
+from search.engines.embedded.database import INDEXES, Database
 from search.storage import Purged
 
 _CHUNK: Final = 500
@@ -100,7 +100,7 @@ def _remove_tombstones(database: sqlite3.Connection, rows: list[Any]) -> None:
         if source is not None:
             remember(database, identifier, version, source)
     ids = [(row[0],) for row in rows]
-    places = [row[0] for row in database.execute("SELECT DISTINCT place FROM states")] if rows else []
+    places = [row[0] for row in database.execute(INDEXES)] if rows else []
     database.executemany("DELETE FROM latest WHERE id = ?", ids)
     database.executemany("DELETE FROM versions WHERE id = ?", ids)
     database.executemany("DELETE FROM replaced WHERE id = ?", ids)

@@ -11,17 +11,11 @@ from typing import Final
 
 from mappings.errors import Conflict
 from search.engines import codec
+from search.engines.embedded.database import INDEXES
 from search.engines.embedded.integrity.rows import TABLES, sound
 from search.engines.embedded.tables import erasure
 from search.engines.source_versions import is_stale, next_source
 from search.storage import Accepted, ExportedVersion, StateRecord
-
-INDEXES: Final = (  # reads one row for each index, not all its states
-    "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
-    "SELECT (SELECT MIN(place) FROM states WHERE place > found.place) FROM found WHERE found.place IS NOT NULL) "
-    "SELECT place FROM found WHERE place IS NOT NULL"
-)
-"""Selects the names of all indexes that have states."""
 
 _IS_SOUND: Final = sound("latest")
 _STATE_COLUMNS: Final = ", ".join(TABLES["states"][1])

@@ -32,7 +32,7 @@ def _exported(head: Head, raw: Row) -> ExportedVersion:
     content = None
     if head.hash is not None:
         packed = base64.b64decode(raw.source["raw"]) if raw.source else None
-        content = codec.unpack_checked(head.id, packed, bytes.fromhex(head.hash))
+        content = codec.content_of(head.id, packed, bytes.fromhex(head.hash))
     return ExportedVersion(head.id, head.version, content, head.turn, head.source_version, head.job)
 
 
