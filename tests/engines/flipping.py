@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from damage import change_stored
 
 from mappings.documents import Access, Document, Section
 from mappings.errors import MedleyError
@@ -84,15 +85,8 @@ def flipped(home: Path, aside: Path, file: Path, rng: random.Random) -> str:
 
 
 def change_row(home: Path, statement: str) -> None:
-    """Change a row without its checksum, as a flipped byte does."""
-    with closing(sqlite3.connect(store_file(home))) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            database.execute(f"DROP TRIGGER {name}")
-        database.execute(statement)
-        for _, create in triggers:
-            database.execute(create)
-        database.commit()
+    """Change a row of the store of a home without its checksum."""
+    change_stored(store_file(home), statement)
 
 
 def findings(home: Path) -> list[str]:

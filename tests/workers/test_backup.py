@@ -215,7 +215,7 @@ def rewrite(source: Path, **changes) -> None:
 def test_a_manifest_cannot_name_files_elsewhere(filled, tmp_path, name):
     files = save(filled, tmp_path / "saved").files
     rewrite(tmp_path / "saved", files={**files, name: "0" * 64})
-    with pytest.raises(InvalidInput, match="no file of a backup"):
+    with pytest.raises(InvalidInput, match="not a file of a backup"):
         CheckedBackup.open(tmp_path / "saved")
 
 

@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from damage import change_stored
 from worlds import embedded_world, note, opensearch_world
 
 from mappings.errors import Damaged
@@ -18,15 +19,7 @@ SEND_AGAIN = StoreProblem("1 documents are damaged in the store", "send them aga
 
 
 def damage_row(world, statement: str) -> None:
-    """Change the store's file, as a disk does: without its checksums."""
-    with closing(sqlite3.connect(world.store.path)) as database:
-        triggers = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            database.execute(f"DROP TRIGGER {name}")
-        database.execute(statement)
-        for _, create in triggers:
-            database.execute(create)
-        database.commit()
+    change_stored(world.store.path, statement)
 
 
 def damage_record(world) -> None:

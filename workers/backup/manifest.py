@@ -123,7 +123,7 @@ def _parse(path: Path, content: dict[str, Any]) -> BackupManifest:
     if needed - set(manifest.files):
         raise _damaged(path, f"it does not list {min(needed - set(manifest.files))}")
     if strange := [name for name in manifest.files if not _PATH.fullmatch(name)]:
-        raise _damaged(path, f"it lists {strange[0][:200]!r}, which is no file of a backup")
+        raise _damaged(path, f"it lists {strange[0][:200]!r}, which is not a file of a backup")
     return manifest
 
 
