@@ -25,7 +25,7 @@ def expiry_of(text: str, now: datetime | None = None) -> datetime:
         ends = datetime.combine(day, time(), UTC) + timedelta(days=1)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"{text[:40]!r} is no expiry: give a duration such as 12h, 90d or 26w, or a date such as 2027-12-31",
+            f"{text[:40]!r} is not an expiry: give a duration such as 12h, 90d or 26w, or a date such as 2027-12-31",
             field="expires",
         ) from error
     if ends <= now:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,8 +84,7 @@ class FairShares:
             if self._next() is not turn:
                 if is_new and self._is_full(turn.caller):
                     raise CallerBusy(self._message())
-                until = time.monotonic() + seconds
-                if not self._changed.wait_for(lambda: self._next() is turn, until - time.monotonic()):
+                if not self._changed.wait_for(lambda: self._next() is turn, seconds):
                     raise CallerBusy(self._message())
             self._running[turn.caller] += 1
         finally:

@@ -43,7 +43,8 @@ def accept(database: sqlite3.Connection, change: codec.Packed, job: str) -> Acce
     before, version = version, _next_version(database, change.id, version)
     database.execute("INSERT INTO versions VALUES (?, ?, ?)", (change.id, version, packed))
     database.execute(
-        "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
+        "INSERT OR REPLACE INTO latest(id, version, turn, hash, source, job) "
+        "VALUES (?, ?, (SELECT MAX(IFNULL(MAX(turn), 0) + 1, ?) FROM latest), ?, ?, ?)",
         (change.id, version, time.time_ns() // 1_000, fingerprint, newest, job),
     )
     if row:

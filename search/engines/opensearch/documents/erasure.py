@@ -110,11 +110,10 @@ class Purge:
             self.states.delete({state_id(index, name): None for name in gone for index in indexes})
             contended = self.heads.delete({safe_id(name): row for name, (_, row) in gone.items()})
             count += len(gone) - len(contended)
-        if (
-            count
-        ):  # the node's clock for this moves every 200 ms; until a later refresh it refuses a lower version of a row
+        if count:
+            # A node refuses a lower version of a removed row until a refresh, by a clock that moves every 200 ms.
             time.sleep(_CLOCK_SECONDS)
-            self.states.search({"size": 0})
+            self.states.refresh()
         return count
 
     def _count(self, query: Mapping[str, Any]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from search.engines.codec import CHUNK_DOCUMENTS, batches
+from search.engines.opensearch.documents import queries
 from search.engines.opensearch.documents.heads import Head, head_of
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.records import safe_id
@@ -43,6 +45,16 @@ class HeadTable:
             made = {name: (step(known[name][0]), known[name][1]) for name in waiting}
             waiting = list(self.write({name: item for name, item in made.items() if item[0] != known[name][0]}))
             known = None
+
+    def superseded(self, index: str, limit: int) -> list[str]:
+        """At most `limit` ids of documents that were replaced or deleted and that are not settled in `index`.
+
+        Every search asks for them, so no refresh is forced here; the heads themselves are read as they are now.
+        """
+        body = {"size": limit, "query": queries.superseded(index), "sort": ["turn"], "_source": ["id"]}
+        found = [hit["_source"]["id"] for hit in self.table.peek(body)["hits"]["hits"]]
+        heads = [head for chunk in batches(found, CHUNK_DOCUMENTS) for head, _ in self.read(chunk).values()]
+        return [head.id for head in heads if head.version and index not in head.settled]
 
     def search(self, query: Mapping[str, Any], order: str, limit: int | None) -> list[Head]:
         """The heads that match, sorted by the field `order`, at most `limit`."""

@@ -105,7 +105,7 @@ class OpenSearchStore:
 
     def superseded(self, index: str, limit: int) -> Sequence[str]:
         """At most `limit` ids of documents whose earlier version `index` may still hold; see `DocumentStore.superseded`."""
-        return [head.id for head in self._heads.search(queries.superseded(index), "turn", limit)]
+        return self._heads.superseded(index, limit)
 
     def damage(self) -> Sequence[StoreProblem]:
         """Documents whose record does not have its hash; the cluster checks its files itself."""
@@ -236,6 +236,8 @@ class OpenSearchStore:
             known = [name for name in erased if name in changed and heads[name].version == erased[name].version]
             self._erased.remember([changed.pop(name)[0] for name in known])
             contended = self._heads.write(changed)
+            if any(head.replaces for head, _ in changed.values()):
+                self._heads.table.refresh()  # before the acknowledgement: searches ask for what was replaced
             done |= {number: item for number, item in outcomes.items() if item.id not in contended}
             waiting = {number: change for number, change in waiting.items() if change.id in contended}
         return [done[number] for number in range(len(chunk))]

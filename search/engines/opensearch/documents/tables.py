@@ -64,9 +64,18 @@ class Table:
 
     def search(self, body: Mapping[str, Any]) -> Any:
         """The response to a search over everything written before."""
+        self.refresh()
+        return self.peek(body)
+
+    def peek(self, body: Mapping[str, Any]) -> Any:
+        """The response to a search over everything written before the last `refresh`, or a second ago."""
+        self.make()
+        return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
+
+    def refresh(self) -> None:
+        """Let searches see everything written before."""
         self.make()
         self._cluster.write("POST", f"/{self.name}/_refresh")
-        return self._cluster.read("POST", f"/{self.name}/_search", body, WHOLE, timeout=60.0)
 
     def scan(self, query: Mapping[str, Any], order: str, limit: int | None, page: int) -> Iterator[Row]:
         """The rows that match, sorted by the field `order`, at most `limit`."""
@@ -84,8 +93,7 @@ class Table:
 
     def remove(self, query: Mapping[str, Any]) -> None:
         """Remove every row that matches."""
-        self.make()
-        self._cluster.write("POST", f"/{self.name}/_refresh")
+        self.refresh()
         path = f"/{self.name}/_delete_by_query"
         self._cluster.write("POST", path, {"query": query}, {"conflicts": "proceed"}, timeout=600.0)
 
@@ -107,7 +115,7 @@ class Table:
         heads = {name: {"delete": {"_id": name, **_unchanged(row)}} for name, row in rows.items()}
         changed = self._send_lines({name: b"%s\n" % orjson.dumps(head) for name, head in heads.items()})
         if rows:
-            self._cluster.write("POST", f"/{self.name}/_refresh")
+            self.refresh()
         return changed
 
     def make(self) -> None:
