@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from evaluation.score_cache import KeptScores
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.collection import Collection
 from search.bootstrap import Medley
 from search.models.registry import Models
+from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -26,11 +29,20 @@ def open_rerankers(collection: Collection, settings: Settings) -> RerankStages |
     return Models(settings).rerank_stages(collection)
 
 
-def describe_models(medley: Medley, task: Task, rerank: bool) -> dict[str, Any]:
-    """The models in the report of a task whose collection is indexed."""
-    collection = medley.collections.get(task.corpus.name)
+def keep_scores(stages: RerankStages, file: Path) -> RerankStages:
+    """The rerankers, with their scores kept on disk."""
+
+    def kept(anytime: AnytimeReranker) -> AnytimeReranker:
+        return AnytimeReranker(KeptScores(anytime.reranker, file), ScoreCache(1_000), Pace())
+
+    return RerankStages(kept(stages.last), kept(stages.first) if stages.first else None)
+
+
+def describe_models(medley: Medley, name: str, rerank: bool) -> dict[str, Any]:
+    """The models in the report of a suite whose collection `name` is indexed."""
+    collection = medley.collections.get(name)
     settings = medley.settings
-    encoders = medley.engine.resolve(task.corpus.name).encoders
+    encoders = medley.engine.resolve(name).encoders
     names = {field: settings.encoder or model for field, model in collection.vectors.items()}
     reranker = settings.reranker or collection.reranking.model
     return {

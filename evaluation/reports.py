@@ -32,7 +32,12 @@ def heading(report: Report) -> str:
 
 
 def header(report: Report) -> list[str]:
-    """The columns: the system, then every measure of any row, then those that only published rows have."""
+    """The columns: the system, then every measure of any row, then those that only published rows have.
+
+    Where rows are of types of queries, a line is a type: its number of queries, then a column for each system.
+    """
+    if _has_types(report):
+        return ["queries", "number", *_by_system(report)]
     ours = (name for row in report["rows"] for name in row["measures"])
     theirs = (name for row in report["published"] for name in row["measures"])
     return ["system", *dict.fromkeys((*ours, *theirs))]
@@ -40,6 +45,8 @@ def header(report: Report) -> list[str]:
 
 def cells(report: Report) -> list[list[str]]:
     """Our rows with intervals, then the published ones without, marked by their source."""
+    if _has_types(report):
+        return _type_cells(report)
     columns = header(report)[1:]
     ours = [[row["system"], *(_estimate(row["measures"].get(name)) for name in columns)] for row in report["rows"]]
     theirs = [
@@ -47,6 +54,24 @@ def cells(report: Report) -> list[list[str]]:
         for row in report["published"]
     ]
     return ours + theirs
+
+
+def _has_types(report: Report) -> bool:
+    return any("type" in row for row in report["rows"])
+
+
+def _by_system(report: Report) -> list[str]:
+    """A column for each system and measure."""
+    return list(dict.fromkeys(f"{row['system']}, {name}" for row in report["rows"] for name in row["measures"]))
+
+
+def _type_cells(report: Report) -> list[list[str]]:
+    columns = _by_system(report)
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in report["rows"]:
+        line = lines.setdefault((f"{row['kind']}: {row['type']}", f"{row['queries']:,}"), {})
+        line.update({f"{row['system']}, {name}": _estimate(item) for name, item in row["measures"].items()})
+    return [[*names, *(line.get(column, "") for column in columns)] for names, line in lines.items()]
 
 
 def _estimate(item: Mapping[str, float] | None) -> str:
@@ -105,9 +130,12 @@ def _escaped(cell: str) -> str:
 
 
 def _made_with(report: Report) -> list[str]:
-    models = report.get("models")
-    if not models:
-        return []
+    if models := report.get("models"):
+        return [_describe(models)]
+    return [f"{name}: {_describe(item['models'])}" for name, item in report.get("collections", {}).items()]
+
+
+def _describe(models: Mapping[str, Any]) -> str:
     forms = models.get("forms", {})
     encoders = ", ".join(
         f"{item['name']} ({', '.join(filter(None, (item['fingerprint'][:12], forms.get(item['fingerprint']))))})"
@@ -131,7 +159,7 @@ def _made_with(report: Report) -> list[str]:
             f"had a share of {feedback['share']:g} in the query"
         )
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
-    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking}"]
+    return f"made with {encoders or 'no encoder'}; fusion {method}{reranking}"
 
 
 def bench_section(report: Report) -> str:

@@ -10,15 +10,12 @@ from evaluation import stages
 from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
-from evaluation.models import describe_models, require_models
+from evaluation.models import describe_models, keep_scores, require_models
 from evaluation.rows import rows_and_tests
-from evaluation.score_cache import KeptScores
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
 from search.bootstrap import Medley
-from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
-from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 STRICT: Final = "strict"
@@ -42,7 +39,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     models: Report = {}
     for task in tasks:
         medley = open_corpus(task.corpus, settings)
-        models = models or describe_models(medley, task, options.rerank)
+        models = models or describe_models(medley, task.corpus.name, options.rerank)
         more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
         rows += more_rows
         tests += more_tests
@@ -75,16 +72,8 @@ def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) ->
 def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
     """The task over its open collection, with cross-encoder scores kept on disk."""
     found = medley.models.rerank_stages(medley.collections.get(task.corpus.name)) if rerank else None
-    if found is None:
-        return stages.Session(medley, task, None)
-    first = _keep_scores(medley, found.first) if found.first else None
-    return stages.Session(medley, task, RerankStages(_keep_scores(medley, found.last), first))
-
-
-def _keep_scores(medley: Medley, anytime: AnytimeReranker) -> AnytimeReranker:
-    return AnytimeReranker(
-        KeptScores(anytime.reranker, medley.settings.home / "scores.sqlite"), ScoreCache(1_000), Pace()
-    )
+    kept = keep_scores(found, medley.settings.home / "scores.sqlite") if found else None
+    return stages.Session(medley, task, kept)
 
 
 def _rank(medley: Medley, task: Task, options: SuiteOptions, progress: Progress | None) -> dict[str, Run]:

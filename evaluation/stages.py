@@ -6,7 +6,7 @@ Nothing is ranked here: `search.pipeline` answers with the settings of the colle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -90,7 +90,7 @@ def _retrieve(session: Session, query: Query, feedback: bool = True, depth: int 
     collection = session.collection if feedback else replace(session.collection, feedback=None)
     trace = Trace()
     retrieved = retrieve(query, session.services, trace, collection, depth=session.task.candidates or depth)
-    _check_whole(trace)
+    check_whole(trace.degraded)
     return retrieved
 
 
@@ -123,14 +123,15 @@ def _rank(session: Session, question: Question) -> dict[str, list[str]]:
     if session.rerankers is not None:
         trace = Trace()
         reranked = rerank(query, retrieved, session.services, trace)
-        _check_whole(trace)
+        check_whole(trace.degraded)
         systems[RERANKED] = judged_keys(task, reranked.candidates)
     return systems
 
 
-def _check_whole(trace: Trace) -> None:
-    if trace.degraded:
-        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(trace.degraded)}")
+def check_whole(degraded: Sequence[str]) -> None:
+    """Raise `Unavailable` for an answer that is degraded, with what it says of itself."""
+    if degraded:
+        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(degraded)}")
 
 
 def judged_keys(task: Task, items: Iterable[Scored | Candidate]) -> list[str]:

@@ -25,7 +25,7 @@ class SuiteOptions:
 
     Every suite: `queries`, a fixed sample of this many; `rerank`, whether the cross-encoder takes part; `variants`,
     whether further rows (titles, slots, strict) are printed. Some: `folder`, `split` and `kind` of judgements of your own;
-    `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
+    `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
     (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders. Raises `InvalidInput`.
     """
 
@@ -40,6 +40,7 @@ class SuiteOptions:
     reading: AbstractExcerpt = "whole"
     folds: Path | None = None
     baseline: str = ""
+    collection: str = ""
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -103,13 +104,14 @@ POOLED: Final[Sequence[Mapping[str, Any]]] = ({}, {"distractors": True})
 
 def spell_option(option: str) -> str:
     """The option as it is written on the command line."""
-    return "a folder" if option == "folder" else f"--{option}"
+    return f"a {option}" if option in {"folder", "collection"} else f"--{option}"
 
 
 def command(suite: str, options: SuiteOptions) -> str:
     """The command line that prints the report of a suite."""
     words = ["medley evaluate", suite]
     words += [options.folder.name] if options.folder else []
+    words += [options.collection] if options.collection else []
     words += [f"--kind {options.kind}"] if options.kind != SuiteOptions().kind else []
     words += [f"--queries {options.queries}"] if options.queries else []
     words += [f"--split {options.split}"] if options.split != SuiteOptions().split else []

@@ -24,7 +24,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 
 @click.command()
 @click.argument("suite")
-@click.argument("folder", type=folder_type, required=False)
+@click.argument("target", metavar="[FOLDER|COLLECTION]", default="")
 @click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; the output names it.")
 @click.option("--full", is_flag=True, help="Search all passages instead of the candidates of the protocol.")
 @click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
@@ -46,21 +46,27 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
 @json_option
 def evaluate(
-    suite: str, report: Path | None, again: bool, as_json: bool, no_rerank: bool, no_variants: bool, **chosen: Any
+    suite: str,
+    target: str,
+    report: Path | None,
+    as_json: bool,
+    no_rerank: bool,
+    no_variants: bool,
+    **chosen: Any,
 ) -> None:
     """Measure each stage on SUITE, or on all.
 
     Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
-    beir FOLDER.
+    beir FOLDER, lookups [COLLECTION].
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """
     from evaluation.suite import SuiteOptions
 
-    quick = chosen.pop("quick")
+    quick, again = chosen.pop("quick"), chosen.pop("again")
     if suite != "all" and (quick or again):
         raise InvalidInput("--quick and --again are for `medley evaluate all`", field="quick" if quick else "again")
-    options = SuiteOptions(rerank=not no_rerank, variants=not no_variants, **chosen)
+    options = SuiteOptions(rerank=not no_rerank, variants=not no_variants, **_target(suite, target), **chosen)
     steps = _all(options, quick) if suite == "all" else [(suite, options)]
     reports = []
     for name, form in steps:
@@ -69,6 +75,16 @@ def evaluate(
             _print(reports[-1])
     if as_json:
         show(reports[0] if suite != "all" else reports, True)
+
+
+def _target(suite: str, given: str) -> dict[str, Any]:
+    """The option that the word after SUITE is: a collection for a suite of collections, otherwise a folder."""
+    from evaluation.suites.registry import SUITES
+
+    if not given:
+        return {}
+    known = SUITES[suite].options if suite in SUITES else ()
+    return {"collection": given} if "collection" in known else {"folder": Path(given)}
 
 
 def _all(options: SuiteOptions, quick: bool) -> Sequence[tuple[str, SuiteOptions]]:
