@@ -34,6 +34,7 @@ def test_all_runs_every_suite_in_every_form() -> None:
         "medley evaluate claims",
         "medley evaluate medquad",
         "medley evaluate medquad --full",
+        "medley evaluate lookups",
         "medley evaluate notes",
         "medley evaluate press",
         "medley evaluate cystic-fibrosis",

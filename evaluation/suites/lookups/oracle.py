@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mappings.analysis.words import tokens
+from mappings.analysis.words import lower, tokens
 from mappings.documents import Document
 
 Phrase = tuple[str, ...]
@@ -53,7 +53,7 @@ class WordIndex:
             for token in tokens(part):
                 words.extend([_ANY] * (start + token.position - len(words)))
                 words.append(self._number(token.term))
-                self.spellings.setdefault(token.term, part[token.start : token.end].lower())
+                self.spellings.setdefault(token.term, lower(part[token.start : token.end]))
                 holding = self._holding.setdefault(token.term, [])
                 if not holding or holding[-1] != place:
                     holding.append(place)

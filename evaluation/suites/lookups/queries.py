@@ -10,11 +10,12 @@ from itertools import zip_longest
 from random import Random
 from typing import Final
 
+from evaluation.baselines.prepared import FUNCTION_WORDS
 from evaluation.corpus.abstracts import plain
 from evaluation.suites.lookups.oracle import WordIndex, parts, phrase_of
 from evaluation.task import SAMPLE_SEED
 from mappings.analysis.lexicon import rows
-from mappings.analysis.words import Token, terms, tokens
+from mappings.analysis.words import Token, lower, terms, tokens
 from mappings.collection import Collection
 from mappings.documents import Document
 
@@ -101,10 +102,14 @@ def _shuffled(items: Iterable[str], source: Random) -> list[str]:
     return ordered
 
 
+def _is_content(word: str) -> bool:
+    return word.isalpha() and word not in FUNCTION_WORDS
+
+
 def _rare_words(index: WordIndex, source: Random) -> Iterator[Lookup]:
     for stem in _shuffled(index.spellings, source):
         word = index.spellings[stem]
-        if len(word) >= 4 and word.isalpha() and index.frequency(stem) <= FEW:
+        if len(word) >= 4 and _is_content(word) and index.frequency(stem) <= FEW:
             yield Lookup(RARE_WORD, word, index.holding([stem]))
 
 
@@ -199,17 +204,18 @@ def _phrases(index: WordIndex, source: Random) -> Iterator[Lookup]:
 
 
 def _phrase(text: str, words: Sequence[Token]) -> str:
-    """The text of consecutive words; empty if punctuation or many stop words separate them, or one is a number."""
+    """The text of consecutive words; empty where punctuation or many stop words separate them, or one is no content word."""
     written = text[words[0].start : words[-1].end]
     gaps = words[-1].position - words[0].position + 1 - len(words)
-    lettered = all(any(map(str.isalpha, word.term)) for word in words)
-    return "" if gaps > _WIDEST_GAP or not lettered or _PUNCTUATION.search(written) else " ".join(written.split())
+    spelled = [lower(text[word.start : word.end]) for word in words]
+    content = all(any(map(str.isalpha, word)) and word not in FUNCTION_WORDS for word in spelled)
+    return "" if gaps > _WIDEST_GAP or not content or _PUNCTUATION.search(written) else " ".join(written.split())
 
 
 def _two_words(index: WordIndex, source: Random) -> Iterator[Lookup]:
     for document in _asked(index, source):
         stems = sorted({token.term for part in parts(document) for token in tokens(part)})
-        usable = [stem for stem in stems if len(index.spellings[stem]) >= 3 and index.spellings[stem].isalpha()]
+        usable = [stem for stem in stems if len(index.spellings[stem]) >= 3 and _is_content(index.spellings[stem])]
         if len(usable) >= 2:
             pair = source.sample(usable, 2)
             yield Lookup(TWO_WORDS, " ".join(index.spellings[stem] for stem in pair), index.holding(pair))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -62,7 +63,8 @@ class LookupsSuite:
         self.require(settings, options)
         opened = _opened(settings, options)
         step = _steps(progress, len(opened) * (options.queries or QUERIES))
-        measured = [_measure(open_medley(), name, note, options, step) for name, note, open_medley in opened]
+        scores = home(settings).home / "scores.sqlite"
+        measured = [_measure(open_medley(), name, note, options, scores, step) for name, note, open_medley in opened]
         return {
             "suite": NAME,
             "collection": ", ".join(item.collection.name for item in measured),
@@ -139,7 +141,9 @@ def _steps(progress: Progress | None, total: int) -> Callable[[], None]:
     return step
 
 
-def _measure(medley: Medley, name: str, note: str, options: SuiteOptions, step: Callable[[], None]) -> _Measured:
+def _measure(
+    medley: Medley, name: str, note: str, options: SuiteOptions, scores: Path, step: Callable[[], None]
+) -> _Measured:
     collection = medley.collections.get(name)
     documents = stored(medley, name)
     behind = waiting(medley, name)
@@ -150,7 +154,7 @@ def _measure(medley: Medley, name: str, note: str, options: SuiteOptions, step: 
             field="collection",
         )
     groups = HitGroups.of(documents, collection)
-    found = measure(medley, name, lookups, groups, _rerankers(medley, collection, options), step)
+    found = measure(medley, name, lookups, groups, _rerankers(medley, collection, options, scores), step)
     notes = [f"{name}: {note}; {len(documents):,} documents of the kind {collection.kind}"]
     if behind:
         notes.append(f"{name}: {behind:,} changes are not indexed yet, so a search can't find what they add")
@@ -163,11 +167,9 @@ def _measure(medley: Medley, name: str, note: str, options: SuiteOptions, step: 
     return _Measured(collection, lookups, values, about, notes)
 
 
-def _rerankers(medley: Medley, collection: Collection, options: SuiteOptions) -> RerankStages | None:
+def _rerankers(medley: Medley, collection: Collection, options: SuiteOptions, scores: Path) -> RerankStages | None:
     found = medley.models.rerank_stages(collection) if options.rerank else None
-    # Scores of a user's collection are kept with those of the suites, not beside the collection.
-    folder = medley.settings.home if medley.settings.home.name == "evaluation" else home(medley.settings).home
-    return keep_scores(found, folder / "scores.sqlite") if found else None
+    return keep_scores(found, scores) if found else None
 
 
 def _rows(measured: _Measured, variants: bool) -> list[Report]:
