@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,8 +108,8 @@ _NOTES: Final = (
     f"{MEASURE}: of the first {DEPTH} hits the share whose document holds the words, or the recall where fewer than "
     f"{DEPTH} hits can hold them; a hit is a document or, where documents are grouped (notes and reports by patient), a "
     "group, which counts by the document that it shows",
-    "the documents that hold a query are found by a plain loop over the stored documents: words by their stems, anywhere "
-    "in the document; phrases in order, stop words counted; abbreviations as short form or as any of their long forms",
+    "what holds a query is read from the stored documents, without the engine: words by their stems, anywhere in the "
+    "document; phrases in order, stop words counted; abbreviations as short form or as any of their long forms",
     f"rare words, and titles that are looked up, are those of at most {FEW} documents",
 )
 
@@ -116,11 +117,8 @@ _NOTES: Final = (
 def _opened(settings: Settings, options: SuiteOptions) -> list[tuple[str, str, Callable[[], Medley]]]:
     """(collection, what it is, how it is opened): each is indexed only when its turn comes."""
     if options.collection:
-        return [(options.collection, "a collection of this home", lambda: Medley.open(settings))]
-    return [
-        (item.corpus.name, item.note, lambda corpus=item.corpus: open_corpus(corpus, settings))  # type: ignore[misc]
-        for item in corpora(settings)
-    ]
+        return [(options.collection, "a collection of this home", partial(Medley.open, settings))]
+    return [(item.corpus.name, item.note, partial(open_corpus, item.corpus, settings)) for item in corpora(settings)]
 
 
 def _collections(settings: Settings, options: SuiteOptions) -> list[Collection]:
@@ -156,6 +154,8 @@ def _measure(
     groups = HitGroups.of(documents, collection)
     found = measure(medley, name, lookups, groups, _rerankers(medley, collection, options, scores), step)
     notes = [f"{name}: {note}; {len(documents):,} documents of the kind {collection.kind}"]
+    if len(lookups) < (options.queries or QUERIES):
+        notes.append(f"{name}: no more than {len(lookups):,} different look-ups can be made from its documents")
     if behind:
         notes.append(f"{name}: {behind:,} changes are not indexed yet, so a search can't find what they add")
     about = {
