@@ -9,7 +9,7 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final
 
-from mappings.collection import Collection, Field
+from mappings.collection import RESERVED, Collection, Field
 from mappings.documents import FieldValue, clean
 from mappings.errors import InvalidInput
 
@@ -18,6 +18,8 @@ LATEST: Final = date(2262, 4, 11)
 MAX_KEYWORD_BYTES: Final = 1024
 MAX_KEYWORD_CHARACTERS: Final = MAX_KEYWORD_BYTES // 4
 MAX_KEYWORDS: Final = 1000
+MAX_DROPPED: Final = 100
+MAX_DROPPED_CHARACTERS: Final = 64
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?=$|[T ])")
 
 
@@ -85,9 +87,25 @@ def labels_of(record: Mapping[str, Any], collection: Collection) -> frozenset[st
 
 
 def fields_of(record: Mapping[str, Any], collection: Collection) -> dict[str, FieldValue]:
-    """The collection's fields that the record has. Other keys of the record are ignored."""
+    """The collection's fields that the record has. What else it has is for `dropped_of` to name."""
     found = {name: field_value(item, record[name]) for name, item in collection.fields.items() if name in record}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def dropped_of(record: Mapping[str, Any], collection: Collection, schema: Iterable[str] = ()) -> tuple[str, ...]:
+    """The keys that have a value and are neither fields of the collection nor in the format's own `schema`, by name.
+
+    They are cut to a bounded number and length, since a record can have any keys.
+    """
+    known = RESERVED.union(schema, collection.fields)
+    found = (
+        clean(name)[:MAX_DROPPED_CHARACTERS] for name, value in record.items() if name not in known and _has(value)
+    )
+    return tuple(sorted(islice(dict.fromkeys(found), MAX_DROPPED)))
+
+
+def _has(value: Any) -> bool:
+    return value is not None and value not in ("", [], {})
 
 
 def field_value(field: Field, value: Any) -> FieldValue | None:
