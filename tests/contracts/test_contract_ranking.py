@@ -206,7 +206,7 @@ def test_a_field_that_an_older_index_lacks_has_an_empty_facet_and_cannot_be_filt
     answer = backend.ask(meta.index, "heart", facets=("colour", "journal"))
     assert (answer.total.value, answer.facets["colour"]) == (1, ())
     assert set(answer.facets) == {"colour", "journal"}
-    with pytest.raises(InvalidInput, match="no field 'colour'.*medley index rebuild"):
+    with pytest.raises(InvalidInput, match=r"no field 'colour'.*medley index rebuild"):
         backend.ask(meta.index, "heart", filters=(Terms("colour", ("red",)),))
 
 
