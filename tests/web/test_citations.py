@@ -75,11 +75,7 @@ def test_bibtex_is_escaped():
 
 def test_bibtex_keys_are_unique():
     documents = [Document(id=name, title="t", sections=()) for name in ("a/1", "a 1", "ä", "心")]
-    keys = [
-        line.split("{")[1].rstrip(",")
-        for line in as_bibtex(cite(*documents)).splitlines()
-        if line.startswith("@")
-    ]
+    keys = [line.split("{")[1].rstrip(",") for line in as_bibtex(cite(*documents)).splitlines() if line.startswith("@")]
     assert keys == ["a-1", "a-1-2", "a", "document"]
 
 
