@@ -98,10 +98,9 @@ def dropped_of(record: Mapping[str, Any], collection: Collection, schema: Iterab
     They are cut to a bounded number and length, since a record can have any keys.
     """
     known = RESERVED.union(schema, collection.fields)
-    found = (
-        clean(name)[:MAX_DROPPED_CHARACTERS] for name, value in record.items() if name not in known and _has(value)
-    )
-    return tuple(sorted(islice(dict.fromkeys(found), MAX_DROPPED)))
+    found = (name for name, value in record.items() if name not in known and _has(value))
+    names = (" ".join(clean(name).split())[:MAX_DROPPED_CHARACTERS] for name in found)
+    return tuple(sorted(islice(dict.fromkeys(names), MAX_DROPPED)))
 
 
 def _has(value: Any) -> bool:
