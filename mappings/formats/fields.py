@@ -18,6 +18,9 @@ LATEST: Final = date(2262, 4, 11)
 MAX_KEYWORD_BYTES: Final = 1024
 MAX_KEYWORD_CHARACTERS: Final = MAX_KEYWORD_BYTES // 4
 MAX_KEYWORDS: Final = 1000
+AUTHORS: Final = "authors"
+"""The field whose values can be names in parts."""
+
 MAX_DROPPED: Final = 100
 MAX_DROPPED_CHARACTERS: Final = 64
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?=$|[T ])")
@@ -152,12 +155,25 @@ def keywords(values: Iterable[str]) -> list[str]:
 
 
 def _keyword(name: str, value: Any) -> str:
+    if name == AUTHORS and isinstance(value, dict):
+        value = person(value) or value
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InvalidInput(f"{name} must be a string or a list of strings, not {kind(value)}", field=name)
     keyword = clean(str(value)).strip()
     if len(keyword.encode()) > MAX_KEYWORD_BYTES:
         raise InvalidInput(f"{name} has a value of more than {MAX_KEYWORD_BYTES:,} bytes", field=name)
     return keyword
+
+
+def person(value: Mapping[str, Any]) -> str:
+    """A name in parts, as in CSL-JSON (`family`, `given`, `suffix`) or CORD-19 (`last`, `first`), as "Family, Given".
+
+    Without a family name it is the `literal` or the `name`; "" if there is none.
+    """
+    parts = [value.get("family") or value.get("last"), value.get("given") or value.get("first"), value.get("suffix")]
+    names = [part.strip() if isinstance(part, str) else "" for part in parts]
+    whole = value.get("literal") or value.get("name")
+    return ", ".join(filter(None, names)) if names[0] else whole.strip() if isinstance(whole, str) else ""
 
 
 def kind(value: Any) -> str:
