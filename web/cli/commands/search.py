@@ -88,7 +88,7 @@ def _filters(written: tuple[str, ...]) -> dict[str, list[str]]:
     return filters
 
 
-def _text(answer: SearchAnswer, hidden: AbstractSet[str]) -> str:
+def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     count, total_ms = answer.total.value, answer.timings_ms["total"]
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
