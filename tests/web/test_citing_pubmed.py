@@ -229,12 +229,23 @@ def test_no_list_of_a_table_begins_a_formula(start):
         ("Invented Trials Group", "{Invented Trials Group}"),
         ("Centre for Soap, Elbows and Knees", "{Centre for Soap, Elbows and Knees}"),
         ("A, B, C, D", "{A, B, C, D}"),
+        ("A,B,C,D", "{A,B,C,D}"),
+        ("Doe,", "Doe"),
+        ("Doe, and", "{Doe, and}"),
+        ("Doe,,Ann", "{Doe,,Ann}"),
+        ("and", "{and}"),
+        ("Others", "{Others}"),
         ("Do{e, A\\nn_", "Do\\{e, A\\textbackslash{}nn\\_"),
     ],
 )
 def test_bibtex_takes_no_group_apart(name, written):
     item = citation(Document("a", "T", (), fields={"authors": (name,)}), "abstracts")
     assert f"  author = {{{written}}},\n" in as_bibtex([item])
+
+
+def test_a_name_of_commas_alone_is_no_author():
+    item = citation(Document("a", "T", (), fields={"authors": (", ,", "Doe, A")}), "abstracts")
+    assert "  author = {Doe, A},\n" in as_bibtex([item])
 
 
 def test_authors_in_one_text_are_separated_at_semicolons():

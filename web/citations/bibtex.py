@@ -24,7 +24,8 @@ _TEX: Final = str.maketrans(
     }
 )
 _VERBATIM: Final = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
-_PERSON_PARTS: Final = 3
+_PERSON_PARTS: Final = (2, 3)
+_BIBTEX_WORDS: Final = ("and", "others")
 
 
 def as_bibtex(citations: Sequence[Citation]) -> str:
@@ -37,7 +38,7 @@ def _bibtex(item: Citation, key: str) -> str:
     values = {
         # Two pairs of braces around the title: styles that lower-case titles would spoil its abbreviations.
         "title": f"{{{_tex(item.title)}}}" if item.title else "",
-        "author": " and ".join(map(_name, item.authors)),
+        "author": " and ".join(_name(name) for author in item.authors if (name := author.strip(" ,"))),
         "journal": _tex(item.text("journal") or item.text("journal_abbreviation")),
         "year": _tex(item.year),
         "volume": _tex(item.text("volume")),
@@ -58,11 +59,11 @@ def _bibtex(item: Citation, key: str) -> str:
 def _name(name: str) -> str:
     """A name as BibTeX takes it apart: "Family, Jr, Given"; one that is not a person's is in braces, so that it is not."""
     parts = [part.strip() for part in name.split(",")]
-    is_person = len(parts) in range(2, _PERSON_PARTS + 1) and all(parts) and " and " not in f" {name.lower()} "
-    if not is_person:
-        return f"{{{_tex(name)}}}" if " " in name else _tex(name)
-    family, *given = parts
-    return _tex(", ".join((family, *reversed(given))))
+    if len(parts) in _PERSON_PARTS and all(parts) and " and " not in f" {name.lower()} ":
+        family, *given = parts
+        return _tex(", ".join((family, *reversed(given))))
+    is_word = len(parts) == 1 and " " not in name and name.lower() not in _BIBTEX_WORDS
+    return _tex(name) if is_word else f"{{{_tex(name)}}}"
 
 
 def _tex(text: str) -> str:
