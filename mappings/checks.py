@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import isfinite
-from typing import Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
@@ -23,6 +23,8 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
 
+FIELD_KEYS: Final = ("type", "title", "facet", "in_hits")
+"""Every key of a table `fields.NAME`."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("title", "group_by", "default_labels", "passages", "bm25", "vectors", "fusion", "rerank"),
@@ -96,6 +98,16 @@ def check_keys(table: str, data: object) -> None:
     for key in REQUIRED.get(table, ()):
         if key not in data:
             raise ValueError(f"{table}.{key}".lstrip(".") + " is missing")
+
+
+def parse_field_table(name: str, data: object) -> Mapping[str, Any]:
+    """The table of the field `name`. Raises `ValueError` unless it is a table of known keys."""
+    if not isinstance(data, Mapping):
+        raise ValueError(f"fields.{name} must be a table with {', '.join(FIELD_KEYS)}")
+    if unknown := sorted(data.keys() - set(FIELD_KEYS)):
+        known = ", ".join(FIELD_KEYS)
+        raise ValueError(f"fields.{name}.{unknown[0]} is not a known key; the known keys are {known}")
+    return data
 
 
 def parse_labels(value: object) -> frozenset[str]:

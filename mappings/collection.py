@@ -31,13 +31,14 @@ class Field:
     """A field of a kind's documents, by which a query can filter.
 
     `name` is its key in filters and records, `title` what people read. If `facet` is true, the search page counts its
-    values.
+    values. Without `in_hits` its values are shown on the document's page only, not beside every hit.
     """
 
     name: str
     type: FieldType
     title: str
     facet: bool = False
+    in_hits: bool = True
 
     def __post_init__(self) -> None:
         if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
@@ -48,6 +49,7 @@ class Field:
         checks.check_one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
         checks.check_text(f"fields.{self.name}.title", self.title)
         checks.check_flag(f"fields.{self.name}.facet", self.facet)
+        checks.check_flag(f"fields.{self.name}.in_hits", self.in_hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +265,7 @@ def with_tuned_weights(collection: Collection, tuned: Mapping[str, Any]) -> Coll
 
 
 def _parse_field(name: str, data: object) -> Field:
-    if not isinstance(data, Mapping):
-        raise ValueError(f"fields.{name} must be a table with type, title, facet")
-    if unknown := sorted(data.keys() - {"type", "title", "facet"}):
-        raise ValueError(f"fields.{name}.{unknown[0]} is not a known key; the known keys are type, title, facet")
-    return _build(Field, f"fields.{name}", {"name": name, **data})
+    return _build(Field, f"fields.{name}", {"name": name, **checks.parse_field_table(name, data)})
 
 
 def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collection:

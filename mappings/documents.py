@@ -50,6 +50,9 @@ class Document:
     old copy that arrives late from a newer one. None: the copy that arrives last is the newest. It is not content: the
     same content with another source version is unchanged.
 
+    `dropped` are the names of values that the record had and the document has not, since its kind declares no such fields.
+    They are for notices only: not stored, and not compared.
+
     Raises `InvalidInput` for an id that is empty, over 512 bytes or unprintable, for a document without any text, for a
     reserved label, and for a source version of more than 64 bits.
     """
@@ -60,6 +63,7 @@ class Document:
     labels: frozenset[str] = frozenset()
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     source_version: int | None = None
+    dropped: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         check_id(self.id)

@@ -78,6 +78,7 @@ class LegsRequest:
 class LegsAnswer:
     """Rankings by leg; the total and the facets count documents that match lexically under the filters.
 
+    The facet of a field that the index does not have is empty: its kind can have got the field after the index was built.
     `missing` maps each leg that failed to the reason.
     """
 

@@ -63,6 +63,11 @@ class RecordedDelivery:
         """The counts of the job, in which `accepted` includes the unchanged documents."""
         return self._delivery.counts
 
+    @property
+    def dropped(self) -> dict[str, int]:
+        """The names of values that were not kept, because the kind has no such fields: in how many documents, most first."""
+        return self._delivery.dropped
+
     def accept(self, records: Sequence[Document | Deletion | Rejection]) -> Sequence[Accepted]:
         """Store the changes among `records`, in order, and count the rejections; one result per change."""
         changes = [item for item in records if not isinstance(item, Rejection)]

@@ -1,16 +1,27 @@
-"""Stores a delivery of changes: counts them, records them as a job, and announces them to the queue once stored."""
+"""Stores a delivery of changes: counts them, records them as a job, and announces them to the queue once stored.
+
+It also counts the values that documents arrived with and could not keep, because their kind does not declare such fields.
+"""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from mappings.documents import Document
 from search.storage import Accepted, Change, DocumentStore, Job
 from workers.messages import QueueTarget
 from workers.queueing.queue import Queue
+
+NAMED_DROPPED: Final = 1_000
+"""So many names of dropped fields does a delivery count one by one; it counts the rest together."""
+
+OTHER_DROPPED: Final = "…"
+"""The name under which it counts the rest."""
 
 
 class Delivery:
@@ -19,6 +30,7 @@ class Delivery:
     def __init__(self, store: DocumentStore, collection: str, queue: Queue | None = None, request: str = "") -> None:
         self._store, self._target, self._queue, self._request = store, QueueTarget(collection), queue, request
         self._announced = queue is not None
+        self._dropped: Counter[str] = Counter()
         # A job's id contains its collection, because requests for the job name nothing else.
         self.job = Job(f"{collection}.{secrets.token_hex(8)}", time.time())
         store.keep_job(self.job)
@@ -26,6 +38,7 @@ class Delivery:
     def accept(self, changes: Sequence[Change]) -> Sequence[Accepted]:
         """Store changes, in order; returns one result per change. Raises the errors of `DocumentStore.put`."""
         done = self._put(changes)
+        self._count_dropped(changes)
         documents = [isinstance(change, Document) for change in changes]
         kept = [item for item, is_document in zip(done, documents, strict=True) if is_document and not item.stale]
         self._count(
@@ -82,6 +95,17 @@ class Delivery:
         """The outcomes of the records so far, counted."""
         names = ("accepted", "unchanged", "stale", "deleted", "rejected")
         return {name: getattr(self.job, name) for name in names}
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """The names of values that were not kept, because the kind has no such fields: in how many documents, most first."""
+        return dict(sorted(self._dropped.items(), key=lambda item: (-item[1], item[0])))
+
+    def _count_dropped(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            for name in change.dropped if isinstance(change, Document) else ():
+                is_listed = name in self._dropped or len(self._dropped) < NAMED_DROPPED
+                self._dropped[name if is_listed else OTHER_DROPPED] += 1
 
     def _count(self, more: Mapping[str, int]) -> None:
         self.job = replace(self.job, **{name: getattr(self.job, name) + count for name, count in more.items()})

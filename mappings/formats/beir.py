@@ -7,7 +7,7 @@ from typing import Any
 
 from mappings.collection import Collection
 from mappings.documents import Document
-from mappings.formats.fields import fields_of, id_of, labels_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, labels_of, text_of
 from mappings.formats.jsonl import split
 from mappings.formats.records import json_lines
 
@@ -20,6 +20,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
         sections=split(text_of(record, "text"), collection),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
+        dropped=dropped_of(record, collection, ("_id",)),
     )
 
 

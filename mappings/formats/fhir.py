@@ -18,7 +18,7 @@ from mappings.documents import Deletion, Document, Rejection, Section
 from mappings.errors import InvalidInput
 from mappings.formats.fhir_text import texts_of_resource
 from mappings.formats.fhir_values import coded, concept, day_of, encounter, reference, security, version
-from mappings.formats.fields import fields_of, id_of, object_of, objects_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, object_of, objects_of, text_of
 from mappings.formats.files import MAX_LINE_BYTES, LocatedItem, TextLine, chunks, lines, parse_or_reject
 from mappings.formats.jsonl import split
 from mappings.formats.moments import source_moment
@@ -104,6 +104,7 @@ def parse(resource: Mapping[str, Any], collection: Collection) -> Document | Del
         sections=tuple(_sections(texts, collection)),
         labels=security(resource) or collection.default_labels,
         fields=fields_of(values, collection),
+        dropped=dropped_of(values, collection, ("source",)),
         source_version=version(resource),
     )
 

@@ -9,7 +9,7 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final
 
-from mappings.collection import Collection, Field
+from mappings.collection import RESERVED, Collection, Field
 from mappings.documents import FieldValue, clean
 from mappings.errors import InvalidInput
 
@@ -18,6 +18,11 @@ LATEST: Final = date(2262, 4, 11)
 MAX_KEYWORD_BYTES: Final = 1024
 MAX_KEYWORD_CHARACTERS: Final = MAX_KEYWORD_BYTES // 4
 MAX_KEYWORDS: Final = 1000
+AUTHORS: Final = "authors"
+"""The field whose values can be names in parts."""
+
+MAX_DROPPED: Final = 100
+MAX_DROPPED_CHARACTERS: Final = 64
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?=$|[T ])")
 
 
@@ -85,9 +90,24 @@ def labels_of(record: Mapping[str, Any], collection: Collection) -> frozenset[st
 
 
 def fields_of(record: Mapping[str, Any], collection: Collection) -> dict[str, FieldValue]:
-    """The collection's fields that the record has. Other keys of the record are ignored."""
+    """The collection's fields that the record has. What else it has is for `dropped_of` to name."""
     found = {name: field_value(item, record[name]) for name, item in collection.fields.items() if name in record}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def dropped_of(record: Mapping[str, Any], collection: Collection, schema: Iterable[str] = ()) -> tuple[str, ...]:
+    """The keys that have a value and are neither fields of the collection nor in the format's own `schema`, by name.
+
+    They are cut to a bounded number and length, since a record can have any keys.
+    """
+    known = RESERVED.union(schema, collection.fields)
+    found = (name for name, value in record.items() if name not in known and _has(value))
+    names = (" ".join(clean(name).split())[:MAX_DROPPED_CHARACTERS] for name in found)
+    return tuple(sorted(islice(dict.fromkeys(names), MAX_DROPPED)))
+
+
+def _has(value: Any) -> bool:
+    return value is not None and value not in ("", [], {})
 
 
 def field_value(field: Field, value: Any) -> FieldValue | None:
@@ -135,12 +155,25 @@ def keywords(values: Iterable[str]) -> list[str]:
 
 
 def _keyword(name: str, value: Any) -> str:
+    if name == AUTHORS and isinstance(value, dict):
+        value = person(value) or value
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InvalidInput(f"{name} must be a string or a list of strings, not {kind(value)}", field=name)
     keyword = clean(str(value)).strip()
     if len(keyword.encode()) > MAX_KEYWORD_BYTES:
         raise InvalidInput(f"{name} has a value of more than {MAX_KEYWORD_BYTES:,} bytes", field=name)
     return keyword
+
+
+def person(value: Mapping[str, Any]) -> str:
+    """A name in parts, as in CSL-JSON (`family`, `given`, `suffix`) or CORD-19 (`last`, `first`), as "Family, Given".
+
+    Without a family name it is the `literal` or the `name`; "" if there is none.
+    """
+    parts = [value.get("family") or value.get("last"), value.get("given") or value.get("first"), value.get("suffix")]
+    names = [part.strip() if isinstance(part, str) else "" for part in parts]
+    whole = value.get("literal") or value.get("name")
+    return ", ".join(filter(None, names)) if names[0] else whole.strip() if isinstance(whole, str) else ""
 
 
 def kind(value: Any) -> str:

@@ -9,7 +9,7 @@ from mappings.analysis.sections import split_abstract, split_note
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Section
 from mappings.errors import InvalidInput
-from mappings.formats.fields import fields_of, id_of, kind, labels_of, objects_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, kind, labels_of, objects_of, text_of
 from mappings.formats.moments import source_moment
 from mappings.formats.records import json_lines
 
@@ -20,7 +20,7 @@ def parse_record(record: object, collection: Collection) -> Document | Deletion:
     `id` and one of `title`, `text` and `sections` are required. A `text` is split into sections as the collection's kind
     configures. Without `labels` the document gets the collection's; an empty list makes it visible to nobody.
     `source_version` is a whole number or a time stamp with a time zone. If `deleted` is true, everything else but these
-    two is ignored, and so are keys that are neither in the schema nor fields of the collection.
+    two is ignored. Keys that are neither in the schema nor fields of the collection become the document's `dropped`.
     """
     if not isinstance(record, dict):
         raise InvalidInput(f"a document must be a JSON object, not {kind(record)}", field="document")
@@ -33,6 +33,7 @@ def parse_record(record: object, collection: Collection) -> Document | Deletion:
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
         source_version=source_version_of(record),
+        dropped=dropped_of(record, collection),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mappings.collection import Collection
 from mappings.documents import Document, Section
-from mappings.formats.fields import fields_of, id_of, labels_of, objects_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, labels_of, objects_of, text_of
 from mappings.formats.jsonl import split
 from mappings.formats.records import json_lines
 
@@ -24,6 +24,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
         sections=split(sections[0].text, collection) if whole else tuple(sections),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
+        dropped=dropped_of(record, collection, ("doc_id",)),
     )
 
 

@@ -16,7 +16,7 @@ from lxml import etree
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection, Section, check_id, clean
 from mappings.errors import InvalidInput
-from mappings.formats.fields import fields_of, keywords
+from mappings.formats.fields import MAX_KEYWORD_CHARACTERS, dropped_of, fields_of, keywords
 from mappings.formats.files import LocatedItem, parse_or_reject
 from mappings.formats.jsonl import split
 from mappings.formats.medline_dates import published, source_version
@@ -70,13 +70,15 @@ def parse(element: etree._Element, collection: Collection) -> Document:
     if article is None:
         raise InvalidInput("Article is missing: it contains the title and the abstract", field="Article")
     pmid = _id(plain(citation.find("PMID")))
+    values = {"pmid": pmid, **_values(element, citation, article)}
     return Document(
         id=pmid,
         title=_title(article),
         sections=_sections(article, collection),
         labels=collection.default_labels,
-        fields=fields_of({"pmid": pmid, **_values(element, citation, article)}, collection),
+        fields=fields_of(values, collection),
         source_version=source_version(citation),
+        dropped=dropped_of(values, collection),
     )
 
 
@@ -99,10 +101,9 @@ def _heading(part: etree._Element) -> str:
 def _values(element: etree._Element, citation: etree._Element, article: etree._Element) -> dict[str, Any]:
     """The values of the fields that a kind can declare, by name."""
     headings = citation.findall("MeshHeadingList/MeshHeading")
-    journals = texts(article, "Journal/Title") + texts(article, "Journal/ISOAbbreviation")
     return {
         "source": "PubMed",
-        "journal": (journals + texts(citation, "MedlineJournalInfo/MedlineTA") + [""])[0],
+        **_journal(citation, article),
         "authors": keywords(filter(None, map(_author, article.iterfind("AuthorList/Author")))),
         "mesh": keywords(name for heading in headings for name in texts(heading, "DescriptorName")),
         "mesh_major": keywords(
@@ -116,13 +117,34 @@ def _values(element: etree._Element, citation: etree._Element, article: etree._E
     }
 
 
+def _journal(citation: etree._Element, article: etree._Element) -> dict[str, str]:
+    """The journal and the article's place in it; a value that is missing is empty."""
+    short = texts(article, "Journal/ISOAbbreviation") + texts(citation, "MedlineJournalInfo/MedlineTA") + [""]
+    journal = (texts(article, "Journal/Title") + short)[0]
+    found = {
+        "journal": journal,
+        "journal_abbreviation": short[0] if short[0] != journal else "",
+        "volume": plain(article.find("Journal/JournalIssue/Volume")),
+        "issue": plain(article.find("Journal/JournalIssue/Issue")),
+        "pages": _pages(article),
+    }
+    return {name: value[:MAX_KEYWORD_CHARACTERS] for name, value in found.items()}
+
+
+def _pages(article: etree._Element) -> str:
+    """The pages as MEDLINE writes them, such as "123-9", otherwise from the first to the last."""
+    first, last = (plain(article.find(f"Pagination/{name}")) for name in ("StartPage", "EndPage"))
+    return plain(article.find("Pagination/MedlinePgn")) or "-".join(filter(None, (first, last)))
+
+
 def _author(author: etree._Element) -> str:
-    """The name as "Last, First"; a group's name as it is; "" for a name that NLM marks as invalid."""
+    """The name as "Last, First" or "Last, First, Jr"; a group's name as it is; "" for one that NLM marks as invalid."""
     if author.get("ValidYN") == "N":
         return ""
     first = plain(author.find("ForeName")) or plain(author.find("Initials"))
     last = plain(author.find("LastName"))
-    return ", ".join(filter(None, (last, first))) if last else plain(author.find("CollectiveName"))
+    names = (last, first, plain(author.find("Suffix")))
+    return ", ".join(filter(None, names)) if last else plain(author.find("CollectiveName"))
 
 
 def _major(heading: etree._Element) -> bool:
@@ -130,5 +152,7 @@ def _major(heading: etree._Element) -> bool:
 
 
 def _doi(element: etree._Element, article: etree._Element) -> str:
-    found = texts(article, "ELocationID[@EIdType='doi']")
-    return (found + texts(element, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") + [""])[0]
+    """The article's own DOI; of several, the first that NLM does not mark as invalid."""
+    valid = (item for item in article.iterfind("ELocationID[@EIdType='doi']") if item.get("ValidYN") != "N")
+    other = texts(element, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']")
+    return next(filter(None, (*map(plain, valid), *other)), "")[:MAX_KEYWORD_CHARACTERS]

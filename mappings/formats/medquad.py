@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mappings.collection import Collection
 from mappings.documents import Document, Section
-from mappings.formats.fields import fields_of, id_of, labels_of, objects_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, labels_of, objects_of, text_of
 from mappings.formats.records import json_lines
 
 _NUMBER: Final = re.compile(r"-(\d{1,6})$")
@@ -27,6 +27,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
         sections=tuple(_sections(objects_of(record, "passages"))),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
+        dropped=dropped_of(record, collection, ("passages",)),
     )
 
 

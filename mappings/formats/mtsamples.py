@@ -9,7 +9,7 @@ from typing import Any, Final
 from mappings.analysis.sections import split_note
 from mappings.collection import Collection
 from mappings.documents import Document
-from mappings.formats.fields import fields_of, id_of, labels_of, text_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, labels_of, text_of
 from mappings.formats.records import json_lines
 
 _LINE_BREAK: Final = re.compile(
@@ -34,6 +34,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
         sections=tuple(split_note(restore_lines(text_of(record, "text", required=True)))),
         labels=labels_of(record, collection),
         fields=fields_of(values, collection),
+        dropped=dropped_of(values, collection, ("name", "specialties")),
     )
 
 

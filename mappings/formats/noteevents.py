@@ -14,7 +14,7 @@ from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection, clean
 from mappings.errors import InvalidInput
 from mappings.formats.csv_rows import rows
-from mappings.formats.fields import fields_of
+from mappings.formats.fields import dropped_of, fields_of
 from mappings.formats.files import LocatedItem, parse_or_reject
 from mappings.formats.jsonl import split
 from mappings.formats.moments import first_day, shifted_moment
@@ -57,6 +57,7 @@ def parse(row: Mapping[str, str], collection: Collection) -> Document | Deletion
         sections=split(clean(row["text"]), collection),
         labels=collection.default_labels,
         fields=fields_of(values, collection),
+        dropped=dropped_of(values, collection, ("source",)),
         source_version=version,
     )
 

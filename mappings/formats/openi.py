@@ -9,7 +9,7 @@ from lxml import etree
 from mappings.collection import Collection
 from mappings.documents import Document, Section, clean
 from mappings.errors import InvalidInput
-from mappings.formats.fields import fields_of, keywords
+from mappings.formats.fields import dropped_of, fields_of, keywords
 from mappings.formats.moments import first_day
 from mappings.formats.xml_elements import Shape, plain, texts, xml_records
 
@@ -32,6 +32,7 @@ def parse(element: etree._Element, collection: Collection) -> Document:
         sections=written,
         labels=collection.default_labels,
         fields=fields_of(values, collection),
+        dropped=dropped_of(values, collection),
     )
 
 

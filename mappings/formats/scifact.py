@@ -8,7 +8,7 @@ from typing import Any
 
 from mappings.collection import Collection
 from mappings.documents import Document
-from mappings.formats.fields import fields_of, id_of, labels_of, text_of, texts_of
+from mappings.formats.fields import dropped_of, fields_of, id_of, labels_of, text_of, texts_of
 from mappings.formats.jsonl import split
 from mappings.formats.records import json_lines
 
@@ -21,6 +21,7 @@ def parse(record: Mapping[str, Any], collection: Collection) -> Document:
         sections=split(unescape(" ".join(texts_of(record, "abstract"))), collection),
         labels=labels_of(record, collection),
         fields=fields_of(record, collection),
+        dropped=dropped_of(record, collection, ("doc_id", "cord_id", "abstract")),
     )
 
 

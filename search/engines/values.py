@@ -27,7 +27,10 @@ def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
     """The type of a field. Raises `InvalidInput` for one that the index does not have."""
     if name not in fields:
         known = ", ".join(sorted(fields)) or "none"
-        raise InvalidInput(f"this index has no field {name!r}; it has {known}", field=name)
+        raise InvalidInput(
+            f"this index has no field {name!r}; it has {known}. `medley index rebuild` adds the fields that are new in the kind",
+            field=name,
+        )
     return fields[name]
 
 

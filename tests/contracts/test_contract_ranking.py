@@ -201,10 +201,22 @@ def test_a_vector_of_another_encoder_is_rejected(backend: Backend):
 DIMENSION_OF_ANOTHER = 5
 
 
-def test_an_unknown_facet_is_named(backend: Backend):
+def test_fields_are_no_part_of_the_text(backend: Backend):
+    plain = backend.index([Draft("a", ["heart failure"]).entry(), Draft("b", ["lung"]).entry()])
+    entries = [Draft("a", ["heart failure"]).entry(), Draft("b", ["lung"]).entry()]
+    named = [replace(entry, fields={"journal": ("Heart", "heart failure, Ann B")}) for entry in entries]
+    rich = backend.index(named)
+    first, second = (backend.ask(meta.index, "heart").rankings["bm25"] for meta in (plain, rich))
+    assert list(first) == list(second)
+
+
+def test_a_field_that_an_older_index_lacks_has_an_empty_facet_and_cannot_be_filtered(backend: Backend):
     meta = backend.index([Draft("a", ["heart"]).entry()])
-    with pytest.raises(InvalidInput, match="colour"):
-        backend.ask(meta.index, "heart", facets=("colour",))
+    answer = backend.ask(meta.index, "heart", facets=("colour", "journal"))
+    assert (answer.total.value, answer.facets["colour"]) == (1, ())
+    assert set(answer.facets) == {"colour", "journal"}
+    with pytest.raises(InvalidInput, match=r"no field 'colour'.*medley index rebuild"):
+        backend.ask(meta.index, "heart", filters=(Terms("colour", ("red",)),))
 
 
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), documents=st.integers(1, 90))

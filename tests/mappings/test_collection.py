@@ -149,13 +149,14 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         (
             'title = "Date"',
             'title = "Date"\nfacets = true',
-            "fields.date.facets is not a known key; the known keys are type, title, facet",
+            "fields.date.facets is not a known key; the known keys are type, title, facet, in_hits",
         ),
         (
             "[rerank]",
             '[opensearch]\nreplicas = "all"\n[rerank]',
             "opensearch.replicas must be a whole number, or a range such as '0-2', not 'all'",
         ),
+        ("facet = true", "facet = true\nin_hits = 0", "in_hits must be true or false, not 0"),
         ("facet = true", 'facet = "no"', "facet must be true or false, not 'no'"),
         (
             'default_labels = ["clinical"]',

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mappings.collection import Field, load
+from mappings.collection import load
 from mappings.documents import Deletion, Document, Rejection, Section
 from mappings.errors import InvalidInput
 from mappings.formats import xml_elements
@@ -17,8 +16,6 @@ from mappings.formats.registry import read
 
 KIND = load("abstracts")
 PUBLIC = frozenset({"public"})
-OWN = ("authors", "mesh", "mesh_major", "keywords", "doi", "language", "type")
-RICH = replace(KIND, fields=dict(KIND.fields) | {name: Field(name, "keyword", name) for name in OWN})
 DOCTYPE = '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2025//EN" "https://dtd.nlm.nih.gov/ncbi/pubmed/out/pubmed_250101.dtd">'
 
 WHOLE = """
@@ -29,11 +26,12 @@ WHOLE = """
     <DateRevised><Year>2021</Year><Month>03</Month><Day>04</Day></DateRevised>
     <Article PubModel="Print">
       <Journal>
-        <JournalIssue><PubDate><Year>2019</Year><Month>Dec</Month><Day>5</Day></PubDate></JournalIssue>
+        <JournalIssue><Volume>12</Volume><Issue>3 Pt 1</Issue><PubDate><Year>2019</Year><Month>Dec</Month><Day>5</Day></PubDate></JournalIssue>
         <Title>Annals of Invented Medicine</Title><ISOAbbreviation>Ann Inv Med</ISOAbbreviation>
       </Journal>
       <ArticleTitle>Effect of vitamin B<sub>12</sub> on <i>H. inventus</i>
         &amp; others.</ArticleTitle>
+      <Pagination><StartPage>123</StartPage><EndPage>129</EndPage><MedlinePgn>123-9</MedlinePgn></Pagination>
       <ELocationID EIdType="pii" ValidYN="Y">X1</ELocationID>
       <ELocationID EIdType="doi" ValidYN="Y">10.1000/inv.1</ELocationID>
       <Abstract>
@@ -87,7 +85,7 @@ def outcome(path: Path) -> list[str | tuple[str, str | None]]:
 
 
 def test_a_whole_citation(tmp_path: Path) -> None:
-    (found,) = read(written(tmp_path, WHOLE), "medline", RICH)
+    (found,) = read(written(tmp_path, WHOLE), "medline", KIND)
     assert found == Document(
         id="900001",
         title="Effect of vitamin B12 on H. inventus & others.",
@@ -103,6 +101,10 @@ def test_a_whole_citation(tmp_path: Path) -> None:
             "published": date(2019, 12, 5),
             "source": "PubMed",
             "journal": "Annals of Invented Medicine",
+            "journal_abbreviation": "Ann Inv Med",
+            "volume": "12",
+            "issue": "3 Pt 1",
+            "pages": "123-9",
             "authors": ("Doe, Ann B", "Roe, C", "The Inventors' Group"),
             "mesh": ("Anemia", "Humans"),
             "mesh_major": ("Anemia",),
@@ -206,7 +208,7 @@ def test_bad_citations_are_named_and_stop_nothing(tmp_path: Path) -> None:
 def test_thousands_of_authors_cost_no_citation(tmp_path: Path) -> None:
     authors = "".join(f"<Author><LastName>A{number}</LastName></Author>" for number in range(1500))
     authors += f"<Author><CollectiveName>{'x' * 5000}</CollectiveName></Author>"
-    (found,) = read(written(tmp_path, short(1, more=f"<AuthorList>{authors}</AuthorList>")), "medline", RICH)
+    (found,) = read(written(tmp_path, short(1, more=f"<AuthorList>{authors}</AuthorList>")), "medline", KIND)
     assert isinstance(found, Document)
     assert len(found.fields["authors"]) == 1000  # type: ignore[arg-type]
 
@@ -310,7 +312,7 @@ def test_any_bytes_are_records_rejections_or_invalid_input(tmp_path: Path, noise
     for damaged in (noise, content[:place] + noise + content[place:]):
         path.write_bytes(damaged)
         try:
-            found = list(read(path, "medline", RICH))
+            found = list(read(path, "medline", KIND))
         except InvalidInput:
             continue
         assert all(isinstance(item, Document | Deletion | Rejection) for item in found)

@@ -61,6 +61,30 @@ def test_a_whole_record_of_our_schema() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"family": "Doe", "given": "Ann", "suffix": "Jr"}, "Doe, Ann, Jr"),
+        ({"last": "Doe", "first": "Ann", "middle": ["B"]}, "Doe, Ann"),
+        ({"family": " Doe ", "given": None}, "Doe"),
+        ({"literal": "Invented Trials Group"}, "Invented Trials Group"),
+        ({"name": "Ann Doe", "authorId": "1"}, "Ann Doe"),
+    ],
+)
+def test_authors_can_be_names_in_parts(given: Any, kept: str) -> None:
+    found = parse_record(good("a") | {"authors": [given, "Roe, B"]}, ABSTRACTS)
+    assert isinstance(found, Document)
+    assert found.fields["authors"] == (kept, "Roe, B")
+
+
+@pytest.mark.parametrize("given", [{}, {"given": "Ann"}, {"family": 3}, {"name": ["Ann"]}, ["Ann"], 1.5, True])
+def test_an_author_without_a_name_is_named(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="authors must be a string or a list of strings"):
+        parse_record(good("a") | {"authors": [given]}, ABSTRACTS)
+    with pytest.raises(InvalidInput, match="mesh must be"):
+        parse_record(good("a") | {"mesh": [{"name": "Soap"}]}, ABSTRACTS)
+
+
 def test_a_text_is_split_as_the_collection_says() -> None:
     text = "METHODS: We did. RESULTS: It worked."
     assert [s.heading for s in parse_record({"id": "a", "text": text}, ABSTRACTS).sections] == ["METHODS", "RESULTS"]

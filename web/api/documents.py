@@ -95,6 +95,7 @@ def _summary(intake: Intake, delivery: RecordedDelivery) -> FeedAnswer:
         retry_after=retry_after,
         outcomes_omitted=intake.omitted,
         rejections_omitted=intake.omitted_rejections,
+        dropped_fields=delivery.dropped,
     )
 
 

@@ -36,6 +36,9 @@ class FeedAnswer(WireModel):
     )
     outcomes_omitted: int = Field(description="records whose outcome is counted here, but not listed")
     rejections_omitted: int = Field(description="how many of these were rejected")
+    dropped_fields: dict[str, int] = Field(
+        description="keys that the collection's kind does not know, so their values were not kept: in how many documents"
+    )
 
 
 class DeletionAnswer(WireModel):

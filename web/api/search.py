@@ -12,7 +12,8 @@ from flask.wrappers import Response
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.query import Query
-from web import citations, context, forms
+from web import context, forms
+from web.citations import attachments
 from web.errors import MediaTypeError
 from web.search_answers import BatchAnswer, SearchAnswer
 from web.serving import search_limits
@@ -39,7 +40,7 @@ def search_by_address() -> Response:
         return jsonify(SearchAnswer.of(results).model_dump())
     # A document that was deleted a moment ago is left out.
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
-    return citations.of_documents(wanted, found.values(), query.collection)
+    return attachments.of_documents(wanted, found.values(), query.collection)
 
 
 @blueprint.post("/search")
@@ -113,7 +114,7 @@ def document(identifier: str) -> Response:
     stored = use_cases.document(collection, identifier, action)
     if form.format == "json":
         return jsonify(DocumentAnswer.of(collection, stored).model_dump())
-    return citations.of_stored(form.format, stored, collection)
+    return attachments.of_stored(form.format, stored, collection)
 
 
 @blueprint.get("/collections")

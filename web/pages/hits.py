@@ -70,13 +70,15 @@ def _hit_view(
         number=number,
         title=segments(hit.title or hit.document, hit.title_marks if hit.title else ()),
         evidence=[segments(item.text, item.marks) for item in hit.evidence],
-        details=details(hit.fields, collection),
+        details=details(hit.fields, collection, of_hit=True),
         link=_document_link(hit, collection, address),
         table=explanation_table(hit.explain) if hit.explain else None,
         more=count_noun(hit.more_passages, "more passage"),
         others=[
             OtherDocument(
-                item.title or item.id, details(item.fields, collection), _other_link(item.id, collection, address)
+                item.title or item.id,
+                details(item.fields, collection, of_hit=True),
+                _other_link(item.id, collection, address),
             )
             for item in others
         ],

@@ -12,10 +12,11 @@ from werkzeug.datastructures import MultiDict
 
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
 from search.query import Query
-from web import citations, context, forms
+from web import context, forms
 from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
 from web.access.throttle import TooManyFailures
+from web.citations import attachments
 from web.errors import retry_headers
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
@@ -72,7 +73,7 @@ def send_citations() -> Response:
     with context.search_turn():
         results = use_cases.search(query)
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
-    return citations.of_documents(name, found.values(), query.collection)
+    return attachments.of_documents(name, found.values(), query.collection)
 
 
 def sent_address() -> SearchAddress:
@@ -151,7 +152,7 @@ def cite() -> Response:
     name = citation_format(arguments.get("format", "ris"))
     collection = use_cases.named(arguments.get("collection", ""), "cite")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "cite")
-    return citations.of_stored(name, stored, collection.name)
+    return attachments.of_stored(name, stored, collection.name)
 
 
 def citation_format(name: str) -> str:

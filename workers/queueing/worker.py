@@ -155,6 +155,8 @@ class IndexWorker:
             for item in rejected:
                 _log.warning("%s: rejected %s, %s: %s", collection, item.source, item.position, item.reason)
         job = delivery.finish()
+        if delivery.dropped:
+            _log.warning("%s: not kept, since the kind has no such fields: %s", collection, delivery.dropped)
         _log.info("%s: job %s: %s", collection, job.id, delivery.counts)
 
     def sweep(self, collections: Sequence[str] | None = None) -> int:

@@ -180,10 +180,10 @@ class Snapshot:
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
-        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if compiler.field_kind(name)}
+        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if name in self.description.fields}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
-        return Total(int(answer[_TOTAL]["value"])), facets
+        return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}
 
     def _facet(
         self, query: Any, name: str, answer: Mapping[str, Any], compiler: TantivyQueryCompiler

@@ -178,7 +178,9 @@ def _counts(
     found = answer["hits"]["total"]
     total = Total(found["value"], "exact" if found["relation"] == "eq" else "at_least")
     counted = answer.get("aggregations", {})
-    return total, {name: _facet(counted.get(name, {}), compiler.field_kind(name)) for name in request.facets}
+    return total, {
+        name: _facet(counted[name], compiler.field_kind(name)) if name in counted else () for name in request.facets
+    }
 
 
 def _facet(answer: Mapping[str, Any], kind: str) -> tuple[FacetCount, ...]:

@@ -85,7 +85,7 @@ class OpenSearchQueryCompiler:
         query, restriction = request.lexical, self.restriction(request.filters, request.access, request.withheld)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
-        facets = {name: _facet(name) for name in request.facets if field_kind(self._fields, name)}
+        facets = {name: _facet(name) for name in request.facets if name in self._fields}
         firsts = {"term": {"kind": "document"}}
         return {
             "size": 0,

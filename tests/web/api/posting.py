@@ -40,10 +40,11 @@ def refused(line, identifier, message, field=None, code="invalid_input"):
     return told(line, identifier, "rejected", None, {"code": code, "message": message, "field": field})
 
 
-def total(queued=False, retry_after=None, omitted=(0, 0), **counts):
+def total(queued=False, retry_after=None, omitted=(0, 0), dropped=None, **counts):
     names = ("accepted", "unchanged", "stale", "deleted", "unknown", "rejected")
     cut = dict(zip(("outcomes_omitted", "rejections_omitted"), omitted, strict=True))
-    return {name: counts.get(name, 0) for name in names} | {"queued": queued, "retry_after": retry_after} | cut
+    rest = {"queued": queued, "retry_after": retry_after, "dropped_fields": dropped or {}}
+    return {name: counts.get(name, 0) for name in names} | rest | cut
 
 
 def error(answer):

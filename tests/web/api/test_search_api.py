@@ -42,6 +42,8 @@ def test_a_complete_answer_to_a_search(client):
             "year": [{"value": "2018", "count": 1}],
             "source": [{"value": "trials", "count": 1}],
             "journal": [{"value": "Brain", "count": 1}],
+            "type": [],
+            "mesh": [],
         },
         "degraded": [],
         "reranked": {"scored": 0, "candidates": 0},

@@ -62,6 +62,7 @@ def test_deletions_and_documents_are_carried_out_in_order(tmp_path):
         "stale": 0,
         "deleted": 2,
         "rejected": 1,
+        "dropped_fields": {},
     }
     assert standing(medley, "a", "b", "c") == {"a": None, "b": "New."}
     feed, fed = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]

@@ -47,7 +47,7 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == {
         "collection": "abstracts", "accepted": 2, "unchanged": 0,
-        "stale": 0, "deleted": 0, "rejected": 0, "rejections": [], "indexed": 2, "failed": 0, "failures": [],
+        "stale": 0, "deleted": 0, "rejected": 0, "rejections": [], "dropped_fields": {}, "indexed": 2, "failed": 0, "failures": [],
     }  # fmt: skip
 
     found = json.loads(medley("search", "aspirin mortality", "-c", "abstracts", "--json", "--explain").stdout)

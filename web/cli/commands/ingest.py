@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -115,7 +115,7 @@ def accept(use_cases: UseCases, collection: str, records: Iterable[Record], file
             listed += [item.as_json() for item in rejected[: SHOWN - len(listed)]]
             write(rejected)
     queued = {"job": delivery.job.id, "queued": delivery.is_queued} if use_cases.queue else {}
-    return delivery.totals | {"rejections": listed} | queued
+    return delivery.totals | {"rejections": listed, "dropped_fields": delivery.dropped} | queued
 
 
 def _counted(records: Iterable[Record], advance: Callable[[int], None]) -> Iterator[Record]:
@@ -163,7 +163,19 @@ def _report_text(report: dict[str, Any]) -> str:
     lines += [f"failed {item['id']}: {item['cause']}" for item in report.get("failures", [])]
     if report["rejected"] > len(report["rejections"]):
         lines.append(f"… and {report['rejected'] - len(report['rejections'])} more: --rejections FILE writes them all")
-    return "\n".join(lines)
+    return "\n".join(lines + _dropped_lines(report["dropped_fields"]))
+
+
+def _dropped_lines(dropped: Mapping[str, int]) -> list[str]:
+    """A notice of the values that were not kept, with the number of documents that had each."""
+    if not dropped:
+        return []
+    named = [f"{name} ({count:,})" for name, count in islice(dropped.items(), SHOWN)]
+    more = [f"and {len(dropped) - SHOWN:,} more"] if len(dropped) > SHOWN else []
+    return [
+        f"not kept: {', '.join(named + more)}: the collection's kind has no such fields; "
+        "docs/operator/collections.md says how to add them"
+    ]
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,7 +61,9 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     form = search_form(_form(asked))
     query = to_query(form, use_cases.collections.get(form.collection), use_cases.caller.access)
     answer = SearchAnswer.of(use_cases.search(query))
-    show(answer.model_dump(), as_json, lambda: _text(answer))
+    fields = use_cases.collections.get(form.collection).fields.values()
+    hidden = {field.name for field in fields if not field.in_hits}
+    show(answer.model_dump(), as_json, lambda: _text(answer, hidden))
 
 
 def _form(asked: dict[str, Any]) -> dict[str, Any]:
@@ -85,19 +88,20 @@ def _filters(written: tuple[str, ...]) -> dict[str, list[str]]:
     return filters
 
 
-def _text(answer: SearchAnswer) -> str:
+def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     count, total_ms = answer.total.value, answer.timings_ms["total"]
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
     for rank, hit in enumerate(answer.hits, 1):
-        lines += ["", *_hit_lines(rank, hit)]
+        lines += ["", *_hit_lines(rank, hit, hidden)]
     if answer.cursor:
         lines += ["", click.style("there are more hits: use a larger --size, or --json and its cursor", dim=True)]
     return "\n".join(lines)
 
 
-def _hit_lines(rank: int, hit: HitJson) -> list[str]:
-    details = [hit.document, *(str(value) for value in hit.fields.values() if isinstance(value, str | int))]
+def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str]) -> list[str]:
+    values = (value for name, value in hit.fields.items() if name not in hidden)
+    details = [hit.document, *(str(value) for value in values if isinstance(value, str | int))]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",
         f"    {click.style(' · '.join(details), dim=True)}",

@@ -1,0 +1,56 @@
+"""Citations of documents as files to download."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flask import make_response
+from flask.wrappers import Response
+
+from mappings.documents import Document
+from search.storage import StoredDocument
+from web.citations.bibtex import as_bibtex
+from web.citations.citation import Citation, citation
+from web.citations.csv_table import as_csv
+from web.citations.ris import as_ris
+
+
+@dataclass(frozen=True, slots=True)
+class CitationFormat:
+    """A format of citations, with its media type and the suffix of its file."""
+
+    write: Callable[[Sequence[Citation]], str]
+    media_type: str
+    suffix: str
+
+
+WRITERS: Final[Mapping[str, CitationFormat]] = {
+    "ris": CitationFormat(as_ris, "application/x-research-info-systems", "ris"),
+    "bibtex": CitationFormat(as_bibtex, "application/x-bibtex", "bib"),
+    "csv": CitationFormat(as_csv, "text/csv", "csv"),
+}
+
+
+def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
+    """Citations in the format `name` as a file to download, called after `title`."""
+    chosen = WRITERS[name]
+    response = make_response(chosen.write(items))
+    response.headers["Content-Type"] = f"{chosen.media_type}; charset=utf-8"
+    safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in title)
+    stem = safe[:80].strip(".-") or "citations"
+    response.headers["Content-Disposition"] = f'attachment; filename="{stem}.{chosen.suffix}"'
+    return response
+
+
+def of_documents(name: str, documents: Iterable[Document], collection: str) -> Response:
+    """The citations of documents as a file to download, called after their collection."""
+    return as_attachment(name, [citation(item, collection) for item in documents], collection)
+
+
+def of_stored(name: str, stored: StoredDocument, collection: str) -> Response:
+    """The citation of one stored document, which is not a tombstone, as a file to download."""
+    if stored.document is None:
+        raise ValueError("a tombstone has no citation")
+    return as_attachment(name, [citation(stored.document, collection)], stored.id)

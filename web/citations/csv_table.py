@@ -1,0 +1,42 @@
+"""Citations as CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Final
+
+from web.citations.citation import Citation, one_line
+
+CSV_COLUMNS: Final = (
+    *("id", "title", "authors", "year", "published", "journal", "journal_abbreviation", "volume", "issue", "pages"),
+    *("pmid", "doi", "mesh", "keywords", "type", "language", "source", "collection", "abstract"),
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def as_csv(citations: Sequence[Citation]) -> str:
+    """CSV with a header line. A cell that a spreadsheet would run as a formula starts with an apostrophe.
+
+    Every cell is quoted: where lists are separated by semicolons, a spreadsheet also splits lines there.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+    writer.writerow(CSV_COLUMNS)
+    for item in citations:
+        known = {
+            "id": item.id,
+            "title": item.title,
+            "authors": "; ".join(item.authors),
+            "year": item.year,
+            "collection": item.collection,
+            "abstract": item.abstract,
+        }
+        writer.writerow([_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
+    return file.getvalue()
+
+
+def _cell(text: str) -> str:
+    line = one_line(text)
+    return f"'{line}" if line.startswith(_FORMULA) else line
