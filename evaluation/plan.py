@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluation.corpus.index import home, mark
+from evaluation.models import configure
 from evaluation.run import chosen_tasks
 from evaluation.suite import Report, SuiteOptions, command, spell_option
 from evaluation.suites.registry import SUITES, find_suite, suites_with
@@ -69,7 +70,7 @@ def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
     stages = Models(settings).rerank_stages(collection) if options.rerank else None
     return {
-        "corpus": mark(task.corpus, settings),
+        "corpus": mark(task.corpus, configure(task, settings)),
         "questions": [str(question) for question in task.questions],
         "judgements": [task.judgements, task.strict],
         "measures": [task.measures, task.unit, task.candidates, task.reference, task.depth],

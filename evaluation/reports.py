@@ -22,6 +22,7 @@ PARTS: Final = (
 """The keys of each command's report, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
+RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def heading(report: Report) -> str:
@@ -39,14 +40,34 @@ def header(report: Report) -> list[str]:
 
 
 def cells(report: Report) -> list[list[str]]:
-    """Our rows with intervals, then the published ones without, marked by their source."""
-    columns = header(report)[1:]
-    ours = [[row["system"], *(_estimate(row["measures"].get(name)) for name in columns)] for row in report["rows"]]
+    """Our rows with intervals, then the published ones without, with their source; a raised number marks a row with a note."""
+    columns, marks = header(report)[1:], _marks(report)
+    ours = [
+        [
+            f"{row['system']}{marks.get(row.get('note', ''), '')}",
+            *(_estimate(row["measures"].get(name)) for name in columns),
+        ]
+        for row in report["rows"]
+    ]
     theirs = [
-        [f"{row['system']} [{row['source']}]", *(_figure(row["measures"].get(name)) for name in columns)]
+        [
+            f"{row['system']} [{row['source']}]{marks.get(row.get('note', ''), '')}",
+            *(_figure(row["measures"].get(name)) for name in columns),
+        ]
         for row in report["published"]
     ]
     return ours + theirs
+
+
+def _marks(report: Report) -> dict[str, str]:
+    """Note of a row → the number that marks it, raised, in the order of the rows."""
+    notes = dict.fromkeys(row["note"] for row in (*report["rows"], *report["published"]) if row.get("note"))
+    return {note: str(number).translate(RAISED) for number, note in enumerate(notes, 1)}
+
+
+def footnotes(report: Report) -> list[str]:
+    """What must be known of rows, such as how the set-up of published ones differs: each note once, after its mark."""
+    return [f"{mark} {note}" for note, mark in _marks(report).items()]
 
 
 def _estimate(item: Mapping[str, float] | None) -> str:
@@ -58,13 +79,13 @@ def _figure(value: float | None) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """The paired tests and notes in words."""
+    """The notes of rows, the paired tests, and the notes of the suite, in words."""
     tests = [
         f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*tests, *report["notes"]]
+    return [*footnotes(report), *tests, *report["notes"]]
 
 
 def _difference(item: Mapping[str, float]) -> str:
@@ -130,8 +151,10 @@ def _made_with(report: Report) -> list[str]:
             f"; searched twice: vectors, and all that follows, are ranked after the best {feedback['passages']} passages "
             f"had a share of {feedback['share']:g} in the query"
         )
+    baseline = models.get("baseline")
+    beside = f"; baseline: {baseline['name']} ({baseline['fingerprint'][:12]}) with the same fusion" if baseline else ""
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
-    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking}"]
+    return [f"made with {encoders or 'no encoder'}; fusion {method}{reranking}{beside}"]
 
 
 def bench_section(report: Report) -> str:
@@ -172,7 +195,8 @@ INTRODUCTION = """# Results
 Written by `medley evaluate SUITE --report docs/results` from the files in `docs/results/`; each of them is what the
 command named above its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
-published by others; where their set-up differs from ours it is said.
+published by others, or measured by a program that is not part of this project; the raised number leads to the note
+below the table that says how their set-up differs from ours.
 """
 
 

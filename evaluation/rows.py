@@ -19,7 +19,10 @@ def rows_and_tests(
     measures = [parse(name) for name in task.measures]
     values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
     suffix = f", {variant}" if variant else ""
-    found = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
+    found = [
+        {"system": f"{system}{suffix}", "measures": _estimates(found)} | _note(task, system)
+        for system, found in values.items()
+    ]
     pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
     tests = [
         _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
@@ -27,6 +30,10 @@ def rows_and_tests(
         for measure in measures[:1]
     ]
     return found, [*tests, *_against_papers(runs, judgements, suffix)]
+
+
+def _note(task: Task, system: str) -> Report:
+    return {"note": task.trained} if task.trained and system in stages.OF_MODELS else {}
 
 
 def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:

@@ -10,7 +10,7 @@ from evaluation import stages
 from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
-from evaluation.models import describe_models, require_models
+from evaluation.models import configure, describe_baseline, describe_models, require_models
 from evaluation.rows import rows_and_tests
 from evaluation.score_cache import KeptScores
 from evaluation.suite import Progress, Report, SuiteOptions, command
@@ -22,6 +22,8 @@ from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 STRICT: Final = "strict"
+BASELINE: Final = "baseline"
+"""Before the name of what a further bi-encoder ranked."""
 
 
 def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Progress | None = None) -> Report:
@@ -35,17 +37,17 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     if standalone is not None:
         return standalone.run(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
-    if options.rerank:
-        require_models(tasks, settings)
-    rows: list[Report] = []
-    tests: list[Report] = []
+    require_models(tasks, settings, options.rerank)
+    measured: list[tuple[Task, list[Report], list[Report]]] = []
     models: Report = {}
     for task in tasks:
-        medley = open_corpus(task.corpus, settings)
-        models = models or describe_models(medley, task, options.rerank)
-        more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
-        rows += more_rows
-        tests += more_tests
+        medley = open_corpus(task.corpus, configure(task, settings))
+        models |= describe_models(medley, task, options.rerank) if not models else {}
+        models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
+        measured.append((task, *_measure(task, _rank(medley, task, options, progress), options.variants)))
+    measured.sort(key=lambda item: not item[0].leads)
+    rows = [row for _, found, _ in measured for row in found]
+    tests = [test for *_, found in measured for test in found]
     report = _report(whole, tasks[0], rows, tests) | {"command": command(name, options)}
     return report | {"models": models, "seconds": round(time.perf_counter() - started, 1)}
 
@@ -67,9 +69,13 @@ def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) ->
         "sample": sample,
         "rows": rows,
         "tests": tests,
-        "published": [item.as_json() for item in main.published],
-        "notes": list(main.notes),
+        **describe(main),
     }
+
+
+def describe(main: Task) -> Report:
+    """What a report says beside its figures: the published rows, and the notes of the suite's main task."""
+    return {"published": [item.as_json() for item in main.published], "notes": list(main.notes)}
 
 
 def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
@@ -89,7 +95,7 @@ def _keep_scores(medley: Medley, anytime: AnytimeReranker) -> AnytimeReranker:
 
 def _rank(medley: Medley, task: Task, options: SuiteOptions, progress: Progress | None) -> dict[str, Run]:
     """System → its rankings."""
-    found = stages.run_task(open_session(medley, task, options.rerank), progress)
+    found = stages.run_task(open_session(medley, task, options.rerank and not task.encoder), progress)
     if task.reference:
         chosen = {item.id: _candidates(found, item.id) for item in task.questions} if task.candidates else None
         found = papers.rank(task, chosen) | found
@@ -112,6 +118,8 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 
 def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
     judgements = _within(task, runs) if task.candidates else task.judgements
+    if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
+        runs = {f"{BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
     if task.strict is not None and variants and not task.variant:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)

@@ -89,6 +89,45 @@ def test_what_is_closed_of_the_distance_is_said() -> None:
     )
 
 
+def published(system: str, note: str) -> dict[str, object]:
+    return {"system": system, "source": "CAPR", "measures": {"Success@1": 0.5}, "note": note}
+
+
+def test_how_the_set_up_of_published_rows_differs_is_not_dropped() -> None:
+    rows = [published("HAR", "zero-shot"), published("Poly", "zero-shot"), published("BM25", "asked by slots")]
+    report = REPORT | {"published": rows}
+    page = reports.markdown(report)
+    for part in (
+        "| HAR [CAPR]¹ |",
+        "| Poly [CAPR]¹ |",
+        "| BM25 [CAPR]² |",
+        "\n\n- ¹ zero-shot\n- ² asked by slots\n- reranked",
+    ):
+        assert part in page
+    stream = io.StringIO()
+    reports.show(report, Console(file=stream, width=160))
+    for part in ("HAR [CAPR]¹", "BM25 [CAPR]²", "  ¹ zero-shot\n  ² asked by slots\n"):
+        assert part in stream.getvalue()
+
+
+def test_a_note_of_our_own_row_is_numbered_before_those_of_published_ones() -> None:
+    rows = [*REPORT["rows"][:1], REPORT["rows"][1] | {"note": "trained on other documents"}]  # type: ignore[index]
+    report = REPORT | {"rows": rows, "published": [published("HAR", "zero-shot")]}
+    assert [row[0] for row in reports.cells(report)] == ["fused", "reranked¹", "HAR [CAPR]²"]
+    assert reports.sentences(report)[:2] == ["¹ trained on other documents", "² zero-shot"]
+
+
+def test_a_tenth_note_has_a_number_of_two_digits() -> None:
+    report = REPORT | {"published": [published(f"row {number}", f"note {number}") for number in range(10)]}
+    assert reports.footnotes(report)[-1] == "¹⁰ note 9"
+
+
+def test_a_baseline_is_named_with_its_fingerprint() -> None:
+    baseline = {"name": "minilm", "fingerprint": "fedcba9876543210"}
+    told = reports.markdown({**REPORT, "models": {**REPORT["models"], "baseline": baseline}})  # type: ignore[dict-item]
+    assert told == SECTION.rstrip() + "; baseline: minilm (fedcba987654) with the same fusion\n"
+
+
 def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
     stream = io.StringIO()
     reports.show(REPORT, Console(file=stream, width=160))

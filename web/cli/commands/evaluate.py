@@ -40,7 +40,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
 )
-@click.option("--baseline", default="", help="For radiology: another bi-encoder, by name or path.")
+@click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
 @click.option("--report", type=folder_type, default=None, help="Write the JSON to this folder, and its page FOLDER.md.")
 @click.option("--again", is_flag=True, help="For all: also run what the report folder already holds.")
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
