@@ -121,7 +121,7 @@ def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[
     if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
         runs = {f"{BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
-    if task.strict is not None and variants and not task.variant:
+    if task.strict is not None and variants and not task.variant and not task.encoder:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more_rows, tests + more_tests
     return rows, tests
