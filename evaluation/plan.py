@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluation.corpus.index import home, mark
 from evaluation.models import configure
-from evaluation.run import chosen_tasks
+from evaluation.run import chosen_tasks, describe
 from evaluation.suite import Report, SuiteOptions, command, spell_option
 from evaluation.suites.registry import SUITES, find_suite, suites_with
 from evaluation.task import Task
@@ -87,6 +87,17 @@ def _spell_collection(collection: Collection) -> str:
 
 def _fingerprints(stages: RerankStages) -> list[str]:
     return [item.reranker.fingerprint for item in (stages.first, stages.last) if item is not None]
+
+
+def renew(report: Report, name: str, options: SuiteOptions, settings: Settings) -> Report:
+    """A kept report with the words of today: notes and published rows are no reason to measure again, nor to stay as they were.
+
+    That of a standalone suite stays as it is, since its notes are measured.
+    """
+    if find_suite(name, options).standalone is not None:
+        return report
+    _, tasks = chosen_tasks(name, options, settings)
+    return report | describe(tasks, report["rows"], report["tests"])
 
 
 def find_kept(file: Path, identity: str) -> Report | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from evaluation.choices import ChoiceLedger, SeenChoice, choices_section, read_choices
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -22,6 +23,7 @@ PARTS: Final = (
 """The keys of each command's report, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
+CHOICES: Final = "#choices-made-on-evaluated-figures"
 RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -85,7 +87,21 @@ def sentences(report: Report) -> list[str]:
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*footnotes(report), *tests, *report["notes"]]
+    return [*footnotes(report), *_beside_best(report), *tests, *report["notes"]]
+
+
+def _beside_best(report: Report) -> list[str]:
+    """The row in the set-up of the published ones beside the best of these, by measure; without it, nothing."""
+    row = next((row for row in report["rows"] if row["system"] == report.get("alike")), None)
+    compared = []
+    for name, ours in row["measures"].items() if row else ():
+        theirs = [item for item in report["published"] if name in item["measures"]]
+        if theirs:
+            best = max(theirs, key=lambda item, name=name: float(item["measures"][name]))  # type: ignore[misc]
+            figure = best["measures"][name]
+            behind = ", behind" if round(ours["value"], 3) < figure else ""
+            compared.append(f"{name} {ours['value']:.3f} against {_figure(figure)} ({best['system']}){behind}")
+    return [f"beside the best published row, {row['system']}: {'; '.join(compared)}"] if row and compared else []
 
 
 def _difference(item: Mapping[str, float]) -> str:
@@ -111,14 +127,20 @@ def show(report: Report, console: Console) -> None:
         console.print(f"  {sentence}", markup=False, highlight=False)
 
 
-def markdown(report: Report) -> str:
-    """The report as a section of a Markdown page."""
+def markdown(report: Report, seen: Sequence[SeenChoice] = ()) -> str:
+    """The report as a section of a Markdown page; `seen` are the choices that were made after its figures had been seen."""
     columns = header(report)
     lines = [f"## {heading(report)}", "", f"`{report['command']}`", "", f"| {' | '.join(columns)} |"]
     lines.append(f"|{'---|' * len(columns)}")
     lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
-    lines += ["", *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report)]), ""]
+    lines += ["", *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report), *_seen(seen)]), ""]
     return "\n".join(lines)
+
+
+def _seen(choices: Sequence[SeenChoice]) -> list[str]:
+    names = ", ".join(item.name for item in choices)
+    counted = f"{len(choices)} choice{'s were' if len(choices) > 1 else ' was'}"
+    return [f"[{counted} made after figures of this suite had been seen]({CHOICES}): {names}"] if choices else []
 
 
 def _escaped(cell: str) -> str:
@@ -183,11 +205,11 @@ def _arithmetic(row: Mapping[str, Any]) -> str:
     return f"{row['method']} {row['normalisation']} ({weights})"
 
 
-def section(report: Report) -> str:
+def section(report: Report, ledger: ChoiceLedger) -> str:
     """Any report as a section."""
     if "bench" in report:
         return bench_section(report)
-    return tune_section(report) if "tune" in report else markdown(report)
+    return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]))
 
 
 INTRODUCTION = """# Results
@@ -196,16 +218,17 @@ Written by `medley evaluate SUITE --report docs/results` from the files in `docs
 command named above its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
 published by others, or measured by a program that is not part of this project; the raised number leads to the note
-below the table that says how their set-up differs from ours.
+below the table that says how their set-up differs from ours. Choices that were made after figures of a suite had been
+seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures).
 """
 
 
-def page(reports: Iterable[Report]) -> str:
-    """The whole page of results: suites, then tunings, then benches, each in the order given."""
+def page(reports: Iterable[Report], ledger: ChoiceLedger) -> str:
+    """The whole page of results: suites, then tunings, then benches, each in the order given, and the choices."""
     ordered = sorted(
         reports, key=lambda report: next(place for place, (kind, *_) in enumerate(PARTS) if kind in report)
     )
-    return "\n".join([INTRODUCTION, *(section(report) for report in ordered)])
+    return "\n".join([INTRODUCTION, *(section(report, ledger) for report in ordered), choices_section(ledger)])
 
 
 def file_of(folder: Path, command: str) -> Path:
@@ -219,7 +242,7 @@ def write_page(folder: Path, file: Path) -> int:
     found = sorted(folder.glob("*.json"))
     if not found:
         raise NotFound(f"{folder} contains no report; `medley evaluate SUITE --json` makes one", field="report")
-    file.write_text(page(_read(path) for path in found), encoding="utf-8")
+    file.write_text(page((_read(path) for path in found), read_choices()), encoding="utf-8")
     return len(found)
 
 

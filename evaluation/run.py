@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from evaluation import stages
@@ -11,7 +11,7 @@ from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, require_models
-from evaluation.rows import rows_and_tests
+from evaluation.rows import describe_rows, find_alike, lead, rows_and_tests
 from evaluation.score_cache import KeptScores
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
@@ -38,17 +38,17 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         return standalone.run(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
     require_models(tasks, settings, options.rerank)
-    measured: list[tuple[Task, list[Report], list[Report]]] = []
+    rows: list[Report] = []
+    tests: list[Report] = []
     models: Report = {}
     for task in tasks:
         medley = open_corpus(task.corpus, configure(task, settings))
         models |= describe_models(medley, task, options.rerank) if not models else {}
         models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
-        measured.append((task, *_measure(task, _rank(medley, task, options, progress), options.variants)))
-    measured.sort(key=lambda item: not item[0].leads)
-    rows = [row for _, found, _ in measured for row in found]
-    tests = [test for *_, found in measured for test in found]
-    report = _report(whole, tasks[0], rows, tests) | {"command": command(name, options)}
+        more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
+        rows += more_rows
+        tests += more_tests
+    report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
     return report | {"models": models, "seconds": round(time.perf_counter() - started, 1)}
 
 
@@ -59,7 +59,8 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
     return everything[0], [task.sampled(options.queries) for task in chosen]
 
 
-def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) -> Report:
+def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:
+    main = tasks[0]
     sampled = len(main.questions) < len(whole.questions)
     sample = {"queries": len(main.questions), "of": len(whole.questions), "fixed": True} if sampled else None
     return {
@@ -67,15 +68,19 @@ def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) ->
         "collection": main.corpus.kind,
         "queries": len(main.questions),
         "sample": sample,
-        "rows": rows,
-        "tests": tests,
-        **describe(main),
+        **describe(tasks, rows, tests),
     }
 
 
-def describe(main: Task) -> Report:
-    """What a report says beside its figures: the published rows, and the notes of the suite's main task."""
-    return {"published": [item.as_json() for item in main.published], "notes": list(main.notes)}
+def describe(tasks: Sequence[Task], rows: Sequence[Report], tests: Sequence[Report]) -> Report:
+    """The part of a report that words decide: the order and notes of its rows, the published ones, the suite's notes."""
+    return {
+        **find_alike(tasks, rows),
+        "rows": describe_rows(tasks, rows),
+        "tests": lead(tasks, tests),
+        "published": [item.as_json() for item in tasks[0].published],
+        "notes": list(tasks[0].notes),
+    }
 
 
 def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:

@@ -68,7 +68,7 @@ PUBLISHED = (
     _cdv("CDV, BioBERT", 0.3996, 0.9132, 0.5891),
 )
 _TRAINED = "trained on MedQuAD's other documents"
-_ASPECTS = f"{_TRAINED}, with the same names of the aspects: not zero-shot, as the published rows are"
+_ASPECTS = f"{_TRAINED}, with the same names of the aspects: so not zero-shot like the published rows"
 
 
 def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Task]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from test_tasks import write
 
+from evaluation.plan import renew
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
 from evaluation.suites import claims, medquad, scifact
@@ -95,7 +96,7 @@ def test_the_untrained_base_is_measured_in_the_same_set_up(settings: Settings) -
 
 
 def test_a_baseline_that_is_not_there_is_named_before_anything_is_measured(settings: Settings) -> None:
-    with pytest.raises(ModelError, match="there is no model .nope."):
+    with pytest.raises(ModelError, match="there is no model 'nope'"):
         run_suite("medquad", SuiteOptions(baseline="nope"), settings)
     assert not (settings.home / "evaluation").exists()
 
@@ -107,3 +108,20 @@ def test_rows_of_models_say_what_these_were_trained_on(settings: Settings) -> No
     assert rows["fused, with document title"]["note"].startswith(known)
     assert "not zero-shot" in rows["dense, entity + aspect"]["note"]
     assert not any("note" in rows[name] for name in ("bm25", "BM25+†", "bm25, entity + aspect"))
+
+
+def test_a_kept_report_says_what_its_suite_says_today(settings: Settings) -> None:
+    options = SuiteOptions(baseline="hashing-256")
+    report = run_suite("medquad", options, settings)
+    worded = report["rows"][-1:] + report["rows"][:-1]
+    old = report | {
+        "rows": [{"system": row["system"], "measures": row["measures"], "note": "of before"} for row in worded],
+        "published": [],
+        "notes": ["of before"],
+    }
+    renewed = renew(old, "medquad", options, settings)
+    assert [row["system"] for row in renewed["rows"][:5]] == [row["system"] for row in report["rows"][:5]]
+    assert "of before" not in str(renewed)
+    assert (renewed["published"], renewed["notes"]) == (report["published"], report["notes"])
+    assert {row["system"]: row for row in renewed["rows"]} == {row["system"]: row for row in report["rows"]}
+    assert {key: renewed[key] for key in ("seconds", "models")} == {key: report[key] for key in ("seconds", "models")}

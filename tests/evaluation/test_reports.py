@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from evaluation import reports
+from evaluation.choices import choices_section, read_choices
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -117,6 +118,15 @@ def test_a_note_of_our_own_row_is_numbered_before_those_of_published_ones() -> N
     assert reports.sentences(report)[:2] == ["¹ trained on other documents", "² zero-shot"]
 
 
+def test_the_row_that_is_most_alike_stands_beside_the_best_published_one_and_says_where_it_is_behind() -> None:
+    better = {"system": "Cross", "source": "CAPR", "measures": {"Success@1": 0.6, "AP": 0.85}, "note": "zero-shot"}
+    report = REPORT | {"published": [published("HAR", "zero-shot"), better], "alike": "reranked"}
+    told = "beside the best published row, reranked: Success@1 0.710 against 0.600 (Cross); AP 0.800 against 0.850 (Cross), behind"
+    assert reports.sentences(report)[1] == told
+    for other in ({"alike": "nobody"}, {"published": []}):
+        assert not any("beside the best" in sentence for sentence in reports.sentences(report | other))
+
+
 def test_a_tenth_note_has_a_number_of_two_digits() -> None:
     report = REPORT | {"published": [published(f"row {number}", f"note {number}") for number in range(10)]}
     assert reports.footnotes(report)[-1] == "¹⁰ note 9"
@@ -145,7 +155,9 @@ def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
 def test_the_page_is_written_from_the_kept_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(REPORT))
     assert reports.write_page(tmp_path, tmp_path / "results.md") == 1
-    assert (tmp_path / "results.md").read_text() == reports.INTRODUCTION + "\n" + SECTION
+    ledger = read_choices()
+    report = reports.markdown(REPORT, ledger.of_suite("medquad"))
+    assert (tmp_path / "results.md").read_text() == "\n".join([reports.INTRODUCTION, report, choices_section(ledger)])
 
 
 @pytest.mark.parametrize("content", ["{nope", "[]", '{"suite": "x"}'])

@@ -82,7 +82,7 @@ def _all(options: SuiteOptions, quick: bool) -> Sequence[tuple[str, SuiteOptions
 
 def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bool) -> dict[str, Any]:
     """The report of one suite: the one in `folder` if it can be reused, or a new one, written there."""
-    from evaluation.plan import find_kept, identity
+    from evaluation.plan import find_kept, identity, renew
     from evaluation.reports import file_of
     from evaluation.run import run_suite
 
@@ -91,6 +91,7 @@ def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bo
         command, made_of = identity(name, options, settings)
         found = find_kept(file_of(folder, command), made_of) if resume else None
         if found:
+            _keep(found := renew(found, name, options, settings), folder)
             return found
     with counter(name) as shown:
         report = run_suite(name, options, settings, shown)
