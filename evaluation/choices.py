@@ -105,7 +105,7 @@ def choices_section(ledger: ChoiceLedger) -> str:
         f"{number} choices were made after figures of a suite had been seen. For those suites the figures",
     ]
     lines += [
-        "are not of unseen judgements; every other choice was made on held-out training data, or by hand before the first figure.",
+        "are not of unseen judgements. The second table says what each shipped setting and model was chosen on.",
         "",
     ]
     lines += ["| # | choice | made after figures of | what was chosen |", "|---|---|---|---|"]

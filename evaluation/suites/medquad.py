@@ -98,7 +98,9 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Ta
     )
     slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
-    by_slots = replace(main, variant="entity + aspect", questions=slots, reference=False, leads=True, trained=_ASPECTS)
+    by_slots = replace(
+        main, variant="entity + aspect", questions=slots, reference=False, leads=not full, trained=_ASPECTS
+    )
     return [main, titled, by_slots, *_baselines(main, by_slots, baseline)]
 
 

@@ -55,7 +55,7 @@ def test_no_shipped_model_changes_without_an_entry() -> None:
 @pytest.mark.parametrize("page", COUNTED)
 def test_the_number_of_choices_is_told_as_it_is(page: str) -> None:
     told = re.findall(r"(\d+) choices were made after figures of a suite", (ROOT / page).read_text(encoding="utf-8"))
-    assert told == [str(len(read_choices().choices))]
+    assert set(told) == {str(len(read_choices().choices))}
 
 
 def test_every_choice_names_suites_and_a_page_that_exist() -> None:
