@@ -10,7 +10,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from evaluation.choices import ChoiceLedger, SeenChoice, choices_section, read_choices
+from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
+from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -23,8 +24,6 @@ PARTS: Final = (
 """The keys of each command's report, in the order of the page."""
 WIDE: Final = 200
 LEAST_NAME: Final = 16
-CHOICES: Final = "#choices-made-on-evaluated-figures"
-RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def heading(report: Report) -> str:
@@ -43,7 +42,7 @@ def header(report: Report) -> list[str]:
 
 def cells(report: Report) -> list[list[str]]:
     """Our rows with intervals, then the published ones without, with their source; a raised number marks a row with a note."""
-    columns, marks = header(report)[1:], _marks(report)
+    columns, marks = header(report)[1:], mark_notes(report)
     ours = [
         [
             f"{row['system']}{marks.get(row.get('note', ''), '')}",
@@ -61,17 +60,6 @@ def cells(report: Report) -> list[list[str]]:
     return ours + theirs
 
 
-def _marks(report: Report) -> dict[str, str]:
-    """Note of a row → the number that marks it, raised, in the order of the rows."""
-    notes = dict.fromkeys(row["note"] for row in (*report["rows"], *report["published"]) if row.get("note"))
-    return {note: str(number).translate(RAISED) for number, note in enumerate(notes, 1)}
-
-
-def footnotes(report: Report) -> list[str]:
-    """What must be known of rows, such as how the set-up of published ones differs: each note once, after its mark."""
-    return [f"{mark} {note}" for note, mark in _marks(report).items()]
-
-
 def _estimate(item: Mapping[str, float] | None) -> str:
     return f"{item['value']:.3f} ({item['low']:.3f}–{item['high']:.3f})" if item else ""
 
@@ -87,21 +75,7 @@ def sentences(report: Report) -> list[str]:
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*footnotes(report), *_beside_best(report), *tests, *report["notes"]]
-
-
-def _beside_best(report: Report) -> list[str]:
-    """The row in the set-up of the published ones beside the best of these, by measure; without it, nothing."""
-    row = next((row for row in report["rows"] if row["system"] == report.get("alike")), None)
-    compared = []
-    for name, ours in row["measures"].items() if row else ():
-        theirs = [item for item in report["published"] if name in item["measures"]]
-        if theirs:
-            best = max(theirs, key=lambda item, name=name: float(item["measures"][name]))  # type: ignore[misc]
-            figure = best["measures"][name]
-            behind = ", behind" if round(ours["value"], 3) < figure else ""
-            compared.append(f"{name} {ours['value']:.3f} against {_figure(figure)} ({best['system']}){behind}")
-    return [f"beside the best published row, {row['system']}: {'; '.join(compared)}"] if row and compared else []
+    return [*footnotes(report), *compare_with_best(report), *tests, *report["notes"]]
 
 
 def _difference(item: Mapping[str, float]) -> str:
@@ -133,14 +107,12 @@ def markdown(report: Report, seen: Sequence[SeenChoice] = ()) -> str:
     lines = [f"## {heading(report)}", "", f"`{report['command']}`", "", f"| {' | '.join(columns)} |"]
     lines.append(f"|{'---|' * len(columns)}")
     lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
-    lines += ["", *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report), *_seen(seen)]), ""]
+    lines += [
+        "",
+        *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report), *count_choices(seen)]),
+        "",
+    ]
     return "\n".join(lines)
-
-
-def _seen(choices: Sequence[SeenChoice]) -> list[str]:
-    names = ", ".join(item.name for item in choices)
-    counted = f"{len(choices)} choice{'s were' if len(choices) > 1 else ' was'}"
-    return [f"[{counted} made after figures of this suite had been seen]({CHOICES}): {names}"] if choices else []
 
 
 def _escaped(cell: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from encoders.artifact import SHIPPED
-from evaluation.choices import FILE, choices_section, read_choices
+from evaluation.published.choices import FILE, choices_section, read_choices
 from evaluation.suites.registry import SUITES
 from mappings.collection import SHIPPED_KINDS
 from mappings.errors import InvalidInput
@@ -43,7 +43,7 @@ def settings_of(kind: Path) -> Iterator[tuple[str, str]]:
 def test_no_shipped_setting_changes_without_an_entry() -> None:
     shipped = {(path.stem, *pair) for path in SHIPPED_KINDS.glob("*.toml") for pair in settings_of(path)}
     entered = {(kind, item.setting, item.value) for item in read_choices().settings for kind in item.kinds}
-    assert entered == shipped, "say in evaluation/choices.toml what the new value was chosen on"
+    assert entered == shipped, "say in evaluation/published/choices.toml what the new value was chosen on"
 
 
 def test_no_shipped_model_changes_without_an_entry() -> None:
@@ -118,4 +118,4 @@ def test_a_wrong_entry_is_named(tmp_path: Path, text: str, message: str) -> None
 
 
 def test_the_ledger_is_installed_with_the_package() -> None:
-    assert f'"evaluation": ["{FILE.name}"]' in (ROOT / "setup.py").read_text(encoding="utf-8")
+    assert f'"evaluation": ["published/{FILE.name}"]' in (ROOT / "setup.py").read_text(encoding="utf-8")

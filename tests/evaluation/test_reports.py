@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from evaluation import reports
-from evaluation.choices import choices_section, read_choices
+from evaluation.published.choices import choices_section, read_choices
+from evaluation.published.notes import footnotes
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -129,7 +130,7 @@ def test_the_row_that_is_most_alike_stands_beside_the_best_published_one_and_say
 
 def test_a_tenth_note_has_a_number_of_two_digits() -> None:
     report = REPORT | {"published": [published(f"row {number}", f"note {number}") for number in range(10)]}
-    assert reports.footnotes(report)[-1] == "¹⁰ note 9"
+    assert footnotes(report)[-1] == "¹⁰ note 9"
 
 
 def test_a_baseline_is_named_with_its_fingerprint() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from datetime import date
 from pathlib import Path
@@ -13,6 +13,7 @@ from mappings.errors import InvalidInput
 
 FILE: Final = Path(__file__).with_name("choices.toml")
 HEADING: Final = "## Choices made on evaluated figures"
+ANCHOR: Final = "#choices-made-on-evaluated-figures"
 Entry = TypeVar("Entry", "SeenChoice", "SettingOrigin", "ModelOrigin")
 
 
@@ -94,6 +95,13 @@ def _entry(kind: type[Entry], item: Mapping[str, Any], file: str) -> Entry:
     if empty := sorted(key for key, value in item.items() if not value):
         raise InvalidInput(f"{file}: {empty[0]!r} is empty: {dict(item)}", field=empty[0])
     return kind(**item)
+
+
+def count_choices(choices: Sequence[SeenChoice]) -> list[str]:
+    """The sentence below the table of a suite, which leads to the section; none without choices."""
+    names = ", ".join(item.name for item in choices)
+    counted = f"{len(choices)} choice{'s were' if len(choices) > 1 else ' was'}"
+    return [f"[{counted} made after figures of this suite had been seen]({ANCHOR}): {names}"] if choices else []
 
 
 def choices_section(ledger: ChoiceLedger) -> str:
