@@ -49,6 +49,7 @@ LIKES: Sequence[tuple[str, str, str, str]] = (
     ("README.md", MEDQUAD, "Success@1", r"MiniLM, has (\.\d+) and|baseline dense, entity + aspect"),
     ("README.md", MEDQUAD, "Success@5", r"MiniLM, has \.\d+ and (\.\d+)|baseline dense, entity + aspect"),
     ("README.md", MEDQUAD, "Success@1", r"shipped encoder has (\.\d+) and|dense, entity + aspect"),
+    ("README.md", MEDQUAD, "Success@1", r"untrained base, too \((\.\d+) by|baseline dense"),
     ("README.md", FOLDS, "AP", r"\(mAP\) of (\.\d+) on the other half|2-fold + bm25, feedback"),
     ("README.md", FOLDS, "AP", r"untrained MiniLM reaches (\.\d+)|baseline + bm25, feedback"),
     ("README.md", FOLDS, "AP", r"and the shipped encoder (\.\d+)|dense + bm25, feedback"),
