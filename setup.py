@@ -54,6 +54,7 @@ setup(
     packages=find_packages(include=["web*", "evaluation*", "workers*", "search*", "encoders*", "mappings*"]),
     include_package_data=True,
     package_data={
+        "evaluation": ["published/choices.toml"],
         "mappings": ["collections/*.toml", "lexicons/*"],
         "encoders": ["models/*/*", "training/recipes/*.toml"],
         "web": ["pages/templates/*", "pages/static/*", "demo/*"],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,12 @@ from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 
-def require_models(tasks: Iterable[Task], settings: Settings) -> None:
-    """Raise as `Models.rerank_stages` does where a reranker of the tasks is missing."""
+def require_models(tasks: Sequence[Task], settings: Settings, rerank: bool) -> None:
+    """Raise as `Models` does where a baseline of the tasks is missing, or, with `rerank`, a reranker."""
+    for name in {task.encoder for task in tasks if task.encoder}:
+        Models(settings).encoder(name)
+    if not rerank:
+        return
     for corpus in {task.corpus.kind: task.corpus for task in tasks}.values():
         open_rerankers(kinds.load(corpus.name, corpus.kind, settings.collections), settings)
 
@@ -27,6 +31,11 @@ def require_models(tasks: Iterable[Task], settings: Settings) -> None:
 def open_rerankers(collection: Collection, settings: Settings) -> RerankStages | None:
     """The rerankers of a collection, which need not exist yet; no engine is opened for them."""
     return Models(settings).rerank_stages(collection)
+
+
+def configure(task: Task, settings: Settings) -> Settings:
+    """The settings under which the corpus of a task is indexed: with its own bi-encoder if it names one."""
+    return replace(settings, encoder=task.encoder) if task.encoder else settings
 
 
 def keep_scores(stages: RerankStages, file: Path) -> RerankStages:
@@ -59,6 +68,11 @@ def describe_models(medley: Medley, name: str, rerank: bool) -> dict[str, Any]:
         "forms": _forms(medley, collection, rerank),
         "candidates": settings.candidates or collection.reranking.candidates,
     }
+
+
+def describe_baseline(medley: Medley, task: Task) -> dict[str, str]:
+    """Name and fingerprint of the further bi-encoder of a task, which is loaded for the questions to come."""
+    return {"name": Path(task.encoder).name, "fingerprint": medley.models.encoder(task.encoder).fingerprint}
 
 
 def _forms(medley: Medley, collection: Collection, rerank: bool) -> dict[str, str]:

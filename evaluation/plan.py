@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluation.corpus.index import home, mark
-from evaluation.run import chosen_tasks
+from evaluation.models import configure
+from evaluation.run import chosen_tasks, describe
 from evaluation.suite import Report, SuiteOptions, command, spell_option
 from evaluation.suites.registry import SUITES, find_suite, suites_with
 from evaluation.task import Task
@@ -69,7 +70,7 @@ def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
     stages = Models(settings).rerank_stages(collection) if options.rerank else None
     return {
-        "corpus": mark(task.corpus, settings),
+        "corpus": mark(task.corpus, configure(task, settings)),
         "questions": [str(question) for question in task.questions],
         "judgements": [task.judgements, task.strict],
         "measures": [task.measures, task.unit, task.candidates, task.reference, task.depth],
@@ -86,6 +87,17 @@ def _spell_collection(collection: Collection) -> str:
 
 def _fingerprints(stages: RerankStages) -> list[str]:
     return [item.reranker.fingerprint for item in (stages.first, stages.last) if item is not None]
+
+
+def renew(report: Report, name: str, options: SuiteOptions, settings: Settings) -> Report:
+    """A kept report with the words of today: notes and published rows are no reason to measure again, nor to stay as they were.
+
+    That of a standalone suite stays as it is, since its notes are measured.
+    """
+    if find_suite(name, options).standalone is not None:
+        return report
+    _, tasks = chosen_tasks(name, options, settings)
+    return report | describe(tasks, report["rows"], report["tests"])
 
 
 def find_kept(file: Path, identity: str) -> Report | None:

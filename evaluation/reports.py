@@ -10,6 +10,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
+from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -44,13 +46,22 @@ def header(report: Report) -> list[str]:
 
 
 def cells(report: Report) -> list[list[str]]:
-    """Our rows with intervals, then the published ones without, marked by their source."""
+    """Our rows with intervals, then the published ones without, with their source; a raised number marks a row with a note."""
     if _has_types(report):
         return _type_cells(report)
-    columns = header(report)[1:]
-    ours = [[row["system"], *(_estimate(row["measures"].get(name)) for name in columns)] for row in report["rows"]]
+    columns, marks = header(report)[1:], mark_notes(report)
+    ours = [
+        [
+            f"{row['system']}{marks.get(row.get('note', ''), '')}",
+            *(_estimate(row["measures"].get(name)) for name in columns),
+        ]
+        for row in report["rows"]
+    ]
     theirs = [
-        [f"{row['system']} [{row['source']}]", *(_figure(row["measures"].get(name)) for name in columns)]
+        [
+            f"{row['system']} [{row['source']}]{marks.get(row.get('note', ''), '')}",
+            *(_figure(row["measures"].get(name)) for name in columns),
+        ]
         for row in report["published"]
     ]
     return ours + theirs
@@ -83,13 +94,13 @@ def _figure(value: float | None) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """The paired tests and notes in words."""
+    """The notes of rows, the paired tests, and the notes of the suite, in words."""
     tests = [
         f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*tests, *report["notes"]]
+    return [*footnotes(report), *compare_with_best(report), *tests, *report["notes"]]
 
 
 def _difference(item: Mapping[str, float]) -> str:
@@ -115,13 +126,17 @@ def show(report: Report, console: Console) -> None:
         console.print(f"  {sentence}", markup=False, highlight=False)
 
 
-def markdown(report: Report) -> str:
-    """The report as a section of a Markdown page."""
+def markdown(report: Report, seen: Sequence[SeenChoice] = ()) -> str:
+    """The report as a section of a Markdown page; `seen` are the choices that were made after its figures had been seen."""
     columns = header(report)
     lines = [f"## {heading(report)}", "", f"`{report['command']}`", "", f"| {' | '.join(columns)} |"]
     lines.append(f"|{'---|' * len(columns)}")
     lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
-    lines += ["", *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report)]), ""]
+    lines += [
+        "",
+        *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report), *count_choices(seen)]),
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -158,8 +173,10 @@ def _describe(models: Mapping[str, Any]) -> str:
             f"; searched twice: vectors, and all that follows, are ranked after the best {feedback['passages']} passages "
             f"had a share of {feedback['share']:g} in the query"
         )
+    baseline = models.get("baseline")
+    beside = f"; baseline: {baseline['name']} ({baseline['fingerprint'][:12]}) with the same fusion" if baseline else ""
     method = f"{models['fusion']['method']}, {models['fusion']['normalisation']} ({weights})"
-    return f"made with {encoders or 'no encoder'}; fusion {method}{reranking}"
+    return f"made with {encoders or 'no encoder'}; fusion {method}{reranking}{beside}"
 
 
 def bench_section(report: Report) -> str:
@@ -188,11 +205,11 @@ def _arithmetic(row: Mapping[str, Any]) -> str:
     return f"{row['method']} {row['normalisation']} ({weights})"
 
 
-def section(report: Report) -> str:
+def section(report: Report, ledger: ChoiceLedger) -> str:
     """Any report as a section."""
     if "bench" in report:
         return bench_section(report)
-    return tune_section(report) if "tune" in report else markdown(report)
+    return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]))
 
 
 INTRODUCTION = """# Results
@@ -200,16 +217,18 @@ INTRODUCTION = """# Results
 Written by `medley evaluate SUITE --report docs/results` from the files in `docs/results/`; each of them is what the
 command named above its table printed with `--json`. Every figure is a mean over queries with its 95 % bootstrap interval over queries
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
-published by others; where their set-up differs from ours it is said.
+published by others, or measured by a program that is not part of this project; the raised number leads to the note
+below the table that says how their set-up differs from ours. Choices that were made after figures of a suite had been
+seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures).
 """
 
 
-def page(reports: Iterable[Report]) -> str:
-    """The whole page of results: suites, then tunings, then benches, each in the order given."""
+def page(reports: Iterable[Report], ledger: ChoiceLedger) -> str:
+    """The whole page of results: suites, then tunings, then benches, each in the order given, and the choices."""
     ordered = sorted(
         reports, key=lambda report: next(place for place, (kind, *_) in enumerate(PARTS) if kind in report)
     )
-    return "\n".join([INTRODUCTION, *(section(report) for report in ordered)])
+    return "\n".join([INTRODUCTION, *(section(report, ledger) for report in ordered), choices_section(ledger)])
 
 
 def file_of(folder: Path, command: str) -> Path:
@@ -223,7 +242,7 @@ def write_page(folder: Path, file: Path) -> int:
     found = sorted(folder.glob("*.json"))
     if not found:
         raise NotFound(f"{folder} contains no report; `medley evaluate SUITE --json` makes one", field="report")
-    file.write_text(page(_read(path) for path in found), encoding="utf-8")
+    file.write_text(page((_read(path) for path in found), read_choices()), encoding="utf-8")
     return len(found)
 
 

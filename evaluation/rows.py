@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from evaluation import stages
 from evaluation.baselines import papers
@@ -11,6 +12,9 @@ from evaluation.statistics import closed_share, compare, interval
 from evaluation.suite import Report
 from evaluation.task import Task
 
+SUFFIX: Final = ", "
+"""Between a system and the variant that marks its row."""
+
 
 def rows_and_tests(
     task: Task, runs: Mapping[str, Run], judgements: Judgements, variant: str
@@ -18,7 +22,7 @@ def rows_and_tests(
     """A row per system with every measure and its interval, and the paired tests; `variant` marks both."""
     measures = [parse(name) for name in task.measures]
     values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
-    suffix = f", {variant}" if variant else ""
+    suffix = f"{SUFFIX}{variant}" if variant else ""
     found = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
     pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
     tests = [
@@ -27,6 +31,39 @@ def rows_and_tests(
         for measure in measures[:1]
     ]
     return found, [*tests, *_against_papers(runs, judgements, suffix)]
+
+
+def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]:
+    """The rows of a suite's tasks with what is to be known of them today, those of leading tasks first.
+
+    The first task is the main one. Rows of a kept report lose the notes that they had.
+    """
+    found = []
+    for row in lead(tasks, rows):
+        system, _, variant = row["system"].partition(SUFFIX)
+        trained = _task_of(tasks, variant).trained if system in stages.OF_MODELS else ""
+        bare = {key: value for key, value in row.items() if key != "note"}
+        found.append(bare | ({"note": trained} if trained else {}))
+    return found
+
+
+def find_alike(tasks: Sequence[Task], rows: Sequence[Report]) -> Report:
+    """`{"alike": system}`: the last stage in the set-up of the published rows; empty where no task has it."""
+    last = [
+        f"{stage}{SUFFIX}{task.variant}" for task in tasks if task.leads for stage in (stages.RERANKED, stages.FUSED)
+    ]
+    systems = {row["system"] for row in rows}
+    return next(({"alike": name} for name in last if name in systems), {})
+
+
+def lead(tasks: Sequence[Task], items: Sequence[Report]) -> list[Report]:
+    """Rows or tests, those of leading tasks first, otherwise in their order."""
+    return sorted(items, key=lambda item: not _task_of(tasks, item["system"].partition(SUFFIX)[2]).leads)
+
+
+def _task_of(tasks: Sequence[Task], variant: str) -> Task:
+    """The task whose rows are marked so; strict rows are the main task's."""
+    return next((task for task in tasks if task.variant == variant), tasks[0])
 
 
 def _against_papers(runs: Mapping[str, Run], judgements: Judgements, suffix: str) -> list[Report]:

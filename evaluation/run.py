@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from evaluation import stages
 from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
-from evaluation.models import describe_models, keep_scores, require_models
-from evaluation.rows import rows_and_tests
+from evaluation.models import configure, describe_baseline, describe_models, keep_scores, require_models
+from evaluation.rows import describe_rows, find_alike, lead, rows_and_tests
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
@@ -19,6 +19,8 @@ from search.bootstrap import Medley
 from search.settings import Settings
 
 STRICT: Final = "strict"
+BASELINE: Final = "baseline"
+"""Before the name of what a further bi-encoder ranked."""
 
 
 def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Progress | None = None) -> Report:
@@ -32,18 +34,18 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     if standalone is not None:
         return standalone.run(settings, options, progress)
     whole, tasks = chosen_tasks(name, options, settings)
-    if options.rerank:
-        require_models(tasks, settings)
+    require_models(tasks, settings, options.rerank)
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
     for task in tasks:
-        medley = open_corpus(task.corpus, settings)
-        models = models or describe_models(medley, task.corpus.name, options.rerank)
+        medley = open_corpus(task.corpus, configure(task, settings))
+        models |= describe_models(medley, task.corpus.name, options.rerank) if not models else {}
+        models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
         more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
         rows += more_rows
         tests += more_tests
-    report = _report(whole, tasks[0], rows, tests) | {"command": command(name, options)}
+    report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
     return report | {"models": models, "seconds": round(time.perf_counter() - started, 1)}
 
 
@@ -54,7 +56,8 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
     return everything[0], [task.sampled(options.queries) for task in chosen]
 
 
-def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) -> Report:
+def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:
+    main = tasks[0]
     sampled = len(main.questions) < len(whole.questions)
     sample = {"queries": len(main.questions), "of": len(whole.questions), "fixed": True} if sampled else None
     return {
@@ -62,10 +65,18 @@ def _report(whole: Task, main: Task, rows: list[Report], tests: list[Report]) ->
         "collection": main.corpus.kind,
         "queries": len(main.questions),
         "sample": sample,
-        "rows": rows,
-        "tests": tests,
-        "published": [item.as_json() for item in main.published],
-        "notes": list(main.notes),
+        **describe(tasks, rows, tests),
+    }
+
+
+def describe(tasks: Sequence[Task], rows: Sequence[Report], tests: Sequence[Report]) -> Report:
+    """The part of a report that words decide: the order and notes of its rows, the published ones, the suite's notes."""
+    return {
+        **find_alike(tasks, rows),
+        "rows": describe_rows(tasks, rows),
+        "tests": lead(tasks, tests),
+        "published": [item.as_json() for item in tasks[0].published],
+        "notes": list(tasks[0].notes),
     }
 
 
@@ -78,7 +89,7 @@ def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
 
 def _rank(medley: Medley, task: Task, options: SuiteOptions, progress: Progress | None) -> dict[str, Run]:
     """System → its rankings."""
-    found = stages.run_task(open_session(medley, task, options.rerank), progress)
+    found = stages.run_task(open_session(medley, task, options.rerank and not task.encoder), progress)
     if task.reference:
         chosen = {item.id: _candidates(found, item.id) for item in task.questions} if task.candidates else None
         found = papers.rank(task, chosen) | found
@@ -101,8 +112,10 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 
 def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
     judgements = _within(task, runs) if task.candidates else task.judgements
+    if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
+        runs = {f"{BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
-    if task.strict is not None and variants and not task.variant:
+    if task.strict is not None and variants and not task.variant and not task.encoder:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)
         rows, tests = rows + more_rows, tests + more_tests
     return rows, tests

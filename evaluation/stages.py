@@ -28,6 +28,8 @@ BM25: Final = "bm25"
 DENSE: Final = "dense"
 FUSED: Final = "fused"
 RERANKED: Final = "reranked"
+OF_MODELS: Final = frozenset({DENSE, FUSED, RERANKED})
+"""The systems that a trained model has a part in."""
 COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE))
 """(system, against): the paired tests of a report."""
 

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from evaluation.measures import Judgements
 from mappings.documents import Document
+from mappings.errors import InvalidInput
 
 Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
@@ -31,12 +32,19 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A row that others published; `measures` are fractions. `note` says how their set-up differs from ours."""
+    """A row that others published; `measures` are fractions. `note` says how their set-up differs from ours.
+
+    Raises `InvalidInput` without a note: a row beside ours without one would claim that the set-up is the same.
+    """
 
     system: str
     source: str
     measures: Mapping[str, float]
-    note: str = ""
+    note: str
+
+    def __post_init__(self) -> None:
+        if not self.note.strip():
+            raise InvalidInput(f"the published row {self.system!r} does not say how its set-up differs", field="note")
 
     def as_json(self) -> dict[str, object]:
         """The row as a JSON object."""
@@ -61,7 +69,9 @@ class Task:
     further rows of a suite; the main one has none. `strict` is a second, narrower set of judgements over the same
     rankings. The deciding one of `measures` comes first. `reference` adds the papers' TF-IDF and BM25 to our rows.
     `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
-    search.
+    search. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
+    bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
+    nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
     """
 
     suite: str
@@ -77,6 +87,9 @@ class Task:
     notes: tuple[str, ...] = ()
     reference: bool = False
     depth: int = 0
+    leads: bool = False
+    encoder: str = ""
+    trained: str = ""
 
     @property
     def answers(self) -> Judgements:

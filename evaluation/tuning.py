@@ -72,8 +72,7 @@ def run(
     """
     options = options or TuningOptions()
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
-    if options.rerank:
-        require_models(tasks, settings)
+    require_models(tasks, settings, options.rerank)
     prepared = [_prepare(task, settings, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
     best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))

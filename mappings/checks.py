@@ -23,7 +23,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
 
-FIELD_KEYS: Final = ("type", "title", "facet", "in_hits")
+FIELD_KEYS: Final = ("type", "title", "facet", "in_hits", "identifies")
 """Every key of a table `fields.NAME`."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {

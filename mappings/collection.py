@@ -31,7 +31,7 @@ class Field:
     """A field of a kind's documents, by which a query can filter.
 
     `name` is its key in filters and records, `title` what people read. If `facet` is true, the search page counts its
-    values. Without `in_hits` its values are shown on the document's page only, not beside every hit.
+    values. Without `in_hits` its values are shown on the document's page only. A value that `identifies` finds its documents.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Field:
     title: str
     facet: bool = False
     in_hits: bool = True
+    identifies: bool = False
 
     def __post_init__(self) -> None:
         if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
@@ -48,8 +49,8 @@ class Field:
             )
         checks.check_one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
         checks.check_text(f"fields.{self.name}.title", self.title)
-        checks.check_flag(f"fields.{self.name}.facet", self.facet)
-        checks.check_flag(f"fields.{self.name}.in_hits", self.in_hits)
+        for name in ("facet", "in_hits", "identifies"):
+            checks.check_flag(f"fields.{self.name}.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)

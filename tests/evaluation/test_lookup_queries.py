@@ -69,7 +69,7 @@ def test_abbreviations_that_are_stop_words_are_not_looked_up() -> None:
 
 
 def test_ids_and_identifying_fields_are_held_by_their_documents() -> None:
-    assert identifying(KIND) == ("pmid",)
+    assert identifying(KIND) == ("pmid", "doi")
     found = holders(queries.IDENTIFIER)
     assert set(found) <= {f"a{number}" for number in range(1, 7)} | {f"9000{number}" for number in range(1, 7)}
     assert len(found) == 6

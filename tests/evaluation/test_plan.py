@@ -58,10 +58,11 @@ def test_options_that_some_suite_does_not_know_are_refused_at_once() -> None:
         commands(quick=True, options=SuiteOptions(full=True))
 
 
-def test_the_models_of_radiology_go_to_it_alone() -> None:
+def test_further_models_go_to_the_suites_that_know_them() -> None:
     found = commands(options=SuiteOptions(folds=Path("models"), baseline="minilm"))
-    assert [line for line in found if "models" in line] == [
-        "medley evaluate radiology --folds models --baseline minilm"
+    assert [line for line in found if "minilm" in line] == [
+        "medley evaluate medquad --baseline minilm",
+        "medley evaluate radiology --folds models --baseline minilm",
     ]
     assert len(found) == len(commands())
 

@@ -74,6 +74,20 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
     assert {"system": "BM25", "source": "RADIOLOGY, table 2"}.items() <= report["published"][6].items()
 
 
+def test_the_folds_are_compared_with_the_baseline_of_the_same_treatment_and_named_as_not_shipped(
+    settings: Settings, tmp_path: Path
+) -> None:
+    for fold in ("fold-1", "fold-2"):
+        tiny.write_artifact(tmp_path / fold)
+    report = run_suite("radiology", SuiteOptions(folds=tmp_path, baseline="hashing-256"), settings)
+    pairs = [(test["system"], test["against"]) for test in report["tests"] if test["against"] != "bm25"]
+    assert pairs == [(f"2-fold{way}", f"baseline{way}") for way in ("", " + bm25", " + bm25, feedback")]
+    noted = {row["system"] for row in report["rows"] if "not shipped" in row.get("note", "")}
+    assert noted == {row["system"] for row in report["rows"] if row["system"].startswith("2-fold")}
+    beside = {row["system"] for row in report["rows"] if "its share of BM25 is its own" in row.get("note", "")}
+    assert beside == {row["system"] for row in report["rows"] if row["system"].startswith("dense + bm25")}
+
+
 def test_a_sample_is_fixed_and_named(settings: Settings) -> None:
     options = SuiteOptions(queries=4, variants=False)
     report = run_suite("radiology", options, settings)

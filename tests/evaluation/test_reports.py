@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from evaluation import reports
+from evaluation.published.choices import choices_section, read_choices
+from evaluation.published.notes import footnotes
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -89,6 +91,54 @@ def test_what_is_closed_of_the_distance_is_said() -> None:
     )
 
 
+def published(system: str, note: str) -> dict[str, object]:
+    return {"system": system, "source": "CAPR", "measures": {"Success@1": 0.5}, "note": note}
+
+
+def test_how_the_set_up_of_published_rows_differs_is_not_dropped() -> None:
+    rows = [published("HAR", "zero-shot"), published("Poly", "zero-shot"), published("BM25", "asked by slots")]
+    report = REPORT | {"published": rows}
+    page = reports.markdown(report)
+    for part in (
+        "| HAR [CAPR]¹ |",
+        "| Poly [CAPR]¹ |",
+        "| BM25 [CAPR]² |",
+        "\n\n- ¹ zero-shot\n- ² asked by slots\n- reranked",
+    ):
+        assert part in page
+    stream = io.StringIO()
+    reports.show(report, Console(file=stream, width=160))
+    for part in ("HAR [CAPR]¹", "BM25 [CAPR]²", "  ¹ zero-shot\n  ² asked by slots\n"):
+        assert part in stream.getvalue()
+
+
+def test_a_note_of_our_own_row_is_numbered_before_those_of_published_ones() -> None:
+    rows = [*REPORT["rows"][:1], REPORT["rows"][1] | {"note": "trained on other documents"}]  # type: ignore[index]
+    report = REPORT | {"rows": rows, "published": [published("HAR", "zero-shot")]}
+    assert [row[0] for row in reports.cells(report)] == ["fused", "reranked¹", "HAR [CAPR]²"]
+    assert reports.sentences(report)[:2] == ["¹ trained on other documents", "² zero-shot"]
+
+
+def test_the_row_that_is_most_alike_stands_beside_the_best_published_one_and_says_where_it_is_behind() -> None:
+    better = {"system": "Cross", "source": "CAPR", "measures": {"Success@1": 0.6, "AP": 0.85}, "note": "zero-shot"}
+    report = REPORT | {"published": [published("HAR", "zero-shot"), better], "alike": "reranked"}
+    told = "beside the best published row, reranked: Success@1 0.710 against 0.600 (Cross); AP 0.800 against 0.850 (Cross), behind"
+    assert reports.sentences(report)[1] == told
+    for other in ({"alike": "nobody"}, {"published": []}):
+        assert not any("beside the best" in sentence for sentence in reports.sentences(report | other))
+
+
+def test_a_tenth_note_has_a_number_of_two_digits() -> None:
+    report = REPORT | {"published": [published(f"row {number}", f"note {number}") for number in range(10)]}
+    assert footnotes(report)[-1] == "¹⁰ note 9"
+
+
+def test_a_baseline_is_named_with_its_fingerprint() -> None:
+    baseline = {"name": "minilm", "fingerprint": "fedcba9876543210"}
+    told = reports.markdown({**REPORT, "models": {**REPORT["models"], "baseline": baseline}})  # type: ignore[dict-item]
+    assert told == SECTION.rstrip() + "; baseline: minilm (fedcba987654) with the same fusion\n"
+
+
 def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
     stream = io.StringIO()
     reports.show(REPORT, Console(file=stream, width=160))
@@ -106,7 +156,9 @@ def test_the_terminal_shows_rows_published_rows_tests_and_notes() -> None:
 def test_the_page_is_written_from_the_kept_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(REPORT))
     assert reports.write_page(tmp_path, tmp_path / "results.md") == 1
-    assert (tmp_path / "results.md").read_text() == reports.INTRODUCTION + "\n" + SECTION
+    ledger = read_choices()
+    report = reports.markdown(REPORT, ledger.of_suite("medquad"))
+    assert (tmp_path / "results.md").read_text() == "\n".join([reports.INTRODUCTION, report, choices_section(ledger)])
 
 
 @pytest.mark.parametrize("content", ["{nope", "[]", '{"suite": "x"}'])

@@ -149,7 +149,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         (
             'title = "Date"',
             'title = "Date"\nfacets = true',
-            "fields.date.facets is not a known key; the known keys are type, title, facet, in_hits",
+            "fields.date.facets is not a known key; the known keys are type, title, facet, in_hits, identifies",
         ),
         (
             "[rerank]",

@@ -148,8 +148,8 @@ def _holding_senses(index: WordIndex, senses: Sequence[tuple[str, ...]]) -> froz
 
 
 def identifying(collection: Collection) -> tuple[str, ...]:
-    """The keyword fields that tell documents apart, such as pmid or patient: those that are not facets."""
-    return tuple(name for name, field in collection.fields.items() if field.type == "keyword" and not field.facet)
+    """The fields whose values identify documents, such as pmid or patient."""
+    return tuple(name for name, field in collection.fields.items() if field.identifies)
 
 
 def _identifiers(documents: Sequence[Document], collection: Collection, source: Random) -> Iterator[Lookup]:

@@ -40,7 +40,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
 )
-@click.option("--baseline", default="", help="For radiology: another bi-encoder, by name or path.")
+@click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
 @click.option("--report", type=folder_type, default=None, help="Write the JSON to this folder, and its page FOLDER.md.")
 @click.option("--again", is_flag=True, help="For all: also run what the report folder already holds.")
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
@@ -98,7 +98,7 @@ def _all(options: SuiteOptions, quick: bool) -> Sequence[tuple[str, SuiteOptions
 
 def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bool) -> dict[str, Any]:
     """The report of one suite: the one in `folder` if it can be reused, or a new one, written there."""
-    from evaluation.plan import find_kept, identity
+    from evaluation.plan import find_kept, identity, renew
     from evaluation.reports import file_of
     from evaluation.run import run_suite
 
@@ -107,6 +107,7 @@ def _evaluated(name: str, options: SuiteOptions, folder: Path | None, resume: bo
         command, made_of = identity(name, options, settings)
         found = find_kept(file_of(folder, command), made_of) if resume else None
         if found:
+            _keep(found := renew(found, name, options, settings), folder)
             return found
     with counter(name) as shown:
         report = run_suite(name, options, settings, shown)
