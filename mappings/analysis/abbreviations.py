@@ -102,6 +102,11 @@ def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
     return [(entry.short, entry.long) for entry in dict.fromkeys(found)]
 
 
+def senses(short: str) -> Sequence[Abbreviation]:
+    """The rows of our dictionary for a short form in any spelling, the most common sense first."""
+    return _by_short().get(tuple(piece.lower() for piece in _PIECES.findall(short)), ())
+
+
 def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
     pieces = [piece for word in words for piece in _pieces(word)]
     for start, end in _longest(tuple(piece.lower() for piece in pieces), _by_short()):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mappings.documents import FieldValue
-from search.protocols import LexicalQuery
 from search.query import Facets, Total
 from search.ranking.candidates import LegContribution
+from search.understanding.understand import Understanding
 
 
 class Span(NamedTuple):
@@ -28,24 +28,6 @@ class Evidence:
     end: int
     score: float
     marks: tuple[Span, ...] = ()
-
-
-class Expansion(NamedTuple):
-    """An abbreviation in the query and its long form; the one that was not typed is searched as well."""
-
-    short: str
-    long: str
-
-
-@dataclass(frozen=True, slots=True)
-class Understanding:
-    """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller."""
-
-    lexical: LexicalQuery
-    model_text: str
-    terms: frozenset[str]
-    expansions: tuple[Expansion, ...]
-    notes: tuple[str, ...]
 
 
 class RerankContribution(NamedTuple):
