@@ -20,7 +20,7 @@ from mappings.documents import Passage
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.pipeline.results import Understanding
+from search.understanding.understand import Understanding
 from search.protocols import IndexEntry, LegsRequest
 from search.query import Query
 from search.settings import Settings
