@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mappings.analysis.abbreviations import expansions, senses
+from mappings.analysis.abbreviations import named, senses
 from mappings.analysis.words import terms, tokens
 from search.protocols import Phrase
 
@@ -20,58 +20,14 @@ MAX_ASKED: Final = 3
 MAX_WORDS: Final = 8
 """Typed words, those of names included."""
 
-FUNCTION_WORDS: Final = frozenset(
-    [
-        "about",
-        "after",
-        "against",
-        "all",
-        "among",
-        "and",
-        "any",
-        "before",
-        "between",
-        "during",
-        "each",
-        "from",
-        "has",
-        "have",
-        "her",
-        "his",
-        "how",
-        "its",
-        "my",
-        "no",
-        "of",
-        "off",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "per",
-        "since",
-        "some",
-        "than",
-        "their",
-        "these",
-        "those",
-        "under",
-        "until",
-        "up",
-        "via",
-        "vs",
-        "versus",
-        "what",
-        "when",
-        "which",
-        "who",
-        "within",
-        "your",
-    ]
+_FUNCTION: Final = (
+    "about after against all among and any before between during each from has have her his how its my no of off or other "
+    "our out over per since some than their these those under until up vs versus via what when which who within your"
 )
+FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 """Words that join what is asked for; no text is looked up by them."""
 
+_PLURAL: Final = re.compile(r"(?<=[A-Z0-9])['’]?s$")
 _QUESTION: Final = re.compile(
     r"(?i)(what|which|who|whose|why|how|when|where|is|are|was|were|do|does|did|can|could|should|will|would|has|have|had)\b"
     r"|.*\?\s*$"
@@ -113,9 +69,9 @@ def phrase(text: str) -> Phrase:
 def _read(words: Sequence[str]) -> Iterator[Asked]:
     place = 0
     while place < len(words):
-        taken = next((end for end in range(len(words), place, -1) if _named(words[place:end]) is not None), place + 1)
-        named = _named(words[place:taken])
-        yield from [named] if named else _plain(words[place])
+        taken = next((end for end in range(len(words), place, -1) if _name(words[place:end]) is not None), place + 1)
+        name = _name(words[place:taken])
+        yield from [name] if name else _plain(words[place])
         place = taken
 
 
@@ -124,26 +80,23 @@ def _plain(word: str) -> Iterable[Asked]:
     return [Asked(word, (own,))] if own and word.lower().strip(".,;:()") not in FUNCTION_WORDS else []
 
 
-def _named(words: Sequence[str]) -> Asked | None:
+def _name(words: Sequence[str]) -> Asked | None:
     """The abbreviation or long form of our dictionary that these words are, all of them; None if they are none."""
     typed = " ".join(words).strip(".,;:()")
-    own = terms(typed)
-    pairs = expansions([typed] if len(words) == 1 else words)
-    longs = [pair for pair in pairs if terms(pair[1]) == own]
-    if longs:
-        shorts = [phrase(short) for short, _ in longs if len(senses(short)) == 1]
-        return Asked(typed, _forms(phrase(typed), shorts))
-    shorts_typed = [pair for pair in pairs if pair[0].lower() == typed.lower() or terms(pair[0]) == own]
-    if not shorts_typed:
+    if entries := named(typed):
+        shorts = [entry.short for entry in entries if not entry.cased and len(senses(entry.short)) == 1]
+        return Asked(typed, _forms(typed, *entries[0].longs, *shorts))
+    entries = senses(typed)
+    if not entries:
         return None
-    meanings = tuple(dict.fromkeys(long for _, long in shorts_typed))
-    cased = any(item.cased for item in senses(shorts_typed[0][0]))
-    forms = _forms(phrase(typed), [phrase(long) for long in meanings])
-    return Asked(typed, forms, typed, cased, meanings)
+    short = _PLURAL.sub("", typed)
+    longs = [long for entry in entries for long in entry.longs]
+    meanings = tuple(dict.fromkeys(entry.long for entry in entries))
+    return Asked(typed, _forms(short, *longs), short, any(entry.cased for entry in entries), meanings)
 
 
-def _forms(first: Phrase, others: Iterable[Phrase]) -> tuple[Phrase, ...]:
-    return tuple(dict.fromkeys(form for form in (first, *others) if form))
+def _forms(*texts: str) -> tuple[Phrase, ...]:
+    return tuple(dict.fromkeys(form for form in map(phrase, texts) if form))
 
 
 def has(item: Asked, text: str) -> bool:
