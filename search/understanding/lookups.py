@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mappings.analysis.abbreviations import named, senses
-from mappings.analysis.words import terms, tokens
+from mappings.analysis.words import tokens
 from search.protocols import Phrase
 
 MAX_ASKED: Final = 3
