@@ -10,7 +10,7 @@ from mappings.documents import Passage
 from search.protocols import BM25, LegsAnswer
 from search.query import Ranking
 from search.ranking.candidates import Candidate
-from search.understanding.lookups import has
+from search.understanding.lookups import has, meanings_in
 from search.understanding.understand import Understanding
 
 HELD: Final = 0
@@ -34,9 +34,18 @@ def genuine(answer: LegsAnswer, understanding: Understanding, passages: Mapping[
     return frozenset(name for name in held if name in passages and _holds(passages[name], understanding))
 
 
+def meanings_of(passage: Passage, understanding: Understanding) -> tuple[str, ...]:
+    """Which meanings a passage spells out of those abbreviations in the query that have several."""
+    ambiguous = [item for item in understanding.asked if len(item.meanings) > 1]
+    return tuple(long for item in ambiguous for long in meanings_in(item, _whole(passage)))
+
+
 def _holds(passage: Passage, understanding: Understanding) -> bool:
-    text = "\n".join((passage.title, passage.heading, passage.text, passage.also))
-    return all(has(item, text) for item in understanding.asked)
+    return all(has(item, _whole(passage)) for item in understanding.asked)
+
+
+def _whole(passage: Passage) -> str:
+    return "\n".join((passage.title, passage.heading, passage.text, passage.also))
 
 
 def by_tier(candidates: Sequence[Candidate], held: frozenset[str], required: bool) -> list[Candidate]:

@@ -57,7 +57,8 @@ class Hit:
     """A document that was found: its best passage, the evidence and, on request, its explanation.
 
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
-    `others` are further documents of its group, such as those of one patient.
+    `others` are further documents of its group, such as those of one patient. `meanings` are those that the passage spells
+    out of an abbreviation in the query that has several.
     """
 
     document: str
@@ -72,6 +73,7 @@ class Hit:
     lexical: bool = True
     more_passages: int = 0
     others: tuple[str, ...] = ()
+    meanings: tuple[str, ...] = ()
     explain: Explanation | None = None
 
 
