@@ -28,10 +28,10 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
 from search.pipeline.retrieve import retrieve
 from search.pipeline.services import SearchServices, Trace
-from search.pipeline.understanding import understand
 from search.protocols import Encoder, Engine, IndexEntry, IndexMeta
 from search.query import Query
 from search.settings import Settings
+from search.understanding.understand import understand
 
 T = TypeVar("T")
 

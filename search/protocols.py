@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
-from search.query import Facets, Filter, Ranking, Total
+from search.query import Facets, Filter, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
 
@@ -43,16 +43,27 @@ class IndexMeta:
     rows: int = 0
 
 
+Phrase = tuple[str, ...]
+"""Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
 
-    Analysis happens once, in Python, for every engine. A phrase is the long form of an abbreviation. An empty word in it
-    holds the position of a stop word, as positions in an index do: ("short", "", "breath").
+    Analysis happens once, in Python, for every engine. A document *holds* the query if it has a form of everything
+    `wanted`, each given by its forms, or if it is `named`: by a keyword field and its value, or by its id, for which the
+    field is "". With `required`, totals and facets count holders alone. Documents that have an `excluded` phrase count as
+    absent. With `everything`, every document matches, all alike.
     """
 
     terms: tuple[tuple[str, float], ...]
-    phrases: tuple[tuple[tuple[str, ...], float], ...] = ()
+    phrases: tuple[tuple[Phrase, float], ...] = ()
+    wanted: tuple[tuple[Phrase, ...], ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
+    excluded: tuple[Phrase, ...] = ()
+    required: bool = False
+    everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +89,16 @@ class LegsRequest:
 class LegsAnswer:
     """Rankings by leg; the total and the facets count documents that match lexically under the filters.
 
-    The facet of a field that the index does not have is empty: its kind can have got the field after the index was built.
-    `missing` maps each leg that failed to the reason.
+    The facet of a field that the index does not have is empty: the kind is newer. `holders` are passages of documents
+    that hold the query, to as many documents, with their scores of the lexical leg: first those that hold all of it, then
+    the best ones of documents that hold it in several passages. `missing` maps each leg that failed to the reason.
     """
 
     rankings: Mapping[str, Ranking]
     total: Total
     facets: Facets
     missing: Mapping[str, str] = field(default_factory=dict)
+    holders: Sequence[Scored] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,14 @@ class Query:
             raise InvalidInput(f"size is {self.size}; it must be between 1 and {MAX_PAGE_SIZE}", field="size")
 
     @property
+    def slots(self) -> str:
+        """Slots and findings that should be present, as one text."""
+        return " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
+
+    @property
     def words(self) -> str:
         """Text, slots and findings that should be present, as one text."""
-        slots = " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
-        return f"{self.text} {slots}".strip()
+        return f"{self.text} {self.slots}".strip()
 
 
 class Scored(NamedTuple):

@@ -83,14 +83,30 @@ class ExpansionJson(WireModel):
     long: str
 
 
+class AskedJson(WireModel):
+    """One thing that a short query asks for; `meanings` are those of an abbreviation, the most common first."""
+
+    model_config = ConfigDict(title="Asked")
+
+    typed: str
+    meanings: list[str]
+
+
 class UnderstandingJson(WireModel):
-    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any."""
+    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any.
+
+    `asked` is what a short query asks for: documents that have all of it rank above all others. Documents without the
+    `phrases`, or with what is `excluded`, are left out.
+    """
 
     model_config = ConfigDict(title="Understanding")
 
     text: str
     terms: list[str]
     expansions: list[ExpansionJson]
+    asked: list[AskedJson]
+    phrases: list[str]
+    excluded: list[str]
     notes: list[str]
     feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
 
@@ -102,6 +118,9 @@ class UnderstandingJson(WireModel):
             text=understanding.model_text,
             terms=[term for term, _ in understanding.lexical.terms],
             expansions=[ExpansionJson.model_validate(item) for item in understanding.expansions],
+            asked=[AskedJson(typed=item.typed, meanings=list(item.meanings)) for item in understanding.asked],
+            phrases=list(understanding.phrases),
+            excluded=list(understanding.excluded),
             notes=list(understanding.notes),
             feedback=list(results.feedback),
         )
@@ -125,6 +144,9 @@ class HitJson(WireModel):
     more_passages: int = Field(description="how many further passages of the same document were found")
     others: list[str] = Field(
         description="further documents of the same group (such as the same patient) that were found"
+    )
+    meanings: list[str] = Field(
+        description="of an ambiguous abbreviation in the query: those that the passage spells out"
     )
     explain: ExplanationJson | None
 

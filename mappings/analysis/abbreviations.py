@@ -21,6 +21,7 @@ _WINDOW: Final = 300
 _PIECES: Final = re.compile(r"\w+")
 _SHORT: Final = re.compile(r"[A-Za-z0-9][\w./&+\-]{1,9}(?: [\w.\-]{1,6})?")
 _PREFIXES: Final = frozenset(["anti", "non", "pre", "post", "pro", "co"])
+_PLURAL: Final = re.compile(r"^(\W*[A-Z][A-Z0-9]+)['’]?s\b")
 _BOUNDARY: Final = re.compile(r"[.;:!?]\s|\n|[()]")
 
 
@@ -84,11 +85,12 @@ def _before(long: str, character: str, place: int, *, first: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
-    """A row of the dictionary. `cased`: the short form counts only in this spelling."""
+    """A row of the dictionary. `cased`: the short form counts only in this spelling. `longs` are all spellings of `long`."""
 
     short: str
     long: str
     cased: bool
+    longs: tuple[str, ...] = ()
 
 
 def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
@@ -102,6 +104,18 @@ def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
     return [(entry.short, entry.long) for entry in dict.fromkeys(found)]
 
 
+def senses(short: str) -> Sequence[Abbreviation]:
+    """The rows of our dictionary for this short form as written, or its plural, the most common sense first."""
+    pieces = tuple(_pieces(short))
+    found = _by_short().get(tuple(piece.lower() for piece in pieces), ())
+    return [entry for entry in found if not entry.cased or pieces == tuple(_PIECES.findall(entry.short))]
+
+
+def named(long: str) -> Sequence[Abbreviation]:
+    """The rows of our dictionary for this long form, by stems."""
+    return _by_long().get(tuple(terms(long)), ())
+
+
 def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
     pieces = [piece for word in words for piece in _pieces(word)]
     for start, end in _longest(tuple(piece.lower() for piece in pieces), _by_short()):
@@ -112,6 +126,7 @@ def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
 
 
 def _pieces(word: str) -> list[str]:
+    word = _PLURAL.sub(r"\1", word)
     # "HIV-positive" and "anti-TNF" contain abbreviations; the CSF of "G-CSF" is a different one.
     head, hyphen, _ = word.partition("-")
     known = tuple(_PIECES.findall(word.lower())) in _by_short() or head.lower() in _PREFIXES
@@ -142,7 +157,12 @@ def _longest(sequence: tuple[str, ...], table: _Table) -> Iterator[tuple[int, in
 
 @cache
 def _entries() -> tuple[Abbreviation, ...]:
-    return tuple(Abbreviation(row[0], row[1], row[2:] == ("case",)) for row in rows("abbreviations"))
+    return tuple(_entry(*row) for row in rows("abbreviations"))
+
+
+def _entry(short: str, long: str, case: str = "") -> Abbreviation:
+    longs = tuple(long.split("|"))
+    return Abbreviation(short, longs[0], case == "case", longs)
 
 
 @cache
@@ -157,5 +177,6 @@ def _by_short() -> _Table:
 def _by_long() -> _Table:
     table: _Table = {}
     for entry in _entries():
-        table.setdefault(tuple(terms(entry.long)), []).append(entry)
+        for long in entry.longs:
+            table.setdefault(tuple(terms(long)), []).append(entry)
     return table

@@ -12,6 +12,7 @@ from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
 from search.pipeline.freshness import keep_newest
 from search.pipeline.grouping import Group, by_field, group, sort_by
+from search.pipeline.lookup import meanings_of
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, thaw, unseen
 from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, RerankCoverage, Results
@@ -141,6 +142,7 @@ def _hit(query: Query, retrieved: Retrieved, found: Group, passage: Passage, sen
         lexical="bm25" in found.best.contributions,
         more_passages=sum(other.document == passage.document for other in found.others),
         others=tuple(name for name in found.documents if name != passage.document),
+        meanings=meanings_of(passage, retrieved.understanding),
         explain=explain(found.best, _matched(passage, terms), query.access) if query.explain else None,
     )
 

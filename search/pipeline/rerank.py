@@ -47,7 +47,8 @@ def rerank(query: Query, retrieved: Retrieved, services: SearchServices, trace: 
         return Reranked(visible, RerankCoverage(0, len(window)))
     trace.step("rerank")
     trace.degraded += _explain_unscored(scores, stages, reranking, len(window))
-    return Reranked(combine(visible, scores, reranking), RerankCoverage(len(scores), len(window)))
+    ranked = sorted(combine(visible, scores, reranking), key=lambda item: item.tier)
+    return Reranked(ranked, RerankCoverage(len(scores), len(window)))
 
 
 def rerank_window(retrieved: Retrieved, services: SearchServices) -> Sequence[Candidate]:

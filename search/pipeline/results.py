@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mappings.documents import FieldValue
-from search.protocols import LexicalQuery
 from search.query import Facets, Total
 from search.ranking.candidates import LegContribution
+from search.understanding.understand import Understanding
 
 
 class Span(NamedTuple):
@@ -28,24 +28,6 @@ class Evidence:
     end: int
     score: float
     marks: tuple[Span, ...] = ()
-
-
-class Expansion(NamedTuple):
-    """An abbreviation in the query and its long form; the one that was not typed is searched as well."""
-
-    short: str
-    long: str
-
-
-@dataclass(frozen=True, slots=True)
-class Understanding:
-    """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller."""
-
-    lexical: LexicalQuery
-    model_text: str
-    terms: frozenset[str]
-    expansions: tuple[Expansion, ...]
-    notes: tuple[str, ...]
 
 
 class RerankContribution(NamedTuple):
@@ -75,7 +57,8 @@ class Hit:
     """A document that was found: its best passage, the evidence and, on request, its explanation.
 
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
-    `others` are further documents of its group, such as those of one patient.
+    `others` are further documents of its group, such as those of one patient. `meanings` are those that the passage spells
+    out of an abbreviation in the query that has several.
     """
 
     document: str
@@ -90,6 +73,7 @@ class Hit:
     lexical: bool = True
     more_passages: int = 0
     others: tuple[str, ...] = ()
+    meanings: tuple[str, ...] = ()
     explain: Explanation | None = None
 
 

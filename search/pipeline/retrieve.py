@@ -16,14 +16,14 @@ from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
-from search.pipeline.results import Understanding
+from search.pipeline.lookup import by_tier, genuine, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
-from search.pipeline.understanding import understand
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
+from search.understanding.understand import Understanding, understand
 
 
 class Contents:
@@ -100,9 +100,9 @@ def retrieve(
             f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
             "some matches may be missed until it is rebuilt"
         )
-    understanding = understand(query)
+    understanding = understand(query, collection.fields)
     trace.step("understand")
-    vectors = encode_query(understanding.model_text, services, meta, trace)
+    vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
     trace.step("encode")
     withheld = find_withheld(services, meta, trace)
     request = LegsRequest(
@@ -111,7 +111,7 @@ def retrieve(
         vectors=vectors,
         access=query.access,
         documents=services.settings.window if depth is None else depth,
-        filters=query.filters,
+        filters=(*query.filters, *understanding.filters),
         facets=query.facets,
         withheld=withheld.documents,
     )
@@ -153,9 +153,9 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
     # The cache key needs the vectors only if feedback moved them: otherwise the query determines them.
     moved_bytes = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
-    answer = _cached_answer(request, context, moved_bytes)
+    answer = with_holders(_cached_answer(request, context, moved_bytes))
     context.trace.step("legs")
-    candidates = fuse(answer.rankings, context.collection.fusion)
+    candidates, understanding = _rank(answer, context)
     context.trace.step("fuse")
     has_more = any(
         len({item.document for item in ranking}) >= request.documents for ranking in answer.rankings.values()
@@ -163,13 +163,27 @@ def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...]
     return Retrieved(
         context.meta,
         context.collection,
-        context.understanding,
+        understanding,
         answer,
         candidates,
         has_more,
         context.contents,
         feedback,
     )
+
+
+def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], Understanding]:
+    """The candidates in fused order, those that hold a short query first; and the understanding, noting if none does."""
+    understanding, lexical = context.understanding, context.understanding.lexical
+    candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
+    if not (lexical.wanted or lexical.named):
+        return candidates, understanding
+    passages = context.contents.passages([item.passage for item in answer.holders])
+    held = genuine(answer, understanding, passages)
+    if lexical.required and not held:
+        note = "no document has all that was required: these are the nearest to its words"
+        understanding = replace(understanding, notes=(*understanding.notes, note))
+    return by_tier(candidates, held, lexical.required), understanding
 
 
 def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:

@@ -72,6 +72,7 @@ class Candidate(NamedTuple):
     score: float
     legs: LegContributions
     reranking: RerankScore | None = None
+    tier: int = 0
 
     @property
     def fused(self) -> float:

@@ -12,9 +12,9 @@ from mappings.analysis.passages import passages
 from mappings.analysis.words import tokens
 from mappings.documents import Document, Section
 from mappings.indexes import TEXT
-from search.pipeline.understanding import understand
 from search.protocols import IndexEntry, LegsRequest
 from search.query import Query
+from search.understanding.understand import understand
 
 pytestmark = pytest.mark.opensearch
 

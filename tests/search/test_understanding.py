@@ -1,6 +1,6 @@
 from mappings.documents import Access
-from search.pipeline.understanding import EXPANSION_WEIGHT, MAX_TERMS, understand
 from search.query import Query
+from search.understanding.understand import EXPANSION_WEIGHT, MAX_TERMS, understand
 
 READER = Access("reader", frozenset({"public"}))
 

@@ -77,10 +77,14 @@ def send_citations() -> Response:
 
 
 def sent_address() -> SearchAddress:
-    """The search that a form of the search page sends; a button next to the text sends the other parameters as `state`."""
+    """The search that a form of the search page sends; a button next to the text sends the other parameters as `state`.
+
+    One that sends another text sends it there, too.
+    """
     sessions.check_form_token()
-    further = SearchAddress.parse(request.form.get("state", "")).pairs
-    return SearchAddress.of((*form_pairs(list(request.form.items(multi=True))), *further))
+    further = SearchAddress.parse(request.form.get("state", ""))
+    own = SearchAddress.of(form_pairs(list(request.form.items(multi=True))))
+    return SearchAddress.of((*(own.drop("text") if further.get("text") else own).pairs, *further.pairs))
 
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -99,6 +99,20 @@ class SearchPage:
         return UnderstandingJson.of(self.results) if self.results else None
 
     @property
+    def meanings(self) -> list[tuple[str, list[tuple[str, SearchAddress]]]]:
+        """(abbreviation, [(long form, the same search for that)]) of each abbreviation with several meanings."""
+        text = self.address.get("text")
+        found = self.understood.asked if self.understood else []
+        return [
+            (
+                item.typed,
+                [(long, self.address.with_value("text", text.replace(item.typed, long))) for long in item.meanings],
+            )
+            for item in found
+            if len(item.meanings) > 1
+        ]
+
+    @property
     def chips(self) -> list[tuple[str, str, SearchAddress]]:
         """(title of the field, value, search without this filter) of each filter."""
         fields = self.collection.fields if self.collection else {}

@@ -20,12 +20,11 @@ from mappings.documents import Passage
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.pipeline.results import Understanding
-from search.pipeline.understanding import understand
 from search.protocols import IndexEntry, LegsRequest
 from search.query import Query
 from search.settings import Settings
 from search.storage import State, StoredDocument
+from search.understanding.understand import Understanding, understand
 
 DEPTH: Final = 100
 TOP: Final = 10

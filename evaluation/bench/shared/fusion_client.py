@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from evaluation.bench.shared.cluster import DEPTH, EncodedQuestion
-from evaluation.stages import ACCESS
 from mappings.collection import Collection
 from search.engines.opensearch import queries
 from search.engines.opensearch.client import Cluster, Connection
@@ -56,9 +55,9 @@ class ClientSetup:
     def _hybrid(self, engine: OpenSearchEngine) -> Callable[[EncodedQuestion], list[str]]:
         description = engine.describe(self.index)
         compiler = queries.OpenSearchQueryCompiler(description.fields, {"title": self.collection.title_boost})
-        restriction = compiler.restriction((), ACCESS)
 
         def hybrid(item: EncodedQuestion) -> list[str]:
+            restriction = compiler.restriction(item.request(self.index))
             legs = (
                 compiler.lexical(item.understood.lexical, restriction, DEPTH),
                 compiler.dense("dense", item.vector, restriction, DEPTH),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -14,7 +14,7 @@ from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.protocols import LexicalQuery
+from search.protocols import LexicalQuery, Phrase
 from search.query import Filter, Range, Terms
 
 
@@ -28,19 +28,50 @@ class TantivyQueryCompiler:
 
     def lexical(self, query: LexicalQuery, restriction: Any | None) -> Any:
         """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        if query.everything:
+            return _all_of(Query.const_score_query(_first(self._schema), 1.0), restriction)
+        return _all_of(_any_of(self._scored(query)), restriction)
+
+    def holders(self, query: LexicalQuery, restriction: Any | None) -> Any:
+        """The passages that hold a form of everything wanted, and those of named documents, with their BM25 scores."""
+        return _ranked(self._scored(query), self._holding(query, ("content",)), restriction)
+
+    def holders_by_document(self, query: LexicalQuery, restriction: Any | None) -> Any:
+        """The first passages of the documents that hold everything wanted, in whichever passages."""
+        names = ("content", "rest")
+        clauses = [self._term(name, term, weight) for term, weight in summed(query.terms).items() for name in names]
+        return _ranked(clauses, self._holding(query, names), _all_of(_first(self._schema), restriction))
+
+    def holding_any(self, phrases: Sequence[Phrase]) -> Any:
+        """The first passages of the documents that have one of the phrases in any passage."""
+        return _all_of(_first(self._schema), self._has(phrases, ("content", "rest")))
+
+    def _scored(self, query: LexicalQuery) -> list[Any]:
         clauses = []
         for term, weight in summed(query.terms).items():
             clauses.append(self._term("content", term, weight))
             clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
         clauses.extend(self._phrase("content", words, weight) for words, weight in summed(query.phrases).items())
-        return _all_of(_any_of(clauses), restriction)
+        return clauses
+
+    def _holding(self, query: LexicalQuery, names: Sequence[str]) -> Any:
+        found = [_every(self._has(forms, names) for forms in query.wanted)] if query.wanted else []
+        for field, value in query.named:
+            name = column(field) if field else "document"
+            found.append(Query.term_query(self._schema, name, encodable(value), "basic"))
+        return _any_of(found)
+
+    def _has(self, phrases: Sequence[Phrase], names: Sequence[str]) -> Any:
+        return _any_of([self._phrase(name, words, 1.0) for words in phrases for name in names])
 
     def counts(self, query: LexicalQuery, restriction: Any | None, split: bool) -> Any:
         """The first passage of each matching document; `split`: whether any document has more than one passage."""
         names = ("content", "rest") if split else ("content",)
         clauses = [self._term(name, term, 1.0) for term in summed(query.terms) for name in names]
         clauses += [self._phrase(name, words, 1.0) for words in summed(query.phrases) for name in names]
-        return _all_of(_any_of(clauses), restriction, _first(self._schema) if split else None)
+        matching = self.everything() if query.everything else _any_of(clauses)
+        holding = self._holding(query, names) if query.required else None
+        return _all_of(matching, restriction, holding, _first(self._schema) if split else None)
 
     def restriction(self, filters: Sequence[Filter], access: Access, withheld: Sequence[str] = ()) -> Any:
         """The passages that the caller may see and that match every filter, but none of the documents `withheld`.
@@ -122,6 +153,16 @@ def _first(schema: Any) -> Any:
 
 def _any_of(clauses: Sequence[Any]) -> Any:
     return Query.boolean_query([(Occur.Should, clause) for clause in clauses]) if clauses else Query.empty_query()
+
+
+def _every(queries: Iterable[Any]) -> Any:
+    return Query.boolean_query([(Occur.Must, query) for query in queries])
+
+
+def _ranked(clauses: Sequence[Any], *required: Any | None) -> Any:
+    """Everything that matches every one of `required`, scored by `clauses`, which need not match."""
+    unscored = [(Occur.Must, Query.const_score_query(item, 0.0)) for item in required if item is not None]
+    return Query.boolean_query([*unscored, *((Occur.Should, clause) for clause in clauses)])
 
 
 def _all_of(scored: Any, *required: Any | None) -> Any:

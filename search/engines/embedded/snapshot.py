@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -70,6 +71,7 @@ class Snapshot:
 
     def legs(self, request: LegsRequest, compiler: TantivyQueryCompiler) -> LegsAnswer:
         """Every leg of the request, the total and the facets."""
+        request = self._without_excluded(request, compiler)
         allowed = self._allowed(request.filters, request.access, compiler)
         if request.withheld:
             allowed = _without(allowed, self._slots_of(compiler.of_documents(request.withheld)))
@@ -80,7 +82,28 @@ class Snapshot:
         for name, vector in request.vectors.items():
             rankings[name] = self._dense(name, vector, allowed, request.documents)
         total, facets = self._counts(request, compiler, restriction)
-        return LegsAnswer(rankings, total, facets)
+        return LegsAnswer(rankings, total, facets, holders=self._holders(request, compiler, restriction))
+
+    def _without_excluded(self, request: LegsRequest, compiler: TantivyQueryCompiler) -> LegsRequest:
+        """The request with every document withheld that has an excluded phrase."""
+        if not request.lexical.excluded:
+            return request
+        firsts, _ = self._matching(compiler.holding_any(request.lexical.excluded))
+        excluded = (parse_passage_id(item)[0] for item in self._slots.passage_ids(firsts.tolist()))
+        return replace(request, withheld=tuple(sorted({*request.withheld, *excluded})))
+
+    def _holders(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> list[Scored]:
+        query = request.lexical
+        if not (query.wanted or query.named):
+            return []
+        found = list(self._ranked(compiler.holders(query, restriction), request.documents))
+        held = {item.document for item in found}
+        if len(held) < request.documents and len(query.wanted) > 1 and self.meta.passages > self.meta.documents:
+            across = self._ranked(compiler.holders_by_document(query, restriction), request.documents)
+            others = [name for name in dict.fromkeys(item.document for item in across) if name not in held]
+            if others := others[: request.documents - len(held)]:
+                found += self._ranked(compiler.lexical(query, compiler.of_documents(others)), len(others))
+        return found
 
     def contents(self) -> Iterator[tuple[str, int, int]]:
         """(document, version, passages) of every version in the index."""
@@ -135,7 +158,10 @@ class Snapshot:
         ]
 
     def _lexical(self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None) -> Ranking:
-        query = compiler.lexical(request.lexical, restriction)
+        return self._ranked(compiler.lexical(request.lexical, restriction), request.documents)
+
+    def _ranked(self, query: Any, documents: int) -> Ranking:
+        """The passages that match `query`, to so many distinct documents."""
 
         def fetch(limit: int) -> Hits:
             hits = self._searcher.search(query, limit, count=False).hits
@@ -143,7 +169,7 @@ class Snapshot:
             return [(slot, round(score, _DECIMALS)) for slot, (score, _) in zip(slots, hits, strict=True)]
 
         spread = max(1.0, min(4.0, self.meta.passages / max(self.meta.documents, 1)))
-        return self._gather(fetch, request.documents, int(request.documents * spread) + 10)
+        return self._gather(fetch, documents, int(documents * spread) + 10)
 
     def _dense(self, name: str, vector: NDArray[np.float32], allowed: NDArray[np.int64], documents: int) -> Ranking:
         check_query_vector(self.meta.index, self.description.dimensions, name, vector)

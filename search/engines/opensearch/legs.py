@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Any, Final
 
 from mappings.documents import parse_passage_id
-from mappings.errors import InvalidInput, Unavailable
+from mappings.errors import Unavailable
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
-from search.engines.opensearch.errors import error_of
-from search.engines.opensearch.queries import COUNTS, Body, OpenSearchQueryCompiler, multi_search
+from search.engines.opensearch.holders import Finder, checked
+from search.engines.opensearch.queries import COUNTS, HOLDERS, WINDOW, Body, OpenSearchQueryCompiler, multi_search
 from search.engines.values import check_query_vector, number_text, top_values
 from search.protocols import BM25, LegsAnswer, LegsRequest
 from search.query import FacetCount, Facets, Ranking, Scored, Total
-
-WINDOW: Final = 10_000
-"""Most hits of one leg: `index.max_result_window`, and the largest `k`."""
 
 _GROWTH: Final = 3
 _ATTEMPTS: Final = 4
@@ -41,12 +38,13 @@ class Spread:
 
     def limit(self, leg: str, documents: int) -> int:
         """How many hits usually contain `documents` distinct documents."""
-        share = self.passages if leg == BM25 else self.rows
+        share = self.passages if leg in (BM25, HOLDERS) else self.rows
         return min(WINDOW, int(documents * max(1.0, min(4.0, share))) + 10)
 
     def limits(self, request: LegsRequest) -> dict[str, int]:
         """How many hits to fetch at first of each leg of the request."""
-        return {leg: self.limit(leg, request.documents) for leg in (BM25, *request.vectors)}
+        holders = (HOLDERS,) if request.lexical.wanted or request.lexical.named else ()
+        return {leg: self.limit(leg, request.documents) for leg in (BM25, *request.vectors, *holders)}
 
 
 def fetch_legs(
@@ -61,12 +59,23 @@ def fetch_legs(
     The searches of one `_msearch` can run before and after a commit. Where legs show two versions of a document, all are
     fetched again; if that does not help, the passages of the older version are left out.
     """
+    finder = Finder(cluster, index, compiler, request)
+    excluded = finder.excluded()
+    request = replace(request, withheld=tuple({*request.withheld, *excluded})) if excluded else request
     for _ in range(_ATTEMPTS):
         answer = _fetch(cluster, request, index, compiler, spread)
         newest = _without_superseded(answer.rankings)
         if newest is answer.rankings:
-            return answer
-    return replace(answer, rankings=newest)
+            break
+    if len(excluded) == WINDOW:  # there may be more
+        newest = _without(newest, finder.excluded({item.document for ranking in newest.values() for item in ranking}))
+    if HOLDERS not in newest:
+        return replace(answer, rankings=newest)
+    rankings = dict(newest)
+    held = rankings.pop(HOLDERS)
+    across = finder.across_passages({item.document for item in held}) if spread.passages > 1 else []
+    best = _read(finder.best_of(across), bm25)
+    return replace(answer, rankings=rankings, holders=(*held, *best.first(best.holding(len(across)))))
 
 
 def _fetch(
@@ -116,23 +125,13 @@ def _search(
     return dict(zip(bodies, answer["responses"], strict=True))
 
 
-def _checked(answer: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    if "error" in answer:
-        problem = error_of(answer.get("status", 500), answer, where)
-        # The request was validated before: a response that calls it invalid is a fault of the index.
-        raise Unavailable(problem.message) if isinstance(problem, InvalidInput) else problem
-    if answer.get("timed_out") or answer["_shards"]["failed"]:
-        raise Unavailable(f"OpenSearch at {where} returned results from only part of the index; try again")
-    return answer
-
-
 def _ranking(
     answer: Mapping[str, Any], leg: str, documents: int, limit: int, cluster: Cluster, missing: dict[str, str]
 ) -> Ranking | None:
     """The leg's ranking, cut at `documents` distinct documents; None: it needs more hits, or is missing."""
-    score = bm25 if leg == BM25 else cosine
+    score = bm25 if leg in (BM25, HOLDERS) else cosine
     try:
-        hits = _checked(answer, cluster.where)["hits"]["hits"]
+        hits = checked(answer, cluster.where)["hits"]["hits"]
     except Unavailable as error:
         if leg == BM25:
             raise
@@ -171,10 +170,15 @@ def _without_superseded(rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking
     }
 
 
+def _without(rankings: Mapping[str, Ranking], documents: Collection[str]) -> Mapping[str, Ranking]:
+    dropped = frozenset(documents)
+    return {name: Ranking(item for item in own if item.document not in dropped) for name, own in rankings.items()}
+
+
 def _counts(
     answer: Mapping[str, Any], request: LegsRequest, compiler: OpenSearchQueryCompiler, cluster: Cluster
 ) -> tuple[Total, Facets]:
-    _checked(answer, cluster.where)
+    checked(answer, cluster.where)
     found = answer["hits"]["total"]
     total = Total(found["value"], "exact" if found["relation"] == "eq" else "at_least")
     counted = answer.get("aggregations", {})

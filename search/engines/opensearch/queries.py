@@ -20,7 +20,7 @@ from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.records import SHOWN
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.protocols import BM25, LegsRequest, LexicalQuery
+from search.protocols import BM25, LegsRequest, LexicalQuery, Phrase
 from search.query import Filter, Range, Terms
 
 Body = dict[str, Any]
@@ -36,6 +36,15 @@ BREADTH: Final = 4
 """How many candidates the graph search keeps for each wanted row. The windows of one text lie close together and mislead
 a narrow search: over 222,528 rows recall was .95 with 1, .99 with 4, for 2 ms more."""
 
+WINDOW: Final = 10_000
+"""Most hits of one search: `index.max_result_window`, and the largest `k`."""
+
+HOLDERS: Final = " holders"
+"""The name of the search for the documents that hold the query."""
+
+_FIRST: Final[Body] = {"term": {"kind": "document"}}
+_ONE: Final = 1 / 2.2
+# The engine scales scores by 2.2 (`search.engines.opensearch.legs`).
 _ONLY_PASSAGE: Final[Body] = {"_source": False, "stored_fields": "_none_", "docvalue_fields": ["passage"]}
 
 
@@ -48,22 +57,62 @@ class OpenSearchQueryCompiler:
 
     def legs(self, request: LegsRequest, limits: Mapping[str, int]) -> dict[str, Body]:
         """A search for each leg in `limits`, for that number of hits. Raises `InvalidInput`."""
-        restriction = self.restriction(request.filters, request.access, request.withheld)
+        restriction = self.restriction(request)
+        makers = {BM25: self.lexical, HOLDERS: self.holders}
         return {
-            name: self.lexical(request.lexical, restriction, limit)
-            if name == BM25
+            name: makers[name](request.lexical, restriction, limit)
+            if name in makers
             else self.dense(name, request.vectors[name], restriction, limit)
             for name, limit in limits.items()
         }
 
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
         """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        if query.everything:
+            return _page(
+                limit, {"constant_score": {"filter": {"bool": {"filter": [_FIRST, *restriction]}}, "boost": _ONE}}
+            )
+        return _page(limit, _any_of(self._scored(query), restriction))
+
+    def holders(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
+        """The passages that hold a form of everything wanted, and those of named documents, with their BM25 scores."""
+        required = [self._held(query, ("content",)), {"term": {"kind": "passage"}}, *restriction]
+        return _page(limit, {"bool": {"should": self._scored(query), "minimum_should_match": 0, "filter": required}})
+
+    def holders_by_document(self, request: LegsRequest, limit: int) -> Body:
+        """The first passages of the documents that hold everything wanted, in whichever passages."""
+        names = ("content", "rest")
+        terms = summed(request.lexical.terms).items()
+        clauses = [_term(name, term, weight) for term, weight in terms for name in names]
+        restriction = self.restriction(request)
+        required = [_FIRST, *self._holding(request.lexical, names), *restriction]
+        return _page(limit, {"bool": {"should": clauses, "minimum_should_match": 0, "filter": required}})
+
+    def holding_any(self, phrases: Sequence[Phrase], limit: int, among: Sequence[str] = ()) -> Body:
+        """The first passages of the documents, or of those `among`, that have one of the phrases in any passage."""
+        own = [{"terms": {"document": list(map(encodable, among))}}] if among else []
+        return _page(limit, {"bool": {"filter": [_FIRST, _has(phrases, ("content", "rest")), *own]}})
+
+    def best_of(self, query: LexicalQuery, documents: Sequence[str], limit: int) -> Body:
+        """The passages of these documents that match, with their BM25 scores."""
+        return _page(limit, _any_of(self._scored(query), [{"terms": {"document": list(map(encodable, documents))}}]))
+
+    def _holding(self, query: LexicalQuery, names: Sequence[str]) -> list[Body]:
+        return [_has(forms, names) for forms in query.wanted]
+
+    def _held(self, query: LexicalQuery, names: Sequence[str]) -> Body:
+        found: list[Body] = [{"bool": {"filter": self._holding(query, names)}}] if query.wanted else []
+        for field, value in query.named:
+            found.append({"term": {f"fields.{field}" if field else "document": encodable(value)}})
+        return {"bool": {"should": found, "minimum_should_match": 1}}
+
+    def _scored(self, query: LexicalQuery) -> list[Body]:
         clauses = []
         for term, weight in summed(query.terms).items():
             clauses.append(_term("content", term, weight))
             clauses.extend(_term(f"{name}_words", term, weight * boost) for name, boost in self._boosts.items())
         clauses.extend(_phrase("content", words, weight) for words, weight in summed(query.phrases).items())
-        return {"size": limit, "track_total_hits": False, "query": _any_of(clauses, restriction), **_ONLY_PASSAGE}
+        return clauses
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
         """The rows nearest to `vector`; the filter is inside, where the graph search respects it."""
@@ -73,34 +122,37 @@ class OpenSearchQueryCompiler:
             "method_parameters": {"ef_search": BREADTH * limit},
             "filter": {"bool": {"filter": list(restriction)}},
         }
-        return {
-            "size": limit,
-            "track_total_hits": False,
-            "query": {"knn": {f"vectors.{name}": nearest}},
-            **_ONLY_PASSAGE,
-        }
+        return _page(limit, {"knn": {f"vectors.{name}": nearest}})
 
     def counts(self, request: LegsRequest) -> Body:
         """The number of documents that match, each counted by its first passage, and their facets."""
-        query, restriction = request.lexical, self.restriction(request.filters, request.access, request.withheld)
+        query, restriction = request.lexical, self.restriction(request)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
         facets = {name: _facet(name) for name in request.facets if name in self._fields}
-        firsts = {"term": {"kind": "document"}}
+        if query.everything:
+            clauses = [{"match_all": {}}]
+        if query.required:
+            restriction = [*restriction, self._held(query, ("content", "rest"))]
         return {
             "size": 0,
             "track_total_hits": True,
-            "query": _any_of(clauses, [firsts, *restriction]),
+            "query": _any_of(clauses, [_FIRST, *restriction]),
             **({"aggs": facets} if facets else {}),
         }
 
-    def restriction(self, filters: Sequence[Filter], access: Access, withheld: Sequence[str] = ()) -> list[Body]:
-        """The filter clauses for the caller's access and every filter, without the documents `withheld`.
+    def restriction(self, request: LegsRequest) -> list[Body]:
+        """The filter clauses for access, filters, and withheld and excluded documents. Raises `InvalidInput`.
 
-        Raises `InvalidInput`.
+        An entry that is not the first of its document shows only its own excluded phrases.
         """
-        without = {"bool": {"must_not": [{"terms": {"document": list(map(encodable, withheld))}}]}}
-        return [visible_to(access), *(self._filter(item) for item in filters), *([without] if withheld else [])]
+        filters = [visible_to(request.access), *(self._filter(item) for item in request.filters)]
+        without: list[Body] = []
+        if request.withheld:
+            without.append({"terms": {"document": list(map(encodable, request.withheld))}})
+        if request.lexical.excluded:
+            without.append(_has(request.lexical.excluded, ("content", "rest")))
+        return [*filters, {"bool": {"must_not": without}}] if without else filters
 
     def field_kind(self, name: str) -> FieldType:
         """The type of a field. Raises `InvalidInput` for one that this index does not have."""
@@ -126,7 +178,7 @@ def multi_search(index: OpenSearchIndexDescription, request: LegsRequest, bodies
     }
     # With several shards, terms are weighted by the statistics of all of them.
     lexical = header | ({"search_type": "dfs_query_then_fetch"} if index.shards > 1 else {})
-    return [line for name, body in bodies.items() for line in (lexical if name == BM25 else header, body)]
+    return [line for name, body in bodies.items() for line in (lexical if name in (BM25, HOLDERS) else header, body)]
 
 
 def passages(ids: Sequence[str], access: Access) -> Body:
@@ -197,6 +249,16 @@ def _range(item: Range, column: str, kind: FieldType) -> Body:
         if bound is not None
     }
     return {"range": {column: bounds}} if bounds else {"exists": {"field": column}}
+
+
+def _page(limit: int, query: Body) -> Body:
+    """The best `limit` entries, with nothing but the ids of their passages."""
+    return {"size": limit, "track_total_hits": False, "query": query, **_ONLY_PASSAGE}
+
+
+def _has(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:
+    clauses = [_phrase(name, words, 1.0) for words in phrases for name in names]
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
 def _facet(name: str) -> Body:

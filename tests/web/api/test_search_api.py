@@ -67,6 +67,7 @@ def test_a_complete_answer_to_a_search(client):
         "lexical": True,
         "more_passages": 0,
         "others": [],
+        "meanings": [],
     }
     assert explain["score"] == score
     assert sum(explain["final"].values()) == pytest.approx(score)

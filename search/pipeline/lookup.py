@@ -1,0 +1,58 @@
+"""Ranks the documents that have the words of a short query, or its quoted phrases, above all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from mappings.documents import Passage
+from search.protocols import BM25, LegsAnswer
+from search.query import Ranking
+from search.ranking.candidates import Candidate
+from search.understanding.lookups import has, meanings_in
+from search.understanding.understand import Understanding
+
+HELD: Final = 0
+"""The tier of the passages that hold a short query; the others are one lower."""
+
+
+def with_holders(answer: LegsAnswer) -> LegsAnswer:
+    """The answer with the passages that hold the query in its lexical leg too, whose scores they have."""
+    known = {item.passage for item in answer.rankings[BM25]}
+    missing = [item for item in answer.holders if item.passage not in known]
+    if not missing:
+        return answer
+    return replace(answer, rankings={**answer.rankings, BM25: Ranking((*answer.rankings[BM25], *missing))})
+
+
+def genuine(answer: LegsAnswer, understanding: Understanding, passages: Mapping[str, Passage]) -> frozenset[str]:
+    """The passages that hold the query, without those that have only a look-alike of an abbreviation ("sad" for "SAD")."""
+    held = [item.passage for item in answer.holders]
+    if not any(item.short for item in understanding.asked):
+        return frozenset(held)
+    return frozenset(name for name in held if name in passages and _holds(passages[name], understanding))
+
+
+def meanings_of(passage: Passage, understanding: Understanding) -> tuple[str, ...]:
+    """Which meanings a passage spells out of those abbreviations in the query that have several."""
+    ambiguous = [item for item in understanding.asked if len(item.meanings) > 1]
+    return tuple(long for item in ambiguous for long in meanings_in(item, _whole(passage)))
+
+
+def _holds(passage: Passage, understanding: Understanding) -> bool:
+    return all(has(item, _whole(passage)) for item in understanding.asked)
+
+
+def _whole(passage: Passage) -> str:
+    return "\n".join((passage.title, passage.heading, passage.text, passage.also))
+
+
+def by_tier(candidates: Sequence[Candidate], held: frozenset[str], required: bool) -> list[Candidate]:
+    """The candidates that hold the query first, in their order; with `required`, only those, if there are any."""
+    if required and held:
+        return [item for item in candidates if item.passage in held]
+    if not held:
+        return list(candidates)
+    tiers = [item._replace(tier=HELD if item.passage in held else HELD + 1) for item in candidates]
+    return sorted(tiers, key=lambda item: item.tier)  # stable: the fused order stays within a tier

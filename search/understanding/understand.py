@@ -1,0 +1,119 @@
+"""Turn a query as typed into what the legs and the models read: words, abbreviations, the opening of long texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mappings.analysis.abbreviations import expansions
+from mappings.analysis.sentences import sentences
+from mappings.analysis.words import terms
+from mappings.collection import Field
+from mappings.documents import clean
+from search.protocols import LexicalQuery
+from search.query import Filter, Query
+from search.understanding.lookups import Asked, asked, phrase
+from search.understanding.syntax import Parsed, parse
+
+MODEL_WORDS = 64
+"""How many words of a query the models read, in whole sentences: a pasted article has its claim in headline and lead."""
+MAX_TERMS = 128
+"""How many distinct terms of a query are searched: the most frequent ones."""
+EXPANSION_WEIGHT = 0.25
+"""An expansion is a guess at what was meant: on training claims, BM25 got worse with a higher weight."""
+
+
+class Expansion(NamedTuple):
+    """An abbreviation in the query and its long form; the one that was not typed is searched as well."""
+
+    short: str
+    long: str
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
+
+    `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
+    """
+
+    lexical: LexicalQuery
+    model_text: str
+    terms: frozenset[str]
+    expansions: tuple[Expansion, ...]
+    notes: tuple[str, ...]
+    asked: tuple[Asked, ...] = ()
+    phrases: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+
+def understand(query: Query, fields: Mapping[str, Field] = MappingProxyType({})) -> Understanding:
+    """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result."""
+    parsed = parse(clean(query.text), fields)
+    text = " ".join(part for part in (parsed.text, clean(query.slots)) if part)
+    counted = Counter(terms(text))
+    found = tuple(Expansion(*pair) for pair in expansions(text.split()))
+    phrases = [phrase(longer) for longer in _additions(text, found)]
+    singles = {longer[0]: EXPANSION_WEIGHT for longer in phrases if len(longer) == 1 and longer[0] not in counted}
+    weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
+    things = () if parsed.phrases or query.slots or query.lacking else asked(parsed.free)
+    lexical = LexicalQuery(
+        terms=tuple(sorted(weighted.items())),
+        phrases=tuple((longer, EXPANSION_WEIGHT) for longer in dict.fromkeys(phrases) if len(longer) > 1),
+        wanted=tuple((phrase(typed),) for typed in parsed.phrases) or tuple(item.forms for item in things),
+        named=_named(parsed, things, fields),
+        excluded=tuple(phrase(typed) for typed in parsed.excluded),
+        required=bool(parsed.phrases or parsed.ids),
+        everything=bool(parsed.filters or parsed.ids) and not weighted,
+    )
+    return Understanding(
+        lexical,
+        _model_text(text, query.lacking),
+        frozenset(weighted) | {term for longer in phrases for term in longer if term},
+        found,
+        (*parsed.notes, *_notes(counted, query)),
+        things,
+        parsed.phrases,
+        parsed.excluded,
+        parsed.filters,
+    )
+
+
+def _named(parsed: Parsed, things: Sequence[Asked], fields: Mapping[str, Field]) -> tuple[tuple[str, str], ...]:
+    """What can name a document: its id typed as such, or a single word, which may be the value of a field, too."""
+    named = [("", value) for value in parsed.ids]
+    text = parsed.free.strip()
+    if (things or not parsed.phrases) and text and " " not in text:
+        named.append(("", text))
+        if any(map(str.isdigit, text)):
+            named += [(name, text) for name, field in fields.items() if field.identifies]
+    return tuple(named)
+
+
+def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
+    """For each (short, long) pair, the form that was not typed."""
+    typed = f" {' '.join(terms(text))} "
+    return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
+
+
+def _model_text(text: str, lacking: tuple[str, ...]) -> str:
+    opening, words = 0, 0
+    for sentence in sentences(text):
+        words += len(text[sentence.start : sentence.end].split())
+        if opening and words > MODEL_WORDS:
+            break
+        opening = sentence.end
+    return " ".join([text[:opening].strip(), *(f"no {finding}" for finding in lacking)]).strip()
+
+
+def _notes(counted: Counter[str], query: Query) -> tuple[str, ...]:
+    notes = []
+    if len(counted) > MAX_TERMS:
+        notes.append(f"the text has {len(counted)} distinct terms: the {MAX_TERMS} most frequent were searched")
+    if query.lacking:
+        notes.append("absent findings are read as words, not as a filter")
+    return tuple(notes)
