@@ -129,8 +129,8 @@ def _rank(session: Session, question: Question) -> dict[str, list[str]]:
 
 
 def _check_whole(trace: Trace) -> None:
-    if trace.degraded:
-        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(trace.degraded)}")
+    if missing := [*trace.degraded, *trace.partial]:
+        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(missing)}")
 
 
 def judged_keys(task: Task, items: Iterable[Scored | Candidate]) -> list[str]:
