@@ -12,6 +12,8 @@ from search.ranking.candidates import LegContribution
 
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
 STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
+ROUNDING: Final = 1e-5
+"""How far the numbers of a later page can be off, because its cursor holds rounded scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def explanation_table(explain: Explanation) -> ExplanationTable:
     fused, final, cross = explain.fused, explain.final, explain.reranker
     rows = [_leg(name, leg) for name, leg in explain.legs.items()]
     rows.append(_sum("Fused", fused, "sum"))
-    if cross is not None or "level" in final or final["fused"] != fused:
+    if cross is not None or "level" in final or abs(final["fused"] - fused) > ROUNDING:
         weight = final["fused"] / fused if fused else None
         rows.append(ExplanationRow("Fused", "", "", _number(fused), _number(weight), _number(final["fused"])))
     if cross is not None:
