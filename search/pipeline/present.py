@@ -77,7 +77,9 @@ def _page(
     retrieved.contents.fields([item.best.document for item in visible])  # fetched together, for `_hit` to read
     trace.step("fetch")
     passages = [texts[item.best.passage] for item in visible]
-    sentences = _evidence(query, retrieved, passages, services, trace)
+    # An answer that no stage had time for is not remembered: see `rerank`.
+    remember = bool(coverage.scored or not coverage.candidates)
+    sentences = _evidence(query, retrieved, passages, services, trace, remember)
     trace.step("evidence")
     content = {passage.id: (passage, chosen) for passage, chosen in zip(passages, sentences, strict=True)}
     # Last of all: what was replaced or deleted while we searched is not shown either.
@@ -101,9 +103,17 @@ def _page(
 
 
 def _evidence(
-    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices, trace: Trace
+    query: Query,
+    retrieved: Retrieved,
+    passages: Sequence[Passage],
+    services: SearchServices,
+    trace: Trace,
+    remember: bool,
 ) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words."""
+    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
+
+    The same search gets the same sentences again if they are to be remembered.
+    """
     weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
     choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
     until = rerank_deadline(query, services, retrieved.collection, trace)
@@ -116,7 +126,7 @@ def _evidence(
         if scores is None:
             texts = [item.text for choice in choices for item in choice]
             scores = stages.last.score(retrieved.understanding.model_text, texts, until)
-            scores = services.sentences.keep(key, scores)
+            scores = services.sentences.keep(key, scores) if remember else scores
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
     return _choose(choices, scores)

@@ -67,7 +67,7 @@ def _score_once(
     """What the stages score until the deadline, or what they scored when the same was asked before.
 
     So a deadline leaves one order, though a machine reads more passages when it is idle, and those that it has read before
-    at once. What a failure left out is not remembered.
+    at once. Not remembered is what a failure cut short, or what left no time at all, such as a model that was just loaded.
     """
     collection, meta = retrieved.collection, retrieved.meta
     milliseconds = rerank_milliseconds(query, services, collection)
@@ -80,7 +80,7 @@ def _score_once(
     until = rerank_deadline(query, services, collection, trace, 1 - EVIDENCE_SHARE)
     shown = partial(passages_shown, query.size, retrieved)
     scores = score_window_candidates(retrieved, window, stages, collection.reranking, until, shown)
-    return scores if scores.missing else services.reranked.keep(key, scores)
+    return services.reranked.keep(key, scores) if scores and not scores.missing else scores
 
 
 def passages_shown(size: int, retrieved: Retrieved, best: Sequence[Candidate]) -> int:
