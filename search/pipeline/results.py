@@ -120,9 +120,14 @@ class RerankCoverage:
     def in_words(self) -> str:
         """How far reranking came."""
         if self.scored < self.candidates and self.closely < self.scored:
-            return f"{self.scored} of {self.candidates} passages were read, {self.closely} of them closely"
-        read, of = (self.scored, self.candidates) if self.scored < self.candidates else (self.closely, self.wanted)
-        return f"{read} of {of} passages were read closely"
+            return f"{_share(self.scored, self.candidates)} read, {self.closely or 'none'} of them closely"
+        if self.scored < self.candidates:
+            return f"{_share(self.scored, self.candidates)} read closely"
+        return f"{_share(self.closely, self.wanted)} read closely"
+
+
+def _share(read: int, of: int) -> str:
+    return f"{read or 'none'} of {of} passages {'was' if read < 2 else 'were'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from mappings.collection import FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import Unavailable
 from search.cache import Cache
+from search.pipeline.results import RerankCoverage
 from search.pipeline.search import search
 from search.query import Query
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
@@ -96,7 +97,7 @@ def test_a_search_that_left_no_time_at_all_is_not_remembered(portal):
     """As when its models were loaded first: the fused order must not stay for good."""
     portal.last.seconds = portal.first.seconds = 1.0
     first = portal.ask(deadline_ms=1)
-    assert first.partial == ("ranked by a quick look: 0 of 20 passages were read closely",)
+    assert first.partial == ("ranked by a quick look: none of 20 passages was read closely",)
     portal.last.seconds = portal.first.seconds = 0.0
     portal.ask(deadline_ms=3_000)  # every passage is read already
     assert portal.ask(deadline_ms=1).partial == ()
@@ -148,6 +149,21 @@ def test_another_caller_shares_nothing(portal):
     reader = Access("reader", frozenset({"public"}))
     everything, public = portal.ask(deadline_ms=3_000, size=20), portal.ask(deadline_ms=3_000, size=20, access=reader)
     assert {hit.document for hit in everything.hits} != {hit.document for hit in public.hits}
+
+
+@pytest.mark.parametrize(
+    ("coverage", "words"),
+    [
+        (RerankCoverage(34, 50, 34, 50), "34 of 50 passages were read closely"),
+        (RerankCoverage(50, 50, 1, 10), "1 of 10 passages was read closely"),
+        (RerankCoverage(30, 50, 6, 10), "30 of 50 passages were read, 6 of them closely"),
+        (RerankCoverage(1, 50, 0, 1), "1 of 50 passages was read, none of them closely"),
+        (RerankCoverage(0, 50, 0, 50), "none of 50 passages was read closely"),
+    ],
+)
+def test_how_far_reranking_came_is_said_in_words(coverage, words):
+    assert coverage.is_partial
+    assert coverage.in_words == words
 
 
 def test_of_two_threads_that_ask_at_once_the_first_answer_is_kept():

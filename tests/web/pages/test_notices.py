@@ -18,7 +18,7 @@ EVERYBODY = Access("root", frozenset({"*"}))
 SEARCH = "/search?collection=abstracts&text=aspirin+stroke"
 QUICK = f"{SEARCH}&deadline_ms=1"
 FULL = f"{SEARCH}&deadline_ms=0"
-LINE = "Ranked by a quick look: 0 of 5 passages were read closely."
+LINE = "Ranked by a quick look: none of 5 passages was read closely."
 NEGATIVE = re.compile(r"(?<![\w\u2013-])[-\N{MINUS SIGN}]\.?\d")
 
 
@@ -59,7 +59,7 @@ def test_a_full_ranking_that_time_cut_short_offers_no_other(home):
 def test_the_full_ranking_of_a_private_search_is_asked_for_by_post(reranked):
     answer = send(reranked, "/search", {"collection": "notes", "text": "pneumonia", "deadline_ms": "1"})
     page = Page(answer.text)
-    assert "passages were read closely. Show the full ranking" in page.text
+    assert "passages was read closely. Show the full ranking" in page.text
     (state,) = [item["value"] for item in page.all("button", name="state") if "deadline_ms=0" in item["value"]]
     assert "pneumonia" not in state
     full = Page(send(reranked, "/search", {"text": "pneumonia", "state": state}).text)
