@@ -29,22 +29,11 @@ class Cache(Generic[T]):
     def put(self, key: Hashable, value: T) -> T:
         """Keep `value`, and return it."""
         with self._lock:
-            self._put(key, value)
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._entries:
+                self._values.popitem(last=False)
         return value
-
-    def keep(self, key: Hashable, value: T) -> T:
-        """Keep `value` unless another thread has put one already; return the one that is kept."""
-        with self._lock:
-            kept = self._values.get(key)
-            if kept is None:
-                self._put(key, value)
-        return value if kept is None else kept
-
-    def _put(self, key: Hashable, value: T) -> None:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        while len(self._values) > self._entries:
-            self._values.popitem(last=False)
 
 
 class FreshCache(Generic[T]):

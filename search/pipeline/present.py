@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from mappings.documents import Passage
 from mappings.errors import MedleyError
@@ -122,25 +122,25 @@ def _evidence(
         if stages is None:
             return [evidence.best(choice) for choice in choices]
         key = _evidence_key(query, retrieved, passages, stages, services)
-        scores = services.sentences.get(key)
-        if scores is None:
+        known = services.scores.get(key)
+        if known is None:
             texts = [item.text for choice in choices for item in choice]
-            scores = stages.last.score(retrieved.understanding.model_text, texts, until)
-            scores = services.sentences.keep(key, scores) if remember else scores
+            known = [stages.last.score(retrieved.understanding.model_text, texts, until)]
+            known = services.scores.keep(key, known) if remember else known
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
-    return _choose(choices, scores)
+    return _choose(choices, known[0])
 
 
 def _evidence_key(
     query: Query, retrieved: Retrieved, passages: Sequence[Passage], stages: RerankStages, services: SearchServices
-) -> Hashable:
+) -> tuple[object, ...]:
     """What must be the same for the scores of sentences to be remembered."""
     meta, understanding = retrieved.meta, retrieved.understanding
-    asked = (query.access.key, understanding.model_text, understanding.terms)
+    asked = (query.access.key, understanding.model_text, *sorted(understanding.terms))
     milliseconds = rerank_milliseconds(query, services, retrieved.collection)
     model = stages.last.reranker.fingerprint
-    return meta.index, meta.commit, *asked, milliseconds, model, *(passage.id for passage in passages)
+    return "sentences", meta.index, meta.commit, *asked, milliseconds, model, *(passage.id for passage in passages)
 
 
 def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:

@@ -15,6 +15,7 @@ from search.pipeline.services import SearchServices, Trace, rerank_deadline, rer
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages, StageScores, combine, score_window
+from search.score_memory import Scores
 
 EVIDENCE_SHARE = 0.2
 """The share of the deadline that is reserved for choosing evidence sentences with the cross-encoder."""
@@ -73,14 +74,27 @@ def _score_once(
     milliseconds = rerank_milliseconds(query, services, collection)
     models = [stage.reranker.fingerprint for stage in (stages.last, stages.first) if stage]
     asked = (query.access.key, retrieved.understanding.model_text, query.size, milliseconds, collection.reranking)
-    key = (meta.index, meta.commit, *models, *asked, *((item.passage, item.tier) for item in window))
-    known = services.reranked.get(key)
+    names = [item.passage for item in window]
+    key = ("passages", meta.index, meta.commit, *models, *asked, *names, *(item.tier for item in window))
+    known = services.scores.get(key)
     if known is not None:
-        return known
+        return _recall(known, names)
     until = rerank_deadline(query, services, collection, trace, 1 - EVIDENCE_SHARE)
     shown = partial(passages_shown, query.size, retrieved)
     scores = score_window_candidates(retrieved, window, stages, collection.reranking, until, shown)
-    return services.reranked.keep(key, scores) if scores and not scores.missing else scores
+    if not scores or scores.missing:
+        return scores
+    found = [[each.get(name) for name in names] for each in (scores.last, scores.first)]
+    return _recall(services.scores.keep(key, [*found, scores.wanted]), names)
+
+
+def _recall(known: Scores, names: Sequence[str]) -> StageScores:
+    """What the stages scored of the passages `names`, as it was remembered."""
+    last, first = (
+        {name: score for name, score in zip(names, each, strict=True) if score is not None} for each in known[:2]
+    )
+    closely, candidates = (int(number or 0) for number in known[2])
+    return StageScores(last, first, wanted=(closely, candidates))
 
 
 def passages_shown(size: int, retrieved: Retrieved, best: Sequence[Candidate]) -> int:

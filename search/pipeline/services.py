@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from mappings.collection import Collection
 from search.cache import Cache
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
-from search.ranking.cascade import RerankStages, StageScores
+from search.ranking.cascade import RerankStages
+from search.score_memory import ScoreMemory
 from search.settings import Settings
 from search.storage import DocumentStore
-
-REMEMBERED: Final = 1_000
-"""How many searches are remembered in what their rerankers scored; each takes about 10 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +23,8 @@ class SearchServices:
     `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors. `store`
     gives a collection's documents, so that no earlier version is shown; without it, the index alone counts.
 
-    `reranked` and `sentences` remember what the rerankers scored before the deadline, of passages and of their sentences:
-    the same search gets the same order while its index is unchanged, however busy the machine is.
+    `scores` remembers what the rerankers scored before the deadline, of passages and of sentences: the same search gets the
+    same order while its index is unchanged, however busy the machine is.
     """
 
     engine: SearchEngine
@@ -39,8 +36,7 @@ class SearchServices:
     store: Callable[[str], DocumentStore] | None = None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
-    reranked: Cache[StageScores] = field(default_factory=lambda: Cache(REMEMBERED))
-    sentences: Cache[Sequence[float | None]] = field(default_factory=lambda: Cache(REMEMBERED))
+    scores: ScoreMemory = field(default_factory=ScoreMemory)
 
 
 @dataclass(slots=True)

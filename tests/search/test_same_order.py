@@ -9,7 +9,6 @@ import pytest
 from mappings.collection import FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import Unavailable
-from search.cache import Cache
 from search.pipeline.results import RerankCoverage
 from search.pipeline.search import search
 from search.query import Query
@@ -164,11 +163,3 @@ def test_another_caller_shares_nothing(portal):
 def test_how_far_reranking_came_is_said_in_words(coverage, words):
     assert coverage.is_partial
     assert coverage.in_words == words
-
-
-def test_of_two_threads_that_ask_at_once_the_first_answer_is_kept():
-    cache = Cache(2)
-    assert [cache.keep("key", "one"), cache.keep("key", "two"), cache.get("key")] == ["one"] * 3
-    cache.keep("other", "x")
-    cache.keep("third", "y")
-    assert [cache.get("key"), cache.get("other"), cache.get("third")] == [None, "x", "y"]
