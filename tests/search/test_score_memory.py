@@ -1,6 +1,8 @@
 """The memory of scores that forked processes share: what it keeps, what it leaves out, and what damage it survives."""
 
-import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from search.score_memory import ScoreMemory
 
+ROOT = Path(__file__).parents[2]
 SCORES = [[1.5, None, -3.25], [], [2.0]]
 
 
@@ -52,19 +55,28 @@ def test_a_damaged_slot_counts_as_empty(at):
     assert memory.get(("key",)) == SCORES
 
 
-def _keep(memory, number):
-    memory.keep(("shared", number), [[float(number)]])
+FORKED = """
+import os
+from search.score_memory import ScoreMemory
+
+memory = ScoreMemory()
+children = []
+for number in range(3):
+    child = os.fork()
+    if not child:
+        memory.keep(("shared", number), [[float(number)]])
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+print([memory.get(("shared", number)) for number in range(3)])
+"""
 
 
 def test_forked_processes_share_it():
-    memory = ScoreMemory()
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_keep, args=(memory, number)) for number in range(3)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [memory.get(("shared", number)) for number in range(3)] == [[[0.0]], [[1.0]], [[2.0]]]
+    """In a process of its own: one with threads should not fork."""
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[[[0.0]], [[1.0]], [[2.0]]]"
 
 
 def test_texts_that_are_no_unicode_are_keys_too():
