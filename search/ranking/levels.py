@@ -26,8 +26,9 @@ def rank_by_level(candidates: Iterable[Candidate]) -> list[Candidate]:
     numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
     if len(numbers) < 2:
         return in_order([item if 0 <= item.score <= 1 else _within(item) for item in items])
-    levels = {key: Level(number, len(numbers)) for key, number in numbers.items()}
-    return in_order([_placed(item, levels[key]) for item, key in zip(items, keys, strict=True)])
+    levels = [Level(number, len(numbers)) for number in range(len(numbers))]
+    bounds = [(level, level.offset, level.scale) for level in levels]
+    return in_order([_placed(item, *bounds[numbers[key]]) for item, key in zip(items, keys, strict=True)])
 
 
 def _within(item: Candidate) -> Candidate:
@@ -35,6 +36,7 @@ def _within(item: Candidate) -> Candidate:
     return item._replace(score=min(1.0, max(0.0, item.score)))
 
 
-def _placed(item: Candidate, level: Level) -> Candidate:
-    reranking = item.reranking or RerankScore(item.score)
-    return item._replace(score=level.place(item.score), reranking=reranking, level=level)
+def _placed(item: Candidate, level: Level, offset: float, scale: float) -> Candidate:
+    passage, document, score, legs, reranking, tier, _ = item
+    final = offset + scale * min(1.0, max(0.0, score))
+    return Candidate(passage, document, final, legs, reranking or RerankScore(score), tier, level)
