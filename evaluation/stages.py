@@ -92,7 +92,7 @@ def _retrieve(session: Session, query: Query, feedback: bool = True, depth: int 
     collection = session.collection if feedback else replace(session.collection, feedback=None)
     trace = Trace()
     retrieved = retrieve(query, session.services, trace, collection, depth=session.task.candidates or depth)
-    check_whole(trace.degraded)
+    check_whole((*trace.degraded, *trace.partial))
     return retrieved
 
 
@@ -125,15 +125,15 @@ def _rank(session: Session, question: Question) -> dict[str, list[str]]:
     if session.rerankers is not None:
         trace = Trace()
         reranked = rerank(query, retrieved, session.services, trace)
-        check_whole(trace.degraded)
+        check_whole((*trace.degraded, *trace.partial))
         systems[RERANKED] = judged_keys(task, reranked.candidates)
     return systems
 
 
-def check_whole(degraded: Sequence[str]) -> None:
-    """Raise `Unavailable` for an answer that is degraded, with what it says of itself."""
-    if degraded:
-        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(degraded)}")
+def check_whole(missing: Sequence[str]) -> None:
+    """Raise `Unavailable` for an answer of which something is missing, with what it says of itself."""
+    if missing:
+        raise Unavailable(f"a degraded answer cannot be measured: {'; '.join(missing)}")
 
 
 def judged_keys(task: Task, items: Iterable[Scored | Candidate]) -> list[str]:

@@ -14,6 +14,7 @@ from search.pipeline.search import search
 from search.pipeline.services import SearchServices
 from search.protocols import Engine
 from search.query import Query
+from search.score_memory import ScoreMemory
 from search.settings import Settings
 from search.visibility import Visibility
 
@@ -30,8 +31,10 @@ class Medley:
     visibility: Visibility
 
     @classmethod
-    def open(cls, settings: Settings, patient: bool = False) -> Medley:
+    def open(cls, settings: Settings, patient: bool = False, scores: ScoreMemory | None = None) -> Medley:
         """A Medley over `settings.home`, which is created if it does not exist; `patient`: see `open_engines`.
+
+        `scores` is the memory that it shares with other processes; without it, it has one of its own.
 
         Raises `Unavailable` for a home that can't be used or closed to other users (see `open_home`).
         """
@@ -47,6 +50,7 @@ class Medley:
             reranker=models.rerank_stages,
             key=read_key(settings.home / "cursor.key"),
             store=collections.store,
+            scores=scores or ScoreMemory(),
         )
         return cls(settings, engines, collections, models, services, Visibility(engines.engine))
 

@@ -68,9 +68,10 @@ class SearchForm(BaseModel):
     rerank: bool = Field(True, description="rerank the candidates; false keeps the fused order")
     deadline_ms: int | None = Field(
         None,
-        ge=1,
+        ge=0,
         le=60_000,
-        description="time for reranking in milliseconds; by default that of the collection; a server can allow less",
+        description="time for reranking in milliseconds; 0: as long as the server allows, for the full ranking; "
+        "by default that of the collection; a server can allow less",
     )
 
 

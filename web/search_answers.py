@@ -50,7 +50,10 @@ class LegJson(WireModel):
 
 
 class RerankerJson(WireModel):
-    """What a reranker contributes to the final score: `contribution` = `weight` × `normalised`."""
+    """What a reranker contributes to the final score: `contribution` = `weight` × `normalised`.
+
+    `weight` is its share of the whole score; `stage` is `last`, or `first` for the first of two stages.
+    """
 
     model_config = ConfigDict(title="RerankContribution")
 
@@ -62,7 +65,11 @@ class RerankerJson(WireModel):
 
 
 class ExplanationJson(WireModel):
-    """How a score was computed: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+    """How a score was computed: `fused` is the sum of the legs' contributions, `score` the sum of `final`.
+
+    Of `final`, `fused` and `reranker` say what each adds, and `level` what every hit of the same level gets: hits that were
+    read more closely, or that are of a better tier, have a higher level. No part is negative.
+    """
 
     model_config = ConfigDict(title="Explanation")
 
@@ -170,22 +177,28 @@ class FacetJson(WireModel):
 
 
 class RerankedJson(WireModel):
-    """How many of the candidates the reranker scored before its deadline."""
+    """How many of the candidates the rerankers scored before the deadline."""
 
     model_config = ConfigDict(title="Reranked")
 
-    scored: int
+    scored: int = Field(description="candidates that any stage scored")
     candidates: int
+    closely: int = Field(description="candidates that the last stage scored")
+    wanted: int = Field(description="candidates that the last stage was given")
 
 
 class SearchAnswer(WireModel):
-    """One page of an answer. `degraded` lists in plain words what is missing from it."""
+    """One page of an answer.
+
+    `degraded` lists in plain words what failed or is missing, `partial` what was left out because time was short.
+    """
 
     hits: list[HitJson]
     total: TotalJson
     facets: dict[str, list[FacetJson]]
     timings_ms: dict[str, float]
     degraded: list[str]
+    partial: list[str]
     reranked: RerankedJson
     cursor: str | None = Field(description="send it with the same search to get the next page")
     index: str
@@ -203,6 +216,7 @@ class SearchAnswer(WireModel):
             },
             timings_ms=dict(results.timings_ms),
             degraded=list(results.degraded),
+            partial=list(results.partial),
             reranked=RerankedJson.model_validate(results.reranked),
             cursor=results.cursor,
             index=results.index,

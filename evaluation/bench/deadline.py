@@ -37,7 +37,7 @@ def _measure(medley: Medley, name: str, warm: Sequence[str], queries: Sequence[s
         **percentiles(times),
         **memory(),
         "partial_share": len(partial) / len(answers),
-        "marked_share": float(np.mean([bool(item.degraded) for item in partial] or [True])),
+        "marked_share": float(np.mean([bool(item.partial) for item in partial] or [True])),
         "reranked_mean": float(np.mean([item.reranked.scored for item in answers])),
         "candidates": float(max(item.reranked.candidates for item in answers)),
     }

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import json
+import math
 import os
 import secrets
 import time
@@ -16,7 +17,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mappings.documents import Access
 from mappings.errors import Forbidden, InvalidInput
@@ -26,16 +27,33 @@ MAX_CHARACTERS = 6_000
 """A cursor is part of a URL; what does not fit is retrieved again, in fused order."""
 
 _SIGNATURE_BYTES = 16
+_FIELDS = 9
 _MAX_INFLATED_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenHit:
-    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one."""
+    """A hit still to be shown: its passage, final score and cross-encoder logit, if it has one.
+
+    `level` is the position of its level in the cursor's `levels`.
+    """
 
     passage: str
     score: float
     logit: float | None
+    level: int = 0
+
+
+class FrozenLevel(NamedTuple):
+    """A level of frozen hits: its number, `of` how many, and the stage that scored them with the weight that it had.
+
+    The weight is lower than configured if the deadline cut the stage short.
+    """
+
+    number: int = 0
+    of: int = 1
+    stage: str = ""
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +61,7 @@ class Cursor:
     """The rest of a result, frozen: `items` in order, and in `shown` the marks of the groups already shown.
 
     `query` and `access` are the marks of what it belongs to, `issued` is in seconds since 1970. `beyond`: a page has left
-    the result window. `weight` is the weight that the cross-encoder's scores had, which is lower than configured if the
-    deadline cut it short; None without such scores.
+    the result window. `least` is the lowest score that a page has shown.
     """
 
     index: str
@@ -54,7 +71,8 @@ class Cursor:
     shown: tuple[str, ...]
     issued: int
     beyond: bool = False
-    weight: float | None = None
+    least: float = 1.0
+    levels: tuple[FrozenLevel, ...] = (FrozenLevel(),)
 
 
 def query_mark(query: Query) -> str:
@@ -87,13 +105,18 @@ def sign(cursor: Cursor, key: bytes) -> str:
 
 def _encode(cursor: Cursor, key: bytes) -> str:
     items = [
-        [item.passage, round(item.score, 6), None if item.logit is None else round(item.logit, 4)]
+        [item.passage, _rounded(item.score), None if item.logit is None else round(item.logit, 4), item.level]
         for item in cursor.items
     ]
     fields = [cursor.index, cursor.query, cursor.access, items, "".join(cursor.shown), cursor.issued, cursor.beyond]
-    fields.append(cursor.weight)
+    fields += [cursor.least, cursor.levels]
     body = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 9)
     return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
+
+
+def _rounded(score: float) -> float:
+    """The score, rounded down, so that no later hit gets a higher score than one that was shown."""
+    return math.floor(score * 1e6) / 1e6
 
 
 def _signature(body: bytes, key: bytes) -> bytes:
@@ -127,13 +150,25 @@ def _decode(text: str, key: bytes) -> Cursor:
         raise wrong from None
     if not hmac.compare_digest(raw[:_SIGNATURE_BYTES], _signature(raw[_SIGNATURE_BYTES:], key)):
         raise wrong
-    return _parse(json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE_BYTES:], _MAX_INFLATED_BYTES)))
+    fields = json.loads(zlib.decompressobj().decompress(raw[_SIGNATURE_BYTES:], _MAX_INFLATED_BYTES))
+    if len(fields) != _FIELDS:  # issued by an earlier release
+        raise wrong
+    return _parse(fields)
 
 
 def _parse(fields: Sequence[Any]) -> Cursor:
-    index, query, access, items, shown, issued, beyond, *rest = fields
-    marks = tuple(shown[start : start + 8] for start in range(0, len(shown), 8))
-    return Cursor(index, query, access, tuple(FrozenHit(*item) for item in items), marks, issued, beyond, *rest)
+    index, query, access, items, shown, issued, beyond, least, levels = fields
+    return Cursor(
+        index=index,
+        query=query,
+        access=access,
+        items=tuple(FrozenHit(*item) for item in items),
+        shown=tuple(shown[start : start + 8] for start in range(0, len(shown), 8)),
+        issued=issued,
+        beyond=beyond,
+        least=least,
+        levels=tuple(FrozenLevel(*level) for level in levels),
+    )
 
 
 def read_key(file: Path) -> bytes:

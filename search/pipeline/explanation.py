@@ -16,11 +16,12 @@ def explain(candidate: Candidate, matched: Sequence[str], access: Access) -> Exp
     A BM25 score counts how many documents of the whole index contain a word, hidden ones too: only callers who may see
     every document get it. The scores of the other legs depend on the query and the passage alone.
     """
+    reranker = _rerank_contribution(candidate)
     return Explanation(
         legs={name: _known(name, leg, access) for name, leg in candidate.contributions.items()},
         fused=candidate.fused,
-        reranker=_rerank_contribution(candidate),
-        final=_final(candidate),
+        reranker=reranker,
+        final=_final(candidate, reranker),
         score=candidate.score,
         matched_terms=tuple(matched),
     )
@@ -31,18 +32,19 @@ def _known(name: str, leg: LegContribution, access: Access) -> LegContribution:
 
 
 def _rerank_contribution(candidate: Candidate) -> RerankContribution | None:
-    reranking = candidate.reranking
+    reranking, level = candidate.reranking, candidate.level
     if reranking is None or reranking.logit is None:
         return None
-    contribution = reranking.weight * (reranking.normalised or 0.0)
-    return RerankContribution(reranking.logit, reranking.normalised, reranking.weight, contribution, reranking.stage)
+    weight = level.scale * reranking.weight
+    # A later page computes `normalised` from a rounded score, so the sum could differ in the sixth place.
+    contribution = min(weight * (reranking.normalised or 0.0), max(0.0, candidate.score - level.offset))
+    return RerankContribution(reranking.logit, reranking.normalised, weight, contribution, reranking.stage)
 
 
-def _final(candidate: Candidate) -> dict[str, float]:
+def _final(candidate: Candidate, reranker: RerankContribution | None) -> dict[str, float]:
     """The parts that sum to the final score."""
-    reranking, contribution = candidate.reranking, _rerank_contribution(candidate)
-    below = {"below": -reranking.floor} if reranking and reranking.floor else {}
-    if contribution is not None:
-        return {"fused": (1 - contribution.weight) * candidate.fused, "reranker": contribution.contribution} | below
-    rest = candidate.score - candidate.fused
-    return {"fused": candidate.fused} | ({"not_reranked": rest} if rest else {})
+    offset, share = candidate.level.offset, reranker.contribution if reranker else 0.0
+    parts = {"fused": max(0.0, candidate.score - offset - share)}
+    if reranker is not None:
+        parts["reranker"] = share
+    return parts | ({"level": offset} if offset else {})

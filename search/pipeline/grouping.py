@@ -41,11 +41,12 @@ def group(ranked: Sequence[Candidate], key: Callable[[str], str]) -> list[Group]
 
 def by_field(ranked: Sequence[Candidate], name: str, fields: Fields) -> list[Group]:
     """Groups of the documents that share the field `name`; a document without it is a group of its own."""
-    return group(ranked, lambda document: _key(fields.get(document, {}), name, document))
+    return group(ranked, lambda document: group_key(fields, name, document))
 
 
-def _key(fields: Mapping[str, FieldValue], name: str, document: str) -> str:
-    value = fields.get(name)
+def group_key(fields: Fields, name: str, document: str) -> str:
+    """The key of the group of `document`: its value of the field `name`, or else its id."""
+    value = fields.get(document, {}).get(name)
     return f"{name}:{value}" if value else document
 
 

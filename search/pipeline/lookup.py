@@ -10,6 +10,7 @@ from mappings.documents import Passage
 from search.protocols import BM25, LegsAnswer
 from search.query import Ranking
 from search.ranking.candidates import Candidate
+from search.ranking.levels import rank_by_level
 from search.understanding.lookups import has, meanings_in
 from search.understanding.understand import Understanding
 
@@ -54,5 +55,4 @@ def by_tier(candidates: Sequence[Candidate], held: frozenset[str], required: boo
         return [item for item in candidates if item.passage in held]
     if not held:
         return list(candidates)
-    tiers = [item._replace(tier=HELD if item.passage in held else HELD + 1) for item in candidates]
-    return sorted(tiers, key=lambda item: item.tier)  # stable: the fused order stays within a tier
+    return rank_by_level(item._replace(tier=HELD if item.passage in held else HELD + 1) for item in candidates)

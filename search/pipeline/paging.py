@@ -11,7 +11,7 @@ from search.pipeline import cursor as cursors
 from search.pipeline.grouping import Group
 from search.pipeline.retrieve import Retrieved
 from search.query import Query
-from search.ranking.candidates import NO_CONTRIBUTIONS, Candidate, RerankScore
+from search.ranking.candidates import LEVEL_GAP, NO_CONTRIBUTIONS, ONE_LEVEL, Candidate, Level, RerankScore
 
 MAX_DEPTH = 1_000
 """How many documents paging can reach; beyond that, a narrower query helps more."""
@@ -19,28 +19,40 @@ MAX_DEPTH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PageProgress:
-    """How far earlier pages went: the marks of the groups they showed, and whether they left the result window."""
+    """How far earlier pages went: the marks of the groups they showed, whether they left the result window, their least score."""
 
     marks: tuple[str, ...] = ()
     beyond: bool = False
+    least: float = 1.0
 
 
 def thaw(retrieved: Retrieved, previous: cursors.Cursor) -> list[Group]:
     """The groups that an earlier page froze, with the legs' contributions if the legs still return their passages."""
     fused = {item.passage: item for item in retrieved.candidates}
-    weight = retrieved.collection.reranking.weight if previous.weight is None else previous.weight
-    return [_thaw(fused.get(item.passage), item, weight) for item in previous.items]
+    return [_thaw(fused.get(item.passage), item, previous.levels[item.level]) for item in previous.items]
 
 
-def _thaw(fused: Candidate | None, item: cursors.FrozenHit, weight: float) -> Group:
-    document = parse_passage_id(item.passage)[0]
-    fused = fused or Candidate(item.passage, document, item.score if item.logit is None else 0.0, NO_CONTRIBUTIONS)
-    if item.logit is None or not weight:
-        reranking = RerankScore(fused.score, item.logit)
-    else:
-        normalised = (item.score - (1 - weight) * fused.score) / weight
-        reranking = RerankScore(fused.score, item.logit, normalised, weight)
-    return Group(document, fused._replace(score=item.score, reranking=reranking))
+def _thaw(found: Candidate | None, item: cursors.FrozenHit, frozen: cursors.FrozenLevel) -> Group:
+    document, level = parse_passage_id(item.passage)[0], Level(frozen.number, frozen.of)
+    own = level.within(item.score)
+    found = found or Candidate(item.passage, document, own if item.logit is None else 0.0, NO_CONTRIBUTIONS)
+    normalised = None
+    if item.logit is not None and frozen.weight:
+        # Rounded scores can lead out of [0, 1], and so can an index that has changed meanwhile.
+        normalised = min(1.0, max(0.0, (own - (1 - frozen.weight) * found.fused) / frozen.weight))
+    reranking = RerankScore(found.fused, item.logit, normalised, frozen.weight, frozen.stage)
+    return Group(document, found._replace(score=item.score, reranking=reranking, level=level))
+
+
+def score_below(groups: Sequence[Group], least: float) -> list[Group]:
+    """The groups in fused order with scores below `least`, in proportion to their own; none is negative."""
+    best = max((item.best.score for item in groups), default=0.0)
+    share = (1 - LEVEL_GAP) * least / best if best else 0.0
+    return [Group(item.key, _lowered(item.best, share), item.others) for item in groups]
+
+
+def _lowered(item: Candidate, share: float) -> Candidate:
+    return item._replace(score=share * item.score, reranking=RerankScore(item.fused), level=ONE_LEVEL)
 
 
 def unseen(groups: Sequence[Group], marks: Sequence[str]) -> list[Group]:
@@ -58,12 +70,6 @@ def _marks(item: Group) -> list[str]:
     return sorted({cursors.group_mark(name) for name in (item.key, item.best.document)})
 
 
-def _last_stage(candidate: Candidate) -> RerankScore | None:
-    """The score by the last stage, if there is one: a later page can explain no other."""
-    reranking = candidate.reranking
-    return reranking if reranking and reranking.logit is not None and reranking.stage == "last" else None
-
-
 def next_cursor(
     query: Query, retrieved: Retrieved, page: Sequence[Group], rest: Sequence[Group], progress: PageProgress, key: bytes
 ) -> str | None:
@@ -71,8 +77,7 @@ def next_cursor(
     marks = (*progress.marks, *marks_of(page))
     if len(marks) >= MAX_DEPTH or not (rest or retrieved.has_more):
         return None
-    scored = [(item.best, _last_stage(item.best)) for item in rest]
-    items = tuple(cursors.FrozenHit(best.passage, best.score, score.logit if score else None) for best, score in scored)
+    items, levels = _freeze([item.best for item in rest])
     return cursors.sign(
         cursors.Cursor(
             index=retrieved.meta.index,
@@ -82,7 +87,27 @@ def next_cursor(
             shown=marks,
             issued=int(time.time()),
             beyond=progress.beyond,
-            weight=next((score.weight for _, score in scored if score), None),
+            least=min((progress.least, *(item.best.score for item in page))),
+            levels=levels,
         ),
         key,
     )
+
+
+def _freeze(rest: Sequence[Candidate]) -> tuple[tuple[cursors.FrozenHit, ...], tuple[cursors.FrozenLevel, ...]]:
+    """The hits that are still to be shown, and their levels."""
+    frozen = [cursors.FrozenLevel(*item.level, item.stage, _weight(item)) for item in rest]
+    levels = tuple(dict.fromkeys(frozen))
+    items = tuple(
+        cursors.FrozenHit(item.passage, item.score, _logit(item), levels.index(level))
+        for item, level in zip(rest, frozen, strict=True)
+    )
+    return items, levels
+
+
+def _logit(item: Candidate) -> float | None:
+    return item.reranking.logit if item.reranking else None
+
+
+def _weight(item: Candidate) -> float:
+    return item.reranking.weight if item.reranking else 0.0

@@ -13,18 +13,17 @@ from search.pipeline.explanation import explain
 from search.pipeline.freshness import keep_newest
 from search.pipeline.grouping import Group, by_field, group, sort_by
 from search.pipeline.lookup import meanings_of
-from search.pipeline.paging import PageProgress, marks_of, next_cursor, thaw, unseen
+from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
 from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
-from search.pipeline.services import SearchServices, Trace, rerank_deadline
+from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds
 from search.query import Query
 from search.ranking.candidates import Candidate
+from search.ranking.cascade import RerankStages
 
 SENTENCE_CHOICES = 3
 """How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
-BEYOND_WINDOW_FLOOR = 2.0
-"""How far candidates beyond the result window are lowered: below everything that reranking ordered."""
 
 
 def present_first(
@@ -42,9 +41,11 @@ def present_next(
     beyond = leaves_window(query, previous)
     groups = thaw(retrieved, previous)
     if beyond:
-        lowered = [item.lowered(BEYOND_WINDOW_FLOOR) for item in retrieved.candidates]
-        groups += unseen(_groups(query, retrieved, lowered, trace), (*previous.shown, *marks_of(groups)))
-    return _page(query, retrieved, groups, PageProgress(previous.shown, beyond), RerankCoverage(0, 0), services, trace)
+        least = min((previous.least, *(item.score for item in previous.items)))
+        further = unseen(_groups(query, retrieved, retrieved.candidates, trace), (*previous.shown, *marks_of(groups)))
+        groups += score_below(further, least)
+    progress = PageProgress(previous.shown, beyond, previous.least)
+    return _page(query, retrieved, groups, progress, RerankCoverage(), services, trace)
 
 
 def leaves_window(query: Query, previous: Cursor) -> bool:
@@ -77,7 +78,9 @@ def _page(
     retrieved.contents.fields([item.best.document for item in visible])  # fetched together, for `_hit` to read
     trace.step("fetch")
     passages = [texts[item.best.passage] for item in visible]
-    sentences = _evidence(query, retrieved, passages, services, trace)
+    # An answer that no stage had time for is not remembered: see `rerank`.
+    remember = bool(coverage.scored or not coverage.candidates)
+    sentences = _evidence(query, retrieved, passages, services, trace, remember)
     trace.step("evidence")
     content = {passage.id: (passage, chosen) for passage, chosen in zip(passages, sentences, strict=True)}
     # Last of all: what was replaced or deleted while we searched is not shown either.
@@ -92,6 +95,7 @@ def _page(
         reranked=coverage,
         understood=retrieved.understanding,
         degraded=tuple(trace.degraded),
+        partial=tuple(trace.partial),
         cursor=next_cursor(query, retrieved, first, rest, progress, services.key),
         index=retrieved.meta.index,
         beyond_window=progress.beyond,
@@ -100,9 +104,17 @@ def _page(
 
 
 def _evidence(
-    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices, trace: Trace
+    query: Query,
+    retrieved: Retrieved,
+    passages: Sequence[Passage],
+    services: SearchServices,
+    trace: Trace,
+    remember: bool,
 ) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words."""
+    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
+
+    The same search gets the same sentences again if they are to be remembered.
+    """
     weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
     choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
     until = rerank_deadline(query, services, retrieved.collection, trace)
@@ -110,11 +122,26 @@ def _evidence(
         stages = services.reranker(retrieved.collection) if query.rerank and until is not None else None
         if stages is None:
             return [evidence.best(choice) for choice in choices]
-        texts = [item.text for choice in choices for item in choice]
-        scores = stages.last.score(retrieved.understanding.model_text, texts, until)
+        key = _evidence_key(query, retrieved, passages, stages, services)
+        known = services.scores.get(key)
+        if known is None:
+            texts = [item.text for choice in choices for item in choice]
+            known = [stages.last.score(retrieved.understanding.model_text, texts, until)]
+            known = services.scores.keep(key, known) if remember else known
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
-    return _choose(choices, scores)
+    return _choose(choices, known[0])
+
+
+def _evidence_key(
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], stages: RerankStages, services: SearchServices
+) -> tuple[object, ...]:
+    """What must be the same for the scores of sentences to be remembered."""
+    meta, understanding = retrieved.meta, retrieved.understanding
+    asked = (query.access.key, understanding.model_text, *sorted(understanding.terms))
+    milliseconds = rerank_milliseconds(query, services, retrieved.collection)
+    model = stages.last.reranker.fingerprint
+    return "sentences", meta.index, meta.commit, *asked, milliseconds, model, *(passage.id for passage in passages)
 
 
 def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:

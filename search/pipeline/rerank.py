@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from mappings.collection import Reranking
 from mappings.errors import MedleyError
+from search.pipeline.grouping import group_key
 from search.pipeline.results import RerankCoverage
 from search.pipeline.retrieve import Retrieved
-from search.pipeline.services import SearchServices, Trace, rerank_deadline
+from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages, StageScores, combine, score_window
+from search.score_memory import Scores
 
 EVIDENCE_SHARE = 0.2
 """The share of the deadline that is reserved for choosing evidence sentences with the cross-encoder."""
@@ -29,26 +32,82 @@ class Reranked:
 def rerank(query: Query, retrieved: Retrieved, services: SearchServices, trace: Trace) -> Reranked:
     """The candidates in final order; those beyond the rerank window, and those that no stage scored, rank below the others.
 
-    A missing or failing model never raises: the fused order stays, and `trace.degraded` says why.
+    A missing or failing model never raises: the fused order stays, and `trace.degraded` says why; `trace.partial` says what
+    the deadline left unscored.
     """
     candidates, reranking = retrieved.candidates, retrieved.collection.reranking
     if not query.rerank or not candidates:
-        return Reranked(candidates, RerankCoverage(0, 0))
+        return Reranked(candidates, RerankCoverage())
     window, visible = drop_inaccessible(retrieved, rerank_window(retrieved, services))
     trace.step("fetch")
-    until = rerank_deadline(query, services, retrieved.collection, trace, 1 - EVIDENCE_SHARE)
     try:
         stages = services.reranker(retrieved.collection)
         if stages is None:
-            return Reranked(visible, RerankCoverage(0, 0))
-        scores = score_window_candidates(retrieved, window, stages, reranking, until)
+            return Reranked(visible, RerankCoverage())
+        scores = _score_once(query, retrieved, window, stages, services, trace)
     except MedleyError as error:
         trace.degraded.append(f"the reranker failed ({error.message}); the fused order is shown")
         return Reranked(visible, RerankCoverage(0, len(window)))
     trace.step("rerank")
-    trace.degraded += _explain_unscored(scores, stages, reranking, len(window))
-    ranked = sorted(combine(visible, scores, reranking), key=lambda item: item.tier)
-    return Reranked(ranked, RerankCoverage(len(scores), len(window)))
+    if scores.missing:
+        trace.degraded.append(f"the first reranking stage failed ({scores.missing}); only the last stage ran")
+    coverage = RerankCoverage(len(scores), len(window), len(scores.last), scores.wanted[0])
+    if coverage.is_partial:
+        trace.partial.append(f"ranked by a quick look: {coverage.in_words}")
+    return Reranked(combine(visible, scores, reranking), coverage)
+
+
+def _score_once(
+    query: Query,
+    retrieved: Retrieved,
+    window: Sequence[Candidate],
+    stages: RerankStages,
+    services: SearchServices,
+    trace: Trace,
+) -> StageScores:
+    """What the stages score until the deadline, or what they scored when the same was asked before.
+
+    So a deadline leaves one order, though a machine reads more passages when it is idle, and those that it has read before
+    at once. Not remembered is what a failure cut short, or what left no time at all, such as a model that was just loaded.
+    """
+    collection, meta = retrieved.collection, retrieved.meta
+    milliseconds = rerank_milliseconds(query, services, collection)
+    models = [stage.reranker.fingerprint for stage in (stages.last, stages.first) if stage]
+    asked = (query.access.key, retrieved.understanding.model_text, query.size, milliseconds, collection.reranking)
+    names = [item.passage for item in window]
+    key = ("passages", meta.index, meta.commit, *models, *asked, *names, *(item.tier for item in window))
+    known = services.scores.get(key)
+    if known is not None:
+        return _recall(known, names)
+    until = rerank_deadline(query, services, collection, trace, 1 - EVIDENCE_SHARE)
+    shown = partial(passages_shown, query.size, retrieved)
+    scores = score_window_candidates(retrieved, window, stages, collection.reranking, until, shown)
+    if not scores or scores.missing:
+        return scores
+    found = [[each.get(name) for name in names] for each in (scores.last, scores.first)]
+    return _recall(services.scores.keep(key, [*found, scores.wanted]), names)
+
+
+def _recall(known: Scores, names: Sequence[str]) -> StageScores:
+    """What the stages scored of the passages `names`, as it was remembered."""
+    last, first = (
+        {name: score for name, score in zip(names, each, strict=True) if score is not None} for each in known[:2]
+    )
+    closely, candidates = (int(number or 0) for number in known[2])
+    return StageScores(last, first, wanted=(closely, candidates))
+
+
+def passages_shown(size: int, retrieved: Retrieved, best: Sequence[Candidate]) -> int:
+    """How many of the `best` candidates it takes for a page of `size` documents, or groups of documents."""
+    name = retrieved.collection.group_by
+    documents = list(dict.fromkeys(item.document for item in best))
+    fields = {} if name == "document" else retrieved.contents.fields(documents)
+    groups: set[str] = set()
+    for number, item in enumerate(best, 1):
+        groups.add(group_key(fields, name, item.document))
+        if len(groups) == size:
+            return number
+    return len(best)
 
 
 def rerank_window(retrieved: Retrieved, services: SearchServices) -> Sequence[Candidate]:
@@ -72,22 +131,9 @@ def score_window_candidates(
     stages: RerankStages,
     reranking: Reranking,
     until: float | None = None,
+    shown: Callable[[Sequence[Candidate]], int] | None = None,
 ) -> StageScores:
-    """Logits of the window's candidates that the stages scored before the moment `until`; of all if it is None."""
+    """Logits of the window's candidates that the stages scored before the moment `until`; see `score_window`."""
     texts = retrieved.contents.passages([item.passage for item in window])
     passages = [texts[item.passage] for item in window]
-    return score_window(stages, reranking, retrieved.understanding.model_text, window, passages, until)
-
-
-def _explain_unscored(scores: StageScores, stages: RerankStages, reranking: Reranking, candidates: int) -> list[str]:
-    """Messages for the answer: which stage failed, and how many candidates the deadline left unscored."""
-    if scores.missing:
-        failed = [f"the first reranking stage failed ({scores.missing}); only the last stage ran"]
-        rest = replace(scores, missing=""), replace(stages, first=None)
-        return failed + _explain_unscored(*rest, reranking, candidates)
-    if len(scores) < candidates:
-        return [f"reranking stopped at its deadline: {len(scores)} of {candidates} reranked"]
-    wanted = min(reranking.first.keep, candidates) if stages.first and reranking.first else candidates
-    if len(scores.last) < wanted:
-        return [f"the last reranking stage reached the deadline: it scored {len(scores.last)} of {wanted} candidates"]
-    return []
+    return score_window(stages, reranking, retrieved.understanding.model_text, window, passages, until, shown)

@@ -31,7 +31,10 @@ class Evidence:
 
 
 class RerankContribution(NamedTuple):
-    """What a cross-encoder adds to a final score: `contribution` = `weight` × `normalised`."""
+    """What a cross-encoder adds to a final score: `contribution` = `weight` × `normalised`, both in [0, 1].
+
+    `weight` is its share of the whole score, of which a level is only a part.
+    """
 
     logit: float
     normalised: float | None
@@ -42,7 +45,10 @@ class RerankContribution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a hit ranks where it does: `fused` is the sum of the legs' contributions, `score` the sum of `final`."""
+    """Why a hit ranks where it does: `fused` is the sum of the legs' contributions, `score` the sum of `final`.
+
+    Of `final`, `fused` and `reranker` say what each adds, and `level` what every hit of the same level gets.
+    """
 
     legs: Mapping[str, LegContribution]
     fused: float
@@ -79,23 +85,42 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class RerankCoverage:
-    """How many of the rerank window's candidates were scored before the deadline."""
+    """How many of the rerank window's candidates any stage scored before the deadline.
 
-    scored: int
-    candidates: int
+    The last stage scored `closely` of the `wanted` that it was given, which are all candidates if there is one stage only.
+    """
+
+    scored: int = 0
+    candidates: int = 0
+    closely: int = 0
+    wanted: int = 0
 
     @property
     def is_partial(self) -> bool:
-        """Whether some candidates were not scored."""
-        return self.scored < self.candidates
+        """Whether some candidates were not scored, or fewer by the last stage than it was given."""
+        return self.scored < self.candidates or self.closely < self.wanted
+
+    @property
+    def in_words(self) -> str:
+        """How far reranking came."""
+        if self.scored < self.candidates and self.closely < self.scored:
+            return f"{_share(self.scored, self.candidates)} read, {self.closely or 'none'} of them closely"
+        if self.scored < self.candidates:
+            return f"{_share(self.scored, self.candidates)} read closely"
+        return f"{_share(self.closely, self.wanted)} read closely"
+
+
+def _share(read: int, of: int) -> str:
+    return f"{read or 'none'} of {of} passages {'was' if read < 2 else 'were'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page of an answer. `degraded` says in plain words everything that failed or was missing.
+    """One page of an answer.
 
-    `cursor` leads to the next page. `beyond_window`: the page lies beyond the result window, in fused order. `feedback`
-    names the passages that moved the query's vectors, if the collection uses feedback.
+    `degraded` says in plain words everything that failed or was missing, `partial` what was left out because time was
+    short. `cursor` leads to the next page. `beyond_window`: the page lies beyond the result window, in fused order.
+    `feedback` names the passages that moved the query's vectors, if the collection uses feedback.
     """
 
     hits: tuple[Hit, ...]
@@ -105,6 +130,7 @@ class Results:
     reranked: RerankCoverage
     understood: Understanding
     degraded: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
     cursor: str | None = None
     index: str = ""
     beyond_window: bool = False

@@ -11,6 +11,7 @@ from search.cache import Cache
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.cascade import RerankStages
+from search.score_memory import ScoreMemory
 from search.settings import Settings
 from search.storage import DocumentStore
 
@@ -21,6 +22,9 @@ class SearchServices:
 
     `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors. `store`
     gives a collection's documents, so that no earlier version is shown; without it, the index alone counts.
+
+    `scores` remembers what the rerankers scored before the deadline, of passages and of sentences: the same search gets the
+    same order while its index is unchanged, however busy the machine is.
     """
 
     engine: SearchEngine
@@ -32,15 +36,17 @@ class SearchServices:
     store: Callable[[str], DocumentStore] | None = None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
+    scores: ScoreMemory = field(default_factory=ScoreMemory)
 
 
 @dataclass(slots=True)
 class Trace:
-    """A record of one search: milliseconds by step, and in `degraded` everything that failed or was missing."""
+    """A record of one search: milliseconds by step, in `degraded` what failed or was missing, in `partial` what time cut."""
 
     started: float = field(default_factory=time.perf_counter)
     timings: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    partial: list[str] = field(default_factory=list)
     last: float = 0.0
 
     def step(self, name: str) -> None:
@@ -55,10 +61,15 @@ class Trace:
         return {name: round(value, 2) for name, value in (*self.timings.items(), ("total", total))}
 
 
+def rerank_milliseconds(query: Query, services: SearchServices, collection: Collection) -> int:
+    """The time for reranking that the query, the settings or the collection allow; 0 without a deadline."""
+    configured = services.settings.deadline_ms or collection.reranking.deadline_ms
+    return configured if query.deadline_ms is None else query.deadline_ms
+
+
 def rerank_deadline(
     query: Query, services: SearchServices, collection: Collection, trace: Trace, share: float = 1.0
 ) -> float | None:
     """The moment when `share` of the reranking time has passed since the search started; None without a deadline."""
-    configured = services.settings.deadline_ms or collection.reranking.deadline_ms
-    milliseconds = configured if query.deadline_ms is None else query.deadline_ms
+    milliseconds = rerank_milliseconds(query, services, collection)
     return trace.started + share * milliseconds / 1000 if milliseconds else None

@@ -45,26 +45,58 @@ class LegContributions:
 NO_CONTRIBUTIONS: Final = LegContributions({})
 
 
+LEVEL_GAP: Final = 0.01
+"""The share of a level's range that is left free, so that its lowest score lies above the highest of the next level."""
+
+
+class Level(NamedTuple):
+    """One `of` so many levels of an answer, numbered from 0, the best; see `search.ranking.levels`."""
+
+    number: int = 0
+    of: int = 1
+
+    @property
+    def offset(self) -> float:
+        """The lowest score of the level."""
+        return 0.0 if self.of == 1 else (self.of - 1 - self.number + LEVEL_GAP) / self.of
+
+    @property
+    def scale(self) -> float:
+        """How far apart the lowest and the highest score of the level are."""
+        return 1.0 if self.of == 1 else (1 - LEVEL_GAP) / self.of
+
+    def place(self, score: float) -> float:
+        """The final score for a score in [0, 1] within the level."""
+        return self.offset + self.scale * min(1.0, max(0.0, score))
+
+    def within(self, score: float) -> float:
+        """The score in [0, 1] within the level for a final score."""
+        return min(1.0, max(0.0, (score - self.offset) / self.scale))
+
+
+ONE_LEVEL: Final = Level()
+
+
 class RerankScore(NamedTuple):
     """How reranking scored a candidate.
 
     `fused` is its score before reranking. `logit` comes from the last stage that scored it, and `normalised` is the logit
-    scaled over all that this stage scored; both are None if no stage scored it. `stage` is `last` or `first`. `floor` is how
-    far the candidate is lowered to rank below everything that a later stage scored.
+    scaled over all that this stage scored; both are None if no stage scored it. `weight` is the stage's share of the score
+    within the candidate's level, `stage` is `last` or `first`.
     """
 
     fused: float
     logit: float | None = None
     normalised: float | None = None
     weight: float = 0.0
-    floor: float = 0.0
     stage: str = "last"
 
 
 class Candidate(NamedTuple):
     """A passage on its way from the legs to the page. A tuple, because every search creates hundreds.
 
-    `score` is the fused score until reranking, and the final score afterwards; `reranking` is None until then.
+    `score` is the fused score until `rank_by_level`, and the final score in `level` afterwards; `reranking` is None until
+    then. Candidates of a lower `tier`, 0 being the best, rank above all of a higher one.
     """
 
     passage: str
@@ -73,6 +105,7 @@ class Candidate(NamedTuple):
     legs: LegContributions
     reranking: RerankScore | None = None
     tier: int = 0
+    level: Level = ONE_LEVEL
 
     @property
     def fused(self) -> float:
@@ -80,12 +113,15 @@ class Candidate(NamedTuple):
         return self.score if self.reranking is None else self.reranking.fused
 
     @property
+    def stage(self) -> str:
+        """The rerank stage that scored the candidate: `last`, `first`, or empty if none did."""
+        return self.reranking.stage if self.reranking and self.reranking.logit is not None else ""
+
+    @property
     def contributions(self) -> Mapping[str, LegContribution]:
         """What each leg contributed to the fused score."""
         return self.legs.for_passage(self.passage)
 
-    def lowered(self, floor: float) -> Candidate:
-        """The candidate without a rerank score, `floor` below its fused score."""
-        if not floor:
-            return self
-        return self._replace(score=self.fused - floor, reranking=RerankScore(self.fused, floor=floor))
+    def unranked(self) -> Candidate:
+        """The candidate with its fused score, as before reranking."""
+        return self if self.reranking is None else self._replace(score=self.fused, reranking=None, level=ONE_LEVEL)

@@ -1,14 +1,13 @@
 """Reranking in one or two stages: a small cross-encoder reads every candidate, the large one the best of those.
 
-Final score = weight × normalised cross-encoder score + (1 − weight) × fused score, for candidates that the last stage scored.
-Those that only the first stage scored rank below them, and those that no stage scored below both: a fixed
-amount is subtracted from each lower tier, so that none overtakes the tier above.
+Score = weight × normalised cross-encoder score + (1 − weight) × fused score. Candidates that only the first stage scored rank
+below those that the last one scored, and those that no stage scored below both: see `search.ranking.levels`.
 (Cascade ranking: Wang, Lin and Metzler 2011; with cross-encoders Nogueira et al. 2019, "Multi-stage document ranking".)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
@@ -16,10 +15,10 @@ from mappings.analysis.nearest import nearest
 from mappings.collection import PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
-from search.query import in_order
 from search.ranking.anytime import AnytimeReranker
-from search.ranking.candidates import Candidate, RerankScore
+from search.ranking.candidates import ONE_LEVEL, Candidate, RerankScore
 from search.ranking.fusion import min_max
+from search.ranking.levels import rank_by_level
 
 FIRST_SHARE = 0.4
 """The share of the remaining time that the first stage gets, so that some is always left for the last one."""
@@ -58,11 +57,13 @@ def score_window(
     window: Sequence[Candidate],
     passages: Sequence[Passage],
     until: float | None,
+    shown: Callable[[Sequence[Candidate]], int] | None = None,
 ) -> StageScores:
     """Score the window's `passages`, or the best of them by the first stage, until the moment `until`.
 
-    The first stage reads whole passages, the last one the parts that the collection configures. A first stage that fails
-    is skipped, and the last one scores as many passages as it can. Errors of the last stage are raised.
+    The first stage reads whole passages, the last one the parts that the collection configures. `shown` says how many of the
+    best candidates a page shows: the last stage gets at least these. A first stage that fails is skipped, and the last one
+    scores as many passages as it can. Errors of the last stage are raised.
     """
     by_id = dict(zip((item.passage for item in window), passages, strict=True))
     first: dict[str, float] = {}
@@ -75,7 +76,7 @@ def score_window(
             missing = error.message
         else:
             best = combine(window, StageScores(first=first, wanted=(0, len(window))), reranking)
-            chosen = best[: reranking.first.keep]
+            chosen = best[: max(reranking.first.keep, shown(best) if shown else 0)]
     parts = {item.passage: texts_to_read(by_id[item.passage], query, reranking.parts) for item in chosen}
     return StageScores(
         _score_passages(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window))
@@ -88,27 +89,27 @@ def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> t
 
 
 def combine(candidates: Sequence[Candidate], scores: StageScores, reranking: Reranking) -> list[Candidate]:
-    """The final order: score descending, then passage id. Without any score the fused order and scores stay.
+    """The final order: by tier, stage, score descending, then passage id. Without any score the given order stays.
 
     A stage that the deadline cut short has less weight: see `completed_share`.
     """
+    if not scores:
+        return list(candidates)
     shares = [
         completed_share(len(found), wanted)
         for found, wanted in zip((scores.last, scores.first), scores.wanted, strict=True)
     ]
     last = dict(zip(scores.last, min_max(list(scores.last.values())), strict=True))
     first = dict(zip(scores.first, min_max(list(scores.first.values())), strict=True))
-    floors = float(bool(last)), float(bool(last)) + float(bool(first))
 
     def rescore(item: Candidate) -> Candidate:
         if item.passage in last:
-            return _blend(item, scores.last, last, reranking.weight * shares[0])
+            return _blend(item, scores.last, last, reranking.weight * shares[0], "last")
         if item.passage in first and reranking.first is not None:
-            return _blend(item, scores.first, first, reranking.first.weight * shares[1], floors[0], "first")
-        return item.lowered(floors[1])
+            return _blend(item, scores.first, first, reranking.first.weight * shares[1], "first")
+        return item.unranked()
 
-    rescored = [rescore(item) for item in candidates]
-    return in_order(rescored) if scores else rescored
+    return rank_by_level(map(rescore, candidates))
 
 
 def completed_share(scored: int, wanted: int) -> float:
@@ -126,17 +127,12 @@ def _expected_range(count: int) -> float:
 
 
 def _blend(
-    item: Candidate,
-    logits: Mapping[str, float],
-    normalised: Mapping[str, float],
-    weight: float,
-    floor: float = 0.0,
-    stage: str = "last",
+    item: Candidate, logits: Mapping[str, float], normalised: Mapping[str, float], weight: float, stage: str
 ) -> Candidate:
     value = normalised[item.passage]
-    score = weight * value + (1 - weight) * item.score - floor
-    reranking = RerankScore(item.score, logits[item.passage], value, weight, floor, stage)
-    return item._replace(score=score, reranking=reranking)
+    reranking = RerankScore(item.fused, logits[item.passage], value, weight, stage)
+    score = weight * value + (1 - weight) * item.fused
+    return item._replace(score=score, reranking=reranking, level=ONE_LEVEL)
 
 
 def _score_passages(

@@ -8,8 +8,9 @@ from itertools import repeat
 
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
-from search.query import Ranking, in_order
+from search.query import Ranking
 from search.ranking.candidates import Candidate, LegContributions
+from search.ranking.levels import rank_by_level
 
 RRF_K = 60
 """The rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -76,7 +77,7 @@ def fuse(legs: Mapping[str, Ranking], fusion: Fusion) -> list[Candidate]:
         documents.update(zip(passages, own, strict=True))  # in the same order as `totals`
         for passage, value in zip(passages, values, strict=True):
             totals[passage] = totals.get(passage, 0.0) + weight * value
-    return in_order(
+    return rank_by_level(
         map(Candidate, totals, documents.values(), totals.values(), repeat(LegContributions(contributions)))
     )
 

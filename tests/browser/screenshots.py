@@ -23,6 +23,7 @@ ADDRESSES = {
     "start": "/",
     "hits": HEADLINE,
     "explained": HEADLINE,
+    "quick": f"{HEADLINE}+they+say&deadline_ms=150",
     "notes": f"{NOTES}&filter.type=Radiology+report",
     "document": NOTES,
     "nothing": "/search?collection=notes&text=zzzz&filter.type=Nothing",

@@ -57,9 +57,11 @@ def first_of_each_document(candidates: list[Candidate]) -> list[tuple[str, str, 
 
 
 def answers(medley: Medley, query: Query) -> list[tuple[str, str, float]]:
-    results = medley.search(query)
-    assert results.degraded == ()
-    return [(hit.document, hit.passage, hit.score) for hit in results.hits]
+    """The hits of page one, whose size decides what the last stage reads, and those of the result window after it."""
+    first = medley.search(query)
+    rest = medley.search(replace(query, size=90, cursor=first.cursor))
+    assert (first.degraded, first.partial, rest.degraded) == ((), (), ())
+    return [(hit.document, hit.passage, hit.score) for hit in (*first.hits, *rest.hits)]
 
 
 def retrieved_and_reranked(session: stages.Session, question: Question) -> tuple[Retrieved, list[Candidate]]:
@@ -73,12 +75,12 @@ def test_evaluation_measures_what_a_search_answers(demo: Medley) -> None:
     runs = stages.run_task(session)
     for question in session.task.questions:
         retrieved, reranked = retrieved_and_reranked(session, question)
-        query = Query("abstracts", stages.ACCESS, question.text, size=100, deadline_ms=0)
+        query = Query("abstracts", stages.ACCESS, question.text, deadline_ms=0)
         fused, full = answers(demo, replace(query, rerank=False)), answers(demo, query)
-        assert first_of_each_document(list(retrieved.candidates))[: len(fused)] == fused
-        expected = first_of_each_document(reranked)[: len(full)]
-        assert [item[:2] for item in expected] == [item[:2] for item in full]
-        assert [item[2] for item in expected] == pytest.approx([item[2] for item in full], abs=1e-5)
+        for candidates, shown in ((list(retrieved.candidates), fused), (reranked, full)):
+            expected = first_of_each_document(candidates)[: len(shown)]
+            assert [item[:2] for item in expected] == [item[:2] for item in shown]
+            assert [item[2] for item in expected] == pytest.approx([item[2] for item in shown], abs=1e-5)
         assert runs["fused"][question.id][: len(fused)] == [document for document, _, _ in fused]
         assert runs["reranked"][question.id][: len(full)] == [document for document, _, _ in full]
 

@@ -1,4 +1,4 @@
-"""One stage or two: the order, the floors, the time, and an explanation that adds up."""
+"""One stage or two: the order, the levels, the time, and an explanation that adds up."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ from mappings.collection import FirstStage, PassageParts, Reranking
 from mappings.documents import Access, Passage
 from mappings.errors import Unavailable
 from search.pipeline.explanation import explain
-from search.pipeline.paging import _last_stage
 from search.pipeline.results import Explanation, RerankContribution
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
-from search.ranking.candidates import Candidate, LegContribution, LegContributions
+from search.ranking.candidates import ONE_LEVEL, Candidate, LegContribution, LegContributions, Level
 from search.ranking.cascade import FIRST_SHARE, RerankStages, StageScores, combine, completed_share, score_window
-
-
-def floor(candidate):
-    return candidate.reranking.floor if candidate.reranking else 0.0
-
 
 EVERYBODY = Access("root", frozenset({"*"}))
 ONE = Reranking("large", 50, 500, 0.6)
@@ -49,8 +43,7 @@ def test_scored_stand_above_unscored_and_every_score_adds_up(fused, count, weigh
     assert [(-item.score, item.passage) for item in ranked] == sorted((-item.score, item.passage) for item in ranked)
     places = {item.passage: place for place, item in enumerate(ranked)}
     scored, rest = [places[name] for name in scores], [places[item.passage] for item in fused[count:]]
-    # At exactly the border, a score of 0 against one of 1 − 1, the id decides.
-    assert not scored or not rest or max(scored) < min(rest) or ranked[max(scored)].score == 0.0
+    assert not scored or not rest or max(scored) < min(rest)
     for item in ranked:
         why = explain(item, [], EVERYBODY)
         assert sum(why.final.values()) == pytest.approx(why.score)
@@ -65,7 +58,7 @@ def test_the_whole_explanation_of_a_reranked_hit():
         legs={"bm25": LegContribution(rank=3, score=7.5, normalised=0.5, weight=1.0)},
         fused=0.5,
         reranker=RerankContribution(logit=2.0, normalised=1.0, weight=0.6, contribution=0.6, stage="last"),
-        final={"fused": 0.2, "reranker": 0.6},
+        final={"fused": pytest.approx(0.2), "reranker": 0.6},
         score=0.8,
         matched_terms=("aspirin",),
     )
@@ -106,7 +99,7 @@ def test_the_last_stage_reads_the_best_of_the_first():
     assert large.read == ["7", "6", "5"]
     ranked = combine(window, scores, TWO)
     assert [item.document for item in ranked] == ["d05", "d06", "d07", "d04", "d03", "d02", "d01", "d00"]
-    assert [floor(item) for item in ranked] == [0.0] * 3 + [1.0] * 5
+    assert [item.level for item in ranked] == [Level(0, 2)] * 3 + [Level(1, 2)] * 5
 
 
 def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
@@ -205,16 +198,16 @@ def test_each_stage_stands_above_the_one_before_and_every_score_adds_up(fused, s
     scores = [item.score for item in ranked]
     assert scores == sorted(scores, reverse=True)
     for lower, higher in zip(ranked[1:], ranked, strict=False):
-        assert floor(lower) >= floor(higher) or lower.score == higher.score
+        assert lower.level.number >= higher.level.number
     for item in ranked:
         why = explain(item, [], EVERYBODY)
         assert sum(why.final.values()) == pytest.approx(why.score)
 
 
-def test_a_first_stage_alone_is_named_and_no_page_takes_its_logit_for_the_last_ones():
+def test_a_first_stage_alone_is_named():
     given = LegContributions({"bm25": (("a@1#0",), (9.0,), (1.0,), 1.0)})
     (ranked,) = combine([Candidate("a@1#0", "a", 1.0, given)], StageScores(first={"a@1#0": 2.0}), TWO)
-    assert (ranked.reranking.stage, floor(ranked), _last_stage(ranked)) == ("first", 0.0, None)
+    assert (ranked.stage, ranked.level) == ("first", ONE_LEVEL)
     assert explain(ranked, [], EVERYBODY).reranker.stage == "first"
 
 
@@ -239,7 +232,7 @@ def test_a_stage_that_was_cut_short_counts_less():
     assert [item.document for item in whole] == ["d01", "d00", "d02", "d03"]
     assert cut[0].reranking.weight == pytest.approx(0.6 * completed_share(2, 50))
     alone = combine(window, StageScores({"d00@1#0": -9.0}, wanted=(50, 0)), ONE)
-    assert [item.score for item in alone] == pytest.approx([1.0, -0.1, -0.2, -0.3])
+    assert [item.score for item in alone] == pytest.approx([1.0] + [(0.01 + 0.99 * own) / 2 for own in (0.9, 0.8, 0.7)])
 
 
 def test_a_score_from_before_lifts_nothing_past_what_was_not_reached():
@@ -267,8 +260,8 @@ def test_the_whole_explanation_of_a_hit_that_was_not_passed_on():
     assert explain(ranked, [], EVERYBODY) == Explanation(
         legs={"bm25": LegContribution(rank=2, score=8.0, normalised=0.5, weight=1.0)},
         fused=0.5,
-        reranker=RerankContribution(logit=1.0, normalised=0.0, weight=0.5, contribution=0.0, stage="first"),
-        final={"fused": 0.25, "reranker": 0.0, "below": -1.0},
-        score=-0.75,
+        reranker=RerankContribution(logit=1.0, normalised=0.0, weight=0.495 * 0.5, contribution=0.0, stage="first"),
+        final={"fused": pytest.approx(0.25 * 0.495), "reranker": 0.0, "level": 0.005},
+        score=pytest.approx(0.005 + 0.25 * 0.495),
         matched_terms=(),
     )

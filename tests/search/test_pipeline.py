@@ -129,7 +129,8 @@ def test_a_deadline_leaves_a_partial_answer_that_says_so(many):
     parts = with_reranker(medley, Longest(0.05), candidates=20)
     results = search(query("aspirin", access=EVERYTHING, deadline_ms=800), parts)
     assert 0 < results.reranked.scored < results.reranked.candidates == 20
-    assert results.degraded == (f"reranking stopped at its deadline: {results.reranked.scored} of 20 reranked",)
+    read = f"{results.reranked.scored} of 20 passages were read closely"
+    assert (results.degraded, results.partial) == ((), (f"ranked by a quick look: {read}",))
     assert len(results.hits) == 10
 
 
@@ -140,10 +141,10 @@ def test_a_later_page_explains_itself_by_the_weight_that_was_left(many):
     first = search(asked, parts)
     assert 2 < first.reranked.scored < 20
     weight = first.hits[0].explain.reranker.weight
-    assert 0 < weight < parts.collection("abstracts").reranking.weight
+    assert 0 < weight < parts.collection("abstracts").reranking.weight / 2
     (hit, _) = search(dataclasses.replace(asked, cursor=first.cursor), parts).hits
     assert hit.explain.reranker.weight == pytest.approx(weight)
-    assert -1e-3 <= hit.explain.reranker.normalised <= 1 + 1e-3
+    assert 0 <= hit.explain.reranker.normalised <= 1
     assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 
@@ -167,12 +168,15 @@ def test_two_stages_through_the_whole_path_and_without_the_first(medley):
         (RerankStages(anytime[0], missing="weights.bin was altered"), ("the first reranking stage failed (weights.bin was altered); only the last stage ran",)),
     ):  # fmt: skip
         parts = dataclasses.replace(medley.services, reranker=lambda _, found=stages: found, collection=lambda _: two)
-        results = search(query("aspirin", size=10, explain=True), parts)
-        assert results.degraded == degraded
+        asked = query("aspirin", size=2, explain=True)
+        results = search(asked, parts)
+        assert (results.degraded, results.partial) == (degraded, ())
         assert results.reranked.scored == results.reranked.candidates == 5
-        named = [hit.explain.reranker.stage for hit in results.hits]
+        rest = search(dataclasses.replace(asked, size=3, cursor=results.cursor), parts)
+        hits = (*results.hits, *rest.hits)
+        named = [hit.explain.reranker.stage for hit in hits]
         assert named == (["last"] * 5 if degraded else ["last"] * 2 + ["first"] * 3)
-        for hit in results.hits:
+        for hit in hits:
             assert sum(hit.explain.final.values()) == pytest.approx(hit.score)
 
 

@@ -160,7 +160,7 @@ def test_ranges_as_text(written, low, high):
             "filters.year",
             "a range with 'gte' and 'lte'",
         ),
-        ({"collection": "abstracts", "text": "a", "deadline_ms": 0}, "deadline_ms", "greater than or equal to 1"),
+        ({"collection": "abstracts", "text": "a", "deadline_ms": -1}, "deadline_ms", "greater than or equal to 0"),
         ({"collection": "abstracts", "text": "a", "explain": "yes"}, "explain", "valid boolean"),
         ({"collection": "abstracts", "text": "a", "cursor": "a" * 20_001}, "cursor", "at most 20000 characters"),
     ],

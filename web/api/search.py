@@ -68,7 +68,7 @@ def _batch_answers(queries: Sequence[Query], turn: Turn, batch_time: search_limi
     def answered(query: Query) -> SearchAnswer:
         allotted, notes = batch_time.allot(query, context.portal().medley.collections.get(query.collection))
         answer = _answer(allotted)
-        return answer.model_copy(update={"degraded": [*notes, *answer.degraded]})
+        return answer.model_copy(update={"partial": [*notes, *answer.partial]})
 
     answers = []
     for number, query in enumerate(queries):

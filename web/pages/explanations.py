@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,8 @@ from search.ranking.candidates import LegContribution
 
 NAMES: Final = {"bm25": "Words (BM25)", "dense": "Meaning (dense)"}
 STAGES: Final = {"last": "Cross-encoder", "first": "Small cross-encoder"}
-BELOW: Final = {"not_reranked": "Not reranked", "below": "Not passed on to the last stage"}
+ROUNDING: Final = 1e-5
+"""How far the numbers of a later page can be off, because its cursor holds rounded scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +42,21 @@ def explanation_table(explain: Explanation) -> ExplanationTable:
     fused, final, cross = explain.fused, explain.final, explain.reranker
     rows = [_leg(name, leg) for name, leg in explain.legs.items()]
     rows.append(_sum("Fused", fused, "sum"))
+    if cross is not None or "level" in final or abs(final["fused"] - fused) > ROUNDING:
+        weight = final["fused"] / fused if fused else None
+        rows.append(ExplanationRow("Fused", "", "", _number(fused), _number(weight), _number(final["fused"])))
     if cross is not None:
-        weight = cross.weight
-        rows.append(ExplanationRow("Fused", "", "", _number(fused), _number(1 - weight), _number(final["fused"])))
-        cells = (_number(cross.normalised), _number(weight), _number(final["reranker"]))
-        rows.append(ExplanationRow(STAGES[cross.stage], "", f"{cross.logit:.2f}", *cells))
-    rows += [_sum(text, final[name]) for name, text in BELOW.items() if name in final]
+        cells = (_number(cross.normalised), _number(cross.weight), _number(final["reranker"]))
+        rows.append(ExplanationRow(STAGES[cross.stage], "", _number(_probability(cross.logit)), *cells))
+    if "level" in final:
+        rows.append(_sum("Level", final["level"]))
     rows.append(_sum("Score", explain.score, "total"))
     return ExplanationTable(rows, explain.matched_terms)
 
 
 def _leg(name: str, leg: LegContribution) -> ExplanationRow:
     cells = (_number(value) for value in (leg.normalised, leg.weight, leg.contribution))
-    score = "" if leg.score is None else f"{leg.score:.3f}"
+    score = "" if leg.score is None else _number(leg.score) if leg.score >= 0 else "below 0"
     return ExplanationRow(NAMES.get(name, name), str(leg.rank), score, *cells)
 
 
@@ -60,5 +64,10 @@ def _sum(name: str, share: float, kind: str = "part") -> ExplanationRow:
     return ExplanationRow(name, "", "", "", "", _number(share), kind)
 
 
+def _probability(logit: float) -> float:
+    """A logit as people read it: between 0 and 1."""
+    return 1 / (1 + math.exp(-max(-700.0, logit)))
+
+
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+    return "" if value is None else f"{value:.3f}"

@@ -20,6 +20,8 @@ from web.search_answers import UnderstandingJson
 
 _BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
 QUESTION: Final = ("text", "entity", "aspect", "with", "without")
+FULL: Final = ("deadline_ms", "0")
+"""The parameter of a search that has as much time as the server allows."""
 
 
 @dataclass(slots=True)
@@ -131,7 +133,8 @@ class SearchPage:
         """The parameters that the form keeps in hidden inputs."""
         shown = {*QUESTION, "collection", "sort", "cursor"}
         ranged = {f"filter.{item.field.name}" for item in self.facets if item.ranged}
-        return [pair for pair in self.address.pairs if pair[0] not in shown | ranged]
+        # Another question is first answered within the usual time.
+        return [pair for pair in self.address.pairs if pair[0] not in shown | ranged and pair != FULL]
 
     @property
     def sorts(self) -> list[tuple[str, str]]:
@@ -154,6 +157,12 @@ class SearchPage:
     def first(self) -> SearchAddress | None:
         """Page one, if this is a later page."""
         return self.address.first_page() if self.address.get("cursor") else None
+
+    @property
+    def full(self) -> SearchAddress | None:
+        """The same search with as much time as the server allows, if time was short and it has not been given yet."""
+        short = self.results is not None and self.results.partial and FULL not in self.address.pairs
+        return self.address.with_value(*FULL) if short else None
 
     @property
     def suggestions(self) -> list[tuple[str, SearchAddress]]:

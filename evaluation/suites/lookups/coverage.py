@@ -83,13 +83,13 @@ def _rank(medley: Medley, name: str, text: str, rerankers: RerankStages | None) 
     query = Query(name, ACCESS, text, size=DEPTH, deadline_ms=0)
     trace = Trace()
     retrieved = retrieve(query, services, trace, medley.collections.get(name))
-    check_whole(trace.degraded)
+    check_whole((*trace.degraded, *trace.partial))
     systems = {
         BM25: distinct(item.document for item in retrieved.answer.rankings.get(BM25, ())),
         FUSED: distinct(item.document for item in retrieved.candidates),
     }
     if rerankers is not None:
         results = search(query, services)
-        check_whole(results.degraded)
+        check_whole((*results.degraded, *results.partial))
         systems[RERANKED] = [hit.document for hit in results.hits]
     return systems

@@ -10,7 +10,7 @@ from portal_home import settings_of
 from mappings.collection import SHIPPED_KINDS
 from mappings.documents import Access
 from search.pipeline.explanation import explain
-from search.ranking.candidates import Candidate, LegContributions, RerankScore
+from search.ranking.candidates import Candidate, LegContributions, Level, RerankScore
 from search.settings import Settings
 from web import create_app
 from web.access import tokens
@@ -138,16 +138,6 @@ def test_pages_follow_each_other(client):
 )
 def test_an_error_is_shown_on_a_page(client, address, status, words):
     assert words.lower() in get(client, address, status).text.lower()
-
-
-def test_an_answer_without_a_reranker_is_degraded_and_no_error(home):
-    client = create_app(Settings(home=home, encoder="hashing-256", reranker="nothing-here")).test_client()
-    answer = client.get("/v1/search?collection=notes&text=pneumonia").json
-    assert len(answer["degraded"]) == 1
-    assert "nothing-here" in answer["degraded"][0]
-    page = get(client, "/search?collection=notes&text=pneumonia")
-    assert "Incomplete." in page.text
-    assert "Pneumonia" in page.text
 
 
 def test_a_collection_that_searches_twice_says_so(home, tmp_path):
@@ -369,16 +359,19 @@ def test_an_explanation_is_a_sum():
         ExplanationRow("Meaning (dense)", "1", "0.900", "1.000", "0.500", "0.500"),
         ExplanationRow("Fused", "", "", "", "", "0.750", "sum"),
         ExplanationRow("Fused", "", "", "0.750", "0.400", "0.300"),
-        ExplanationRow("Cross-encoder", "", "2.50", "0.900", "0.600", "0.540"),
+        ExplanationRow("Cross-encoder", "", "0.924", "0.900", "0.600", "0.540"),
         ExplanationRow("Score", "", "", "", "", "0.840", "total"),
     ]
 
 
 def test_a_hit_that_was_not_reranked_is_explained():
     legs = LegContributions({"bm25": (("d@1#0",), (3.0,), (1.0,), 0.5)})
-    rows = explanation_table(explain(Candidate("d@1#0", "d", 0.5, legs).lowered(1.0), [], EVERYBODY)).rows
-    assert [(row.name, row.share) for row in rows[1:]] == [
-        ("Fused", "0.500"),
-        ("Not reranked", "\N{MINUS SIGN}1.000"),
-        ("Score", "\N{MINUS SIGN}0.500"),
+    level = Level(1, 2)
+    candidate = Candidate("d@1#0", "d", level.place(0.5), legs, RerankScore(0.5), level=level)
+    rows = explanation_table(explain(candidate, [], EVERYBODY)).rows
+    assert [(row.name, row.weight, row.share) for row in rows[1:]] == [
+        ("Fused", "", "0.500"),
+        ("Fused", "0.495", "0.247"),
+        ("Level", "", "0.005"),
+        ("Score", "", "0.253"),
     ]

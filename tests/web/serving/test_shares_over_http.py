@@ -84,7 +84,7 @@ def test_a_batch_has_one_deadline_and_says_which_searches_were_after_it(home):
     client = create_app(settings).test_client()
     batch = {"searches": [SEARCH | {"deadline_ms": 60_000}] * 12}
     answers = client.post("/v1/search/batch", json=batch).json["answers"]
-    assert [answer["degraded"] for answer in answers] == [[]] * 12
+    assert [(answer["degraded"], answer["partial"]) for answer in answers] == [([], [])] * 12
     client = create_app(replace(settings, batch_deadline_ms=1)).test_client()
     error = client.post("/v1/search/batch", json=batch).json["error"]
     assert error["code"] == "unavailable"

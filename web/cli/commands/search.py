@@ -43,7 +43,7 @@ PATIENCE_MS = 10_000
     type=int,
     default=PATIENCE_MS,
     show_default=True,
-    help="Time for the search with reranking, including loading the models.",
+    help="Time for the search with reranking, including loading the models; 0: no limit.",
 )
 @click.option(
     "--label", "labels", multiple=True, help="See only documents with this label; can be repeated. Default: all."
@@ -92,6 +92,7 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     count, total_ms = answer.total.value, answer.timings_ms["total"]
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
+    lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit_lines(rank, hit, hidden)]
     if answer.cursor:

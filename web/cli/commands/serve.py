@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from search.home import open_home
+from search.score_memory import ScoreMemory
 from search.settings import read as read_settings
 from web.access.auth import check_bind
 from web.access.proxies import Proxies
@@ -81,7 +82,7 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
             **ready_hook(f"Medley is ready at http://{address}/", SHUTDOWN.follow),
             "worker_exit": _close_gateway,
         },
-        partial(_create_gateway, threads),
+        partial(_create_gateway, threads, ScoreMemory()),  # made before the processes, which share it
         ConnectionLimits(
             body=MAX_BODY_BYTES,
             streamed=(b"POST /v1/documents",),  # read and stored as it arrives
@@ -92,12 +93,12 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     )
 
 
-def _create_gateway(threads: int) -> Any:
+def _create_gateway(threads: int, scores: ScoreMemory) -> Any:
     from search.bootstrap import Medley
     from search.startup import freeze_loaded_objects, warm_up
     from web import create_app
 
-    medley = Medley.open(read_settings())
+    medley = Medley.open(read_settings(), scores=scores)
     warm_up(medley)  # the process accepts requests only afterwards, so none waits for a model to load
     freeze_loaded_objects()
     return create_app(medley, threads)
