@@ -69,7 +69,7 @@ def test_the_test_splits_own_headings_are_not_in_the_queries(data_folder: Path) 
     found = {name for names in aspect_names(seen, noted).values() for name in names}
     assert found <= set(seen) | set(noted)
     tested = {question.aspect_heading for question in read_questions(data_folder)}
-    print(
+    print(  # noqa: T201
         f"{len(found)} names of aspects; {len(tested - found)} of {len(tested)} headings of the test split are not among them"
     )
     assert {"symptoms and presentation", "genetic inheritance", "causes and mechanism"} <= tested - found

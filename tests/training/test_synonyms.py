@@ -98,7 +98,7 @@ def test_no_judged_entity_of_the_data_is_left_in_training(data_folder: Path) -> 
     asked = {name_key(question.entity) for question in read_questions(data_folder)}
     assert len(asked) > 1_000
     left = asked & names
-    print(
+    print(  # noqa: T201
         f"{len(asked)} judged entities, {len(left)} of them in {len(kept)} training articles; dropped: {dict(dropped)}"
     )
     assert left == set()
