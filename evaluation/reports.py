@@ -58,13 +58,17 @@ def _figure(value: float | None) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """The paired tests and notes in words."""
+    """The paired tests, the notes, and what the models saw of the suite, in words."""
     tests = [
         f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*tests, *report["notes"]]
+    seen = [
+        f"trained on this suite? {row['model']}: {row['state']}; it {row['sentence']}"
+        for row in report.get("ancestry", ())
+    ]
+    return [*tests, *report["notes"], *seen]
 
 
 def _difference(item: Mapping[str, float]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from evaluation import stages
+from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
@@ -40,14 +41,17 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
+    ancestry: list[Report] = []
     for task in tasks:
         medley = open_corpus(task.corpus, settings)
-        models = models or describe_models(medley, task, options.rerank)
+        if not models:
+            models = describe_models(medley, task, options.rerank)
+            ancestry = describe_ancestry(medley, name, task, options.rerank)
         more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks[0], rows, tests) | {"command": command(name, options)}
-    return report | {"models": models, "seconds": round(time.perf_counter() - started, 1)}
+    return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
 
 def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[Task, list[Task]]:

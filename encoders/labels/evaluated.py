@@ -63,6 +63,12 @@ def read_judged_data(data: Path) -> list[JudgedData]:
     return [read(data) for folder, read in _SUITES.items() if (data / folder).is_dir()]
 
 
+def read_judged_suite(data: Path, suite: str) -> JudgedData | None:
+    """What one suite judges; None for a suite without a data set of its own here. Raises `NotFound` as reading does."""
+    folder = _SUITE_DATA.get(suite)
+    return _SUITES[folder](data) if folder else None
+
+
 def _scifact(data: Path) -> JudgedData:
     cited = claims.read_development_citations(data)
     texts = tuple(text for text in claims.read_scifact_texts(data) if text.id in cited)
@@ -155,3 +161,14 @@ _SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
     aci_bench.NAME: _aci_bench,
 }
 """Data set -> what its suite judges. Without `indiana_cxr`: its queries are names of findings, and its folds keep the splits apart."""
+
+_SUITE_DATA: Final[Mapping[str, str]] = {
+    "scifact": scifact.NAME,
+    "check-covid": check_covid.NAME,
+    "cystic-fibrosis": cystic_fibrosis.NAME,
+    "medquad": medquad.NAME,
+    "press": press_releases.NAME,
+    "notes": mtsamples.NAME,
+    "evidence": evidence_inference.NAME,
+}
+"""Suite of `medley evaluate` -> its data set."""
