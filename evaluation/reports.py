@@ -64,10 +64,7 @@ def sentences(report: Report) -> list[str]:
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    seen = [
-        f"trained on this suite? {row['model']}: {row['state']}; it {row['sentence']}"
-        for row in report.get("ancestry", ())
-    ]
+    seen = [f"{row['model']} and this suite: {row['state']} ({row['sentence']})" for row in report.get("ancestry", ())]
     return [*tests, *report["notes"], *seen]
 
 
