@@ -14,13 +14,13 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 
 from tiny_models import BI, CROSS, train_model, write_home  # noqa: E402
 
-from encoders.ancestry.record import read_ancestry  # noqa: E402
-from encoders.ancestry.seen import text_hash  # noqa: E402
+from encoders.ancestry.record import Ancestry, KnownOverlap, read_ancestry  # noqa: E402
+from encoders.ancestry.seen import SeenTexts, text_hash  # noqa: E402
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.labels.pairs import read_pairs, write_lines  # noqa: E402
 from encoders.training.export.service import export_model  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
-from encoders.training.runs.parents import find_parents, read_source_ancestry  # noqa: E402
+from encoders.training.runs.parents import find_parents, make_ancestry, read_source_ancestry  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import InvalidInput, ModelError  # noqa: E402
 
@@ -98,14 +98,26 @@ def test_an_unknown_ancestry_is_refused_or_recorded(home: Path, tmp_path: Path) 
         find_parents(child(home, tmp_path / "child"), None, unknown_allowed=False)
 
 
-def test_what_is_known_of_a_shipped_model_is_refused_beside_evaluation_data(data: Path) -> None:
+def test_what_is_known_of_a_shipped_model_goes_on_to_its_children(data: Path) -> None:
     recipe = replace(CROSS, base="medley-crossencoder")
     with pytest.raises(InvalidInput, match="its runs did not record the texts"):
         find_parents(recipe, None, unknown_allowed=False)
     (parent,) = find_parents(recipe, None, unknown_allowed=True)
     assert parent.as_json()["fingerprint"].startswith("0619f670919a")
-    with pytest.raises(InvalidInput, match=r"medquad: 107 of its 1,068 entities .*notes: the first of its two runs"):
-        find_parents(recipe, data, unknown_allowed=True)
+    assert [item.ancestry for item in find_parents(recipe, data, unknown_allowed=True)] == [parent.ancestry]
+    made = make_ancestry([parent], recipe, {}, SeenTexts(), checked=True)
+    assert (made.overlaps, made.unknown) == (parent.ancestry.overlaps, parent.ancestry.unknown)
+    assert {item.suite for item in made.overlaps} == {"medquad", "notes", "mts-dialog"}
+
+
+def test_what_a_person_recorded_is_refused_where_all_else_is_known(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "architecture.json").write_text("{}")
+    known = (KnownOverlap("notes", "an old run saw 19 passages"),)
+    replace(Ancestry.of_root("tiny"), overlaps=known).write(tmp_path)
+    recipe = child(tmp_path, tmp_path)
+    with pytest.raises(InvalidInput, match=r"notes: an old run saw 19 passages"):
+        find_parents(recipe, data, unknown_allowed=False)
+    assert len(find_parents(recipe, None, unknown_allowed=False)) == 1
 
 
 def test_a_checkpoint_of_ours_without_a_record_is_unknown_and_a_foreign_one_ends_a_chain(

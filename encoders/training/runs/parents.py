@@ -55,7 +55,8 @@ def find_parents(recipe: Recipe, evaluated: Path | None, unknown_allowed: bool) 
     """The base of the recipe, and its teacher and prior where it has them, with their ancestry.
 
     `evaluated` is the folder of the evaluation data sets. Raises `InvalidInput`, which names the role, for an ancestry that
-    is unknown and not `unknown_allowed`, and for one that saw what a suite of `evaluated` judges.
+    is unknown and not `unknown_allowed`, and for one that saw what a suite of `evaluated` judges. What an unknown ancestry
+    is known to have seen, because a person found it, is allowed with it: the record goes on to the new model.
     """
     named = {"base": recipe.base, "teacher": recipe.teacher, "prior": recipe.prior}
     parents = [_read_parent(role, name) for role, name in named.items() if name]
@@ -68,7 +69,7 @@ def find_parents(recipe: Recipe, evaluated: Path | None, unknown_allowed: bool) 
                 field=parent.role,
             )
     if evaluated is not None:
-        _refuse_overlaps(parents, evaluated)
+        _refuse_overlaps(parents, evaluated, unknown_allowed)
     return parents
 
 
@@ -77,11 +78,13 @@ def _read_parent(role: str, name: str) -> Parent:
     return Parent(role, name, fingerprint, read_source_ancestry(name))
 
 
-def _refuse_overlaps(parents: Sequence[Parent], evaluated: Path) -> None:
+def _refuse_overlaps(parents: Sequence[Parent], evaluated: Path, recorded_allowed: bool) -> None:
+    """Refuse what the hashes of seen texts show, and, unless allowed with the unknown, what a person recorded."""
     trained = [parent for parent in parents if parent.ancestry.runs or parent.ancestry.overlaps]
     suites = read_judged_data(evaluated) if trained else []
     for parent in trained:
-        if found := overlaps(parent.ancestry, suites):
+        found = [item for item in overlaps(parent.ancestry, suites) if item.counted or not recorded_allowed]
+        if found:
             what = "; ".join(f"{item.suite}: {item}" for item in found)
             raise InvalidInput(
                 f"the {parent.role} {parent.name!r}, or a model that it comes from, was trained on evaluation data"
