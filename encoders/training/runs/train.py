@@ -87,6 +87,8 @@ def train(
     hashes = hash_pairs(data, chosen)
     identity = make_identity(chosen, _describe_inputs(chosen, hashes))
     check_state(out, identity)
+    for frozen in (TEACHER, PRIOR):
+        frozen.open_artifact(chosen)  # reports a wrong name before the run starts
     parents = find_parents(chosen, evaluated, unknown_ancestry)
     describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
     setup = _prepare(chosen, data, device, identity, queries, describe)
@@ -111,8 +113,6 @@ def _prepare(
     if missing := recipe.tasks.keys() - count_pairs(batches):
         task = min(missing)
         raise InvalidInput(_explain_unused(task, pairs[task], recipe), field=task)
-    for frozen in (TEACHER, PRIOR):
-        frozen.open_artifact(recipe)  # reports a wrong name before the run starts
     ready = load_initial(recipe)
     ready.model.to(device)
     trainable = freeze(ready.model, recipe.frozen)
