@@ -49,6 +49,9 @@ class Guard:
         for judged in suites:
             self._names |= dict.fromkeys(judged.names, judged.suite)
             self._queries |= {digest(query): judged.suite for query in judged.queries}
+            for query in judged.queries:  # as a title or a passage it would be shown with an answer
+                if len(query.split()) >= MIN_TITLE_WORDS:
+                    self._texts.setdefault(digest(query), set()).add(judged.suite)
             for text in judged.texts:
                 for part, least in ((text.title, MIN_TITLE_WORDS), (text.text, MIN_TEXT_WORDS)):
                     if len(part.split()) >= least:

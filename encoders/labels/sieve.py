@@ -27,7 +27,8 @@ class Sieve:
         self._queries = frozenset(normalise(query) for found in suites for query in found.queries)
         self._claims = Twins((query for found in suites if found.claims for query in found.queries), 1, SAME_CLAIM)
         texts = [text for found in suites for text in found.texts]
-        self._titles = frozenset(normalise(t.title) for t in texts if len(t.title.split()) >= MIN_TITLE_WORDS)
+        whole = (*(text.title for text in texts), *(query for found in suites for query in found.queries))
+        self._whole = frozenset(normalise(text) for text in whole if len(text.split()) >= MIN_TITLE_WORDS)
         self._texts = Twins((t.text for t in texts if len(t.text.split()) >= MIN_TEXT_WORDS), *SAME_TEXT)
         self._clinical = _ClinicalTwins(found for found in suites if found.clinical)
         self._names = Guard(suites)
@@ -62,16 +63,19 @@ class Sieve:
         query = normalise(pair.query)
         same = [query] if query in self._queries else []
         suites = {suite for text in (*same, *self._claims.find(pair.query)) for suite in self._suites[text]}
-        if query in self._titles:
+        if query in self._whole:
             suites |= self._suites[query] - ({pair.task} & SHARED)
         return min(suites, default="")
 
     def _suite_of_text(self, text: Text, own: str, corpus: str) -> str:
-        """The suite that judges nearly this passage, one with its title, or its article's entity; "" for none."""
+        """The suite that judges nearly this passage, one with its title, or its article's entity; "" for none.
+
+        A title or passage that is itself a query of a suite shows it with an answer.
+        """
         key = hash((text.title, text.text, corpus in NOTES))
         if key not in self._verdicts:
-            title = normalise(text.title)
-            same = (*([title] if title in self._titles else []), *self._texts.find(text.text))
+            parts = {normalise(text.title), normalise(text.text)}
+            same = (*(parts & self._whole), *self._texts.find(text.text))
             cut = self._clinical.find(text.text) if corpus in NOTES else ()
             self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found]).union(cut)
         named = self._names.suite_of_entity(text, corpus)

@@ -107,7 +107,7 @@ def test_what_is_known_of_a_shipped_model_goes_on_to_its_children(data: Path) ->
     assert [item.ancestry for item in find_parents(recipe, data, unknown_allowed=True)] == [parent.ancestry]
     made = make_ancestry([parent], recipe, {}, SeenTexts(), checked=True)
     assert (made.overlaps, made.unknown) == (parent.ancestry.overlaps, parent.ancestry.unknown)
-    assert {item.suite for item in made.overlaps} == {"medquad", "notes", "mts-dialog"}
+    assert {item.suite for item in made.overlaps} == {"medquad", "notes", "mts-dialog", "press"}
 
 
 def test_what_a_person_recorded_is_refused_where_all_else_is_known(data: Path, tmp_path: Path) -> None:
