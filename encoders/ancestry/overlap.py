@@ -39,8 +39,12 @@ class Overlap:
         return "unknown" if self.unknown else "clean"
 
     def __str__(self) -> str:
-        parts = ((self.queries, "queries"), (self.texts, "texts"), (self.entities, "entities"))
-        counts = ", ".join(f"{number:,} {name}" for number, name in parts if number)
+        parts = (
+            (self.queries, "query", "queries"),
+            (self.texts, "text", "texts"),
+            (self.entities, "entity", "entities"),
+        )
+        counts = ", ".join(f"{number:,} {one if number == 1 else more}" for number, one, more in parts if number)
         found = [f"saw {counts} of this suite"] if counts else []
         found += [item.what for item in self.recorded]
         if self.state == "clean":

@@ -73,7 +73,7 @@ def test_a_suite_is_found_in_an_ancestors_texts_two_runs_back(tmp_path: Path) ->
     assert (found.roots, found.is_known) == (("tiny",), True)
     (overlap,) = overlaps(found, [SUITE, JudgedData("press", ("Nothing of this",), ())])
     assert (overlap.suite, overlap.texts, overlap.queries, overlap.state) == ("notes", 1, 0, "overlap")
-    assert str(overlap) == "saw 1 texts of this suite"
+    assert str(overlap) == "saw 1 text of this suite"
     assert str(find_overlap(found, JudgedData("press", (), ()))) == "saw nothing of this suite"
 
 

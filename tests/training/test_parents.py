@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the train extra is not installed")
 pytest.importorskip("transformers", reason="the train extra is not installed")
@@ -23,6 +24,7 @@ from encoders.training.recipe import Recipe  # noqa: E402
 from encoders.training.runs.parents import find_parents, make_ancestry, read_source_ancestry  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import InvalidInput, ModelError  # noqa: E402
+from web.cli.commands.training import train as train_command  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 JUDGED = "Statin one lowers appetite in mice."  # a development claim of the invented SciFact
@@ -66,7 +68,7 @@ def test_a_parent_that_saw_what_is_judged_is_refused_generations_later(
 ) -> None:
     for allowed in (False, True):
         with pytest.raises(
-            InvalidInput, match=r"or a model that it comes from, was trained on .*scifact: saw 1 queries"
+            InvalidInput, match=r"or a model that it comes from, was trained on .*scifact: saw 1 query"
         ) as bad:
             train(child(home, home / name), home / "clean", tmp_path / "run", evaluated=data, unknown_ancestry=allowed)
         assert bad.value.field == "base"
@@ -96,6 +98,25 @@ def test_an_unknown_ancestry_is_refused_or_recorded(home: Path, tmp_path: Path) 
     export_model(str(tmp_path / "run"), home / "clean", tmp_path / "child")
     with pytest.raises(InvalidInput, match="is not known"):
         find_parents(child(home, tmp_path / "child"), None, unknown_allowed=False)
+
+
+def test_the_command_refuses_an_unknown_ancestry_and_its_option_allows_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEDLEY_DATA", raising=False)
+    export_model(str(home / "second-run"), home / "clean", tmp_path / "model")
+    (tmp_path / "model/ancestry.json").unlink()
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(
+        f'kind = "cross-encoder"\nobjective = "listwise"\nbase = "{tmp_path / "model"}"\nsteps = 1\nthreads = 1\n'
+        "max_length = 78\n[tasks]\nclaim = { repeat = 4 }\n"
+    )
+    arguments = [str(recipe), str(home / "clean"), str(tmp_path / "run"), "--json"]
+    refused = CliRunner().invoke(train_command, arguments)
+    assert isinstance(refused.exception, InvalidInput)
+    assert "--unknown-ancestry" in refused.exception.message
+    assert CliRunner().invoke(train_command, [*arguments, "--unknown-ancestry"]).exit_code == 0
+    assert not read_ancestry(tmp_path / "run/checkpoint").is_known
 
 
 def test_what_is_known_of_a_shipped_model_goes_on_to_its_children(data: Path) -> None:
