@@ -26,6 +26,10 @@ MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
+ANCESTRY: Final = "ancestry.json"
+"""What the model and its ancestors were trained on (`encoders.ancestry`), beside the model and not part of it."""
+ANCESTRY_TEXTS: Final = "ancestry.bin"
+"""The hashes of those texts."""
 HALF: Final = "fp16"
 """The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
 QUERIES: Final = "queries"
@@ -178,7 +182,8 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
 
     `README.md`, the model card, is generated from it; it has no hash, so it can be edited.
     """
-    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in (MANIFEST, CARD))
+    beside = (MANIFEST, CARD, ANCESTRY, ANCESTRY_TEXTS)
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in beside)
     entries = {name: {"sha256": digest(folder / name), "bytes": (folder / name).stat().st_size} for name in names}
     shas = {name: str(entry["sha256"]) for name, entry in entries.items()}
     whole = {**manifest, "files": entries, "fingerprint": fingerprint(manifest, shas)}

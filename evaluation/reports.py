@@ -94,13 +94,14 @@ def _figure(value: float | None) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """The notes of rows, the paired tests, and the notes of the suite, in words."""
+    """The notes of rows, the paired tests, the notes of the suite, and what the models saw of it, in words."""
     tests = [
         f"{test['system']} against {test['against']}, {test['measure']}: {_difference(test['difference'])}, p = {test['p']:.4g}"
         + (f"; closes {_share(test['closes'])} of the distance to a perfect one" if "closes" in test else "")
         for test in report["tests"]
     ]
-    return [*footnotes(report), *compare_with_best(report), *tests, *report["notes"]]
+    seen = [f"{row['model']} and this suite: {row['state']} ({row['sentence']})" for row in report.get("ancestry", ())]
+    return [*footnotes(report), *compare_with_best(report), *tests, *report["notes"], *seen]
 
 
 def _difference(item: Mapping[str, float]) -> str:

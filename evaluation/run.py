@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from evaluation import stages
+from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
@@ -38,15 +39,18 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
+    ancestry: list[Report] = []
     for task in tasks:
         medley = open_corpus(task.corpus, configure(task, settings))
-        models |= describe_models(medley, task.corpus.name, options.rerank) if not models else {}
+        if not models:
+            models = describe_models(medley, task.corpus.name, options.rerank)
+            ancestry = describe_ancestry(medley, _judged_as(name, options), task, options.rerank)
         models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
         more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
-    return report | {"models": models, "seconds": round(time.perf_counter() - started, 1)}
+    return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
 
 def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[Task, list[Task]]:
@@ -54,6 +58,11 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
     everything = find_suite(name, options).tasks(settings, options)
     chosen = everything if options.variants else everything[:1]
     return everything[0], [task.sampled(options.queries) for task in chosen]
+
+
+def _judged_as(name: str, options: SuiteOptions) -> str:
+    """The suite whose data set a suite evaluates: `claims` has no claims of its own unless it is given a folder."""
+    return "check-covid" if name == "claims" and options.folder is None else name
 
 
 def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:

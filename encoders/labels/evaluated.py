@@ -10,6 +10,7 @@ from typing import Final
 from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
 from encoders.labels.tasks import abstracts, claims
+from encoders.labels.tasks.health import read_judged_names
 from encoders.labels.tasks.notes import note_sections
 from mappings.analysis.sections import split_note
 from mappings.datasets import (
@@ -33,12 +34,16 @@ class JudgedData:
 
     `claims`: whether its queries are statements of their own, so that a near-twin tells the same story. Where they come
     from templates ("What causes X?"), only the same query counts.
+    `clinical`: whether its texts are sections of notes, which other data sets can cut elsewhere or mask differently.
+    `names`: the names of its entities, as `name_key`s, that no training article may have as its title.
     """
 
     suite: str
     queries: tuple[str, ...]
     texts: tuple[Text, ...]
     claims: bool = False
+    clinical: bool = False
+    names: frozenset[str] = frozenset()
 
 
 def read_judged_data(data: Path) -> list[JudgedData]:
@@ -56,6 +61,12 @@ def read_judged_data(data: Path) -> list[JudgedData]:
             field="MEDLEY_DATA",
         )
     return [read(data) for folder, read in _SUITES.items() if (data / folder).is_dir()]
+
+
+def read_judged_suite(data: Path, suite: str) -> JudgedData | None:
+    """What one suite judges; None for a suite without a data set of its own here. Raises `NotFound` as reading does."""
+    folder = _SUITE_DATA.get(suite)
+    return _SUITES[folder](data) if folder else None
 
 
 def _scifact(data: Path) -> JudgedData:
@@ -85,7 +96,8 @@ def _medquad(data: Path) -> JudgedData:
     )
     questions = list(medquad.read_questions(data))
     slots = (f"{item.entity} {aspect}" for item in questions for aspect in (item.aspect, item.aspect_heading) if aspect)
-    return JudgedData("medquad", (*_filled(item.question for item in questions), *slots), texts)
+    queries = (*_filled(item.question for item in questions), *slots)
+    return JudgedData("medquad", queries, texts, names=read_judged_names(data))
 
 
 def _press(data: Path) -> JudgedData:
@@ -96,7 +108,7 @@ def _press(data: Path) -> JudgedData:
 
 def _notes(data: Path) -> JudgedData:
     notes = (note for note in mtsamples.read_notes(data) if is_test_note(note.id))
-    return JudgedData("notes", (), tuple(text for note in notes for text in _note_texts(note)))
+    return JudgedData("notes", (), tuple(text for note in notes for text in _note_texts(note)), clinical=True)
 
 
 def _note_texts(note: mtsamples.TranscribedNote) -> Iterator[Text]:
@@ -123,12 +135,14 @@ def _evidence(data: Path) -> JudgedData:
 
 def _mts_dialog(data: Path) -> JudgedData:
     sections = mts_dialog.read_test_sections(data)
-    return JudgedData("mts-dialog", (), tuple(Text(item.id, "", item.header, item.text) for item in sections))
+    texts = tuple(Text(item.id, "", item.header, item.text) for item in sections)
+    return JudgedData("mts-dialog", (), texts, clinical=True)
 
 
 def _aci_bench(data: Path) -> JudgedData:
     notes = aci_bench.read_test_notes(data)
-    return JudgedData("aci-bench", (), tuple(text for note in notes for text in _section_texts(note.id, note.text)))
+    texts = tuple(text for note in notes for text in _section_texts(note.id, note.text))
+    return JudgedData("aci-bench", (), texts, clinical=True)
 
 
 def _filled(queries: Iterable[str]) -> tuple[str, ...]:
@@ -147,3 +161,14 @@ _SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
     aci_bench.NAME: _aci_bench,
 }
 """Data set -> what its suite judges. Without `indiana_cxr`: its queries are names of findings, and its folds keep the splits apart."""
+
+_SUITE_DATA: Final[Mapping[str, str]] = {
+    "scifact": scifact.NAME,
+    "check-covid": check_covid.NAME,
+    "cystic-fibrosis": cystic_fibrosis.NAME,
+    "medquad": medquad.NAME,
+    "press": press_releases.NAME,
+    "notes": mtsamples.NAME,
+    "evidence": evidence_inference.NAME,
+}
+"""Suite of `medley evaluate` -> its data set."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.evaluated import JudgedData, read_judged_data
-from encoders.labels.leaks import normalise
+from encoders.labels.leaks import name_key, normalise
 from encoders.labels.pairs import Pair, Text, located_pairs
 from mappings.errors import InvalidInput
 
@@ -24,6 +24,13 @@ MIN_TITLE_WORDS: Final = 5
 SHARED: Final = frozenset({"scifact", "check-covid"})
 """Suites whose training and evaluation claims share one corpus by design: there the claim decides, not the abstract.
 Their own training claims can show a judged abstract, as answer or as negative; no other task can."""
+
+
+ARTICLES: Final = frozenset({"health", "entity-aspect-articles"})
+"""Corpora whose titles are the entities that their passages are about."""
+
+NOTES: Final = frozenset({"notes", "entity-aspect-notes"})
+"""Corpora of sections of notes."""
 
 
 def digest(text: str) -> bytes:
@@ -38,8 +45,13 @@ class Guard:
         self._queries: dict[bytes, str] = {}
         self._texts: dict[bytes, set[str]] = {}
         self._known: dict[int, frozenset[str]] = {}
+        self._names: dict[str, str] = {}
         for judged in suites:
+            self._names |= dict.fromkeys(judged.names, judged.suite)
             self._queries |= {digest(query): judged.suite for query in judged.queries}
+            for query in judged.queries:  # as a title or a passage it would be shown with an answer
+                if len(query.split()) >= MIN_TITLE_WORDS:
+                    self._texts.setdefault(digest(query), set()).add(judged.suite)
             for text in judged.texts:
                 for part, least in ((text.title, MIN_TITLE_WORDS), (text.text, MIN_TEXT_WORDS)):
                     if len(part.split()) >= least:
@@ -51,7 +63,7 @@ class Guard:
         return cls(read_judged_data(data))
 
     def check(self, pair: Pair) -> None:
-        """Raise `InvalidInput`, naming suite and field, if the pair contains an evaluation query or a judged text."""
+        """Raise `InvalidInput`, naming suite and field, if the pair contains an evaluation query, a judged text or entity."""
         suite = self._queries.get(digest(pair.query)) or self._judging_suite(pair.query, pair.task)
         if suite:
             raise InvalidInput(f"the query is one of the suite {suite}: {_REFUSED}", field="query")
@@ -59,6 +71,13 @@ class Guard:
             for text in texts:
                 if suite := self._judging_suite(text.text, pair.task) or self._judging_suite(text.title, pair.task):
                     raise InvalidInput(f"{_named(name, text)} is judged by the suite {suite}: {_REFUSED}", field=name)
+                if suite := self.suite_of_entity(text, pair.corpus):
+                    what = f"is an article on {text.title!r}, an entity of the suite {suite} by one of its names"
+                    raise InvalidInput(f"{_named(name, text)} {what}: {_REFUSED}", field=name)
+
+    def suite_of_entity(self, text: Text, corpus: str) -> str:
+        """The suite that judges the entity that an article is about, under any of its names; "" for none."""
+        return self._names.get(name_key(text.title), "") if corpus in ARTICLES else ""
 
     def _judging_suite(self, text: str, task: str) -> str:
         """The suite that judges `text`; "" for none, or if the task shares that suite's corpus."""

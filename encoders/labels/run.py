@@ -63,7 +63,8 @@ def _abstracts(data: Path, dropped: Counter[str]) -> Labelled:
 
 def _health(data: Path, dropped: Counter[str]) -> Labelled:
     articles = health.read_training_articles(data, dropped)
-    pairs = list(health.label_health(articles))
+    noted = notes.long_sections(notes.read_training_notes(data, Counter()))
+    pairs = list(health.label_health(articles, (text.heading for text in noted)))
     tasks = {task: [pair for pair in pairs if pair.task == task] for task in ("question", "slots")}
     return {"health": health.health_texts(articles)}, tasks
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from encoders.labels.evaluated import JudgedData
-from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, SHARED
-from encoders.labels.leaks import SAME_CLAIM, Twins, normalise
+from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, SHARED, Guard
+from encoders.labels.leaks import SAME_CLAIM, Twins, normalise, unmask
 from encoders.labels.pairs import Pair, Text
 
 SAME_TEXT: Final = (3, 0.8)
@@ -27,8 +27,11 @@ class Sieve:
         self._queries = frozenset(normalise(query) for found in suites for query in found.queries)
         self._claims = Twins((query for found in suites if found.claims for query in found.queries), 1, SAME_CLAIM)
         texts = [text for found in suites for text in found.texts]
-        self._titles = frozenset(normalise(t.title) for t in texts if len(t.title.split()) >= MIN_TITLE_WORDS)
+        whole = (*(text.title for text in texts), *(query for found in suites for query in found.queries))
+        self._whole = frozenset(normalise(text) for text in whole if len(text.split()) >= MIN_TITLE_WORDS)
         self._texts = Twins((t.text for t in texts if len(t.text.split()) >= MIN_TEXT_WORDS), *SAME_TEXT)
+        self._clinical = _ClinicalTwins(found for found in suites if found.clinical)
+        self._names = Guard(suites)
         self._verdicts: dict[int, frozenset[str]] = {}
 
     def filter_pairs(self, found: Iterable[Pair]) -> Iterator[Pair]:
@@ -42,7 +45,7 @@ class Sieve:
             seen |= keys
             if suite := self._suite_of_query(pair):
                 self._dropped[f"{pair.task}: queries near one of {suite}"] += 1
-            elif suite := self._suite_of_text(pair.positive, pair.task):
+            elif suite := self._suite_of_text(pair.positive, pair.task, pair.corpus):
                 self._dropped[f"{pair.task}: answers near a passage of {suite}"] += 1
             else:
                 yield pair
@@ -50,7 +53,7 @@ class Sieve:
     def filter_corpus(self, name: str, texts: Iterable[Text]) -> Iterator[Text]:
         """The passages that no suite judges; the corpora of SciFact and of Check-COVID keep those of their own suite."""
         for text in texts:
-            if suite := self._suite_of_text(text, name):
+            if suite := self._suite_of_text(text, name, name):
                 self._dropped[f"corpus {name}: passages near one of {suite}"] += 1
             else:
                 yield text
@@ -60,15 +63,41 @@ class Sieve:
         query = normalise(pair.query)
         same = [query] if query in self._queries else []
         suites = {suite for text in (*same, *self._claims.find(pair.query)) for suite in self._suites[text]}
-        if query in self._titles:
+        if query in self._whole:
             suites |= self._suites[query] - ({pair.task} & SHARED)
         return min(suites, default="")
 
-    def _suite_of_text(self, text: Text, own: str) -> str:
-        """The suite that judges nearly this passage, or one with its title; "" for none."""
-        key = hash((text.title, text.text))
+    def _suite_of_text(self, text: Text, own: str, corpus: str) -> str:
+        """The suite that judges nearly this passage, one with its title, or its article's entity; "" for none.
+
+        A title or passage that is itself a query of a suite shows it with an answer.
+        """
+        key = hash((text.title, text.text, corpus in NOTES))
         if key not in self._verdicts:
-            title = normalise(text.title)
-            same = (*([title] if title in self._titles else []), *self._texts.find(text.text))
-            self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found])
-        return min(self._verdicts[key] - ({own} & SHARED), default="")
+            parts = {normalise(text.title), normalise(text.text)}
+            same = (*(parts & self._whole), *self._texts.find(text.text))
+            cut = self._clinical.find(text.text) if corpus in NOTES else ()
+            self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found]).union(cut)
+        named = self._names.suite_of_entity(text, corpus)
+        return named or min(self._verdicts[key] - ({own} & SHARED), default="")
+
+
+class _ClinicalTwins:
+    """The sections of notes that are judged, to be found also where they are cut elsewhere or masked differently."""
+
+    def __init__(self, suites: Iterable[JudgedData]) -> None:
+        self._suites: defaultdict[str, set[str]] = defaultdict(set)
+        for found in suites:
+            for text in found.texts:
+                if len(text.text.split()) >= MIN_TEXT_WORDS:
+                    self._suites[normalise(unmask(text.text))].add(found.suite)
+        self._texts = Twins(self._suites, *SAME_TEXT, either=True)
+
+    def find(self, text: str) -> set[str]:
+        """The suites of the judged sections that contain nearly all of `text`, or of which it contains nearly all.
+
+        A text of few words is in many notes; only its whole twin counts.
+        """
+        if len(text.split()) < MIN_TEXT_WORDS:
+            return set()
+        return {suite for found in self._texts.find(unmask(text)) for suite in self._suites[found]}

@@ -47,7 +47,7 @@ def task_over(
         measures=MEASURES,
         unit="passage",
         notes=(
-            f"{len(indexed):,} notes of MTSamples, questions from {len(queried):,} of them, none seen in training",
+            f"{len(indexed):,} notes of MTSamples, questions from {len(queried):,} of them, all left out of labelling",
             f"{lost} labelled sections that are no section of the product's own count as missed",
         ),
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mappings.datasets.files import dataset_records
+from mappings.errors import InvalidInput
 
 NAME: Final = "medquad"
 
@@ -24,11 +25,12 @@ class HealthPassage:
 
 @dataclass(frozen=True, slots=True)
 class HealthArticle:
-    """An article on one entity, which is its title. Several articles can share an id."""
+    """An article on one entity, which is its title; `synonyms` are its other names. Several articles can share an id."""
 
     id: str
     title: str
     passages: tuple[HealthPassage, ...]
+    synonyms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,20 @@ class HealthQuestion:
 
 
 def read_articles(data: Path | None) -> Iterator[HealthArticle]:
-    """The articles, in the order of the file."""
+    """The articles, in the order of the file. Raises `InvalidInput` for synonyms that are not a list of names."""
     for record in dataset_records(data, f"{NAME}/documents", ("id", "title", "passages")):
         passages = tuple(
             HealthPassage(part["id"], part["question"], part["question_type"], part["text"])
             for part in record["passages"]
         )
-        yield HealthArticle(record["id"], record["title"], passages)
+        yield HealthArticle(record["id"], record["title"], passages, _synonyms(record))
+
+
+def _synonyms(record: Mapping[str, Any]) -> tuple[str, ...]:
+    found = record.get("synonyms") or []
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise InvalidInput(f"the synonyms of article {record['id']!r} must be a list of names", field="synonyms")
+    return tuple(found)
 
 
 def read_judged_passages(data: Path | None) -> Iterator[JudgedPassage]:

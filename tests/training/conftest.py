@@ -59,9 +59,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root / "mtsamples/notes.jsonl.gz",
         [
             {"id": f"mts{n:04}", "name": f"Knee Pain - {n}", "description": f"A patient number {n} with a sore knee.",
-             "text": f"HISTORY OF PRESENT ILLNESS:,  Pain number {n} began after a long walk in the hills last week.,"
-                     f"PLAN: , Rest, ice and a visit number {n} to the physiotherapist within the next ten days."}
-            for n in range(1, 9)
+             "text": f"HISTORY OF PRESENT ILLNESS:,  Pain number {word} began after a long walk in the hills last week.,"
+                     f"PLAN: , Rest, ice and a visit number {word} to the physiotherapist within the next ten days."}
+            for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], 1)
         ],
     )  # fmt: skip
     return root

@@ -33,6 +33,8 @@ def suite(name: str, claims: bool = True) -> JudgedData:
         ({"positive": replace(JUDGED, id="copy", title="Another title")}, "positive"),
         ({"positive": replace(OTHER, title=JUDGED.title)}, "positive"),
         ({"negatives": (OTHER, replace(JUDGED, text=JUDGED.text.upper()))}, "negatives"),
+        ({"positive": replace(OTHER, title=ASKED.upper())}, "positive"),
+        ({"negatives": (replace(OTHER, text=ASKED),)}, "negatives"),
     ],
 )
 def test_evaluation_data_is_refused_with_file_line_and_suite(
@@ -130,6 +132,15 @@ def test_near_twins_are_dropped_and_counted_by_task_and_suite() -> None:
         "title: answers near a passage of press": 1,
         "corpus abstracts: passages near one of press": 1,
     }
+
+
+def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> None:
+    dropped: Counter[str] = Counter()
+    sieve = Sieve([replace(suite("press"), texts=())], dropped)
+    titled = replace(OTHER, title=ASKED.upper())
+    assert list(sieve.filter_corpus("abstracts", [OTHER, titled, replace(OTHER, text=ASKED)])) == [OTHER]
+    assert list(sieve.filter_pairs([replace(FREE, task="trial", positive=titled)])) == []
+    assert dropped["trial: answers near a passage of press"] == 1
 
 
 def test_the_shared_corpus_keeps_its_own_judged_abstracts_only() -> None:

@@ -36,6 +36,7 @@ def test_every_leak_is_dropped_and_counted(labelled: Path) -> None:
         "abstracts whose title is evaluated": 2,
         "abstracts that a press test pair quotes": 1,
         "corpus abstracts: passages near one of check-covid": 1,
+        "health articles on a judged entity, under any of its names": 1,
         "health passages near a test passage": 1,
         "notes of the test side or with a twin there": 1,
     }

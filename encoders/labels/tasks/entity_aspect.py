@@ -17,6 +17,7 @@ from typing import Final
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import split_of
+from encoders.labels.tasks.aspects import is_plain
 from mappings.analysis.entities import Lexicon, Tagger, conditions, merged
 from mappings.analysis.headings import heading_key, level, normalise_heading
 from mappings.analysis.mentions.negation import negated
@@ -49,7 +50,6 @@ COMMON_COUNT: Final = 20
 COMMON_SHARE: Final = 0.005
 """A title that more passages mention than both of these, and that no lexicon lists, counts only in its own document."""
 
-_PLAIN: Final = re.compile(r"[a-z' -]{5,}")
 _SERIAL: Final = re.compile(r"\s+[-–]\s*\d+$")
 
 
@@ -168,7 +168,7 @@ def make_pairs(found: Sequence[LabelledPassage], labelling: Labelling, corpus: s
 def _aspect_words(item: LabelledPassage) -> str:
     """The aspect as the passage's heading words it ("treatment"), or its known name where that is shorthand ("PMHx")."""
     written = heading_key(item.text.heading)
-    return written if _PLAIN.fullmatch(written) else item.aspect
+    return written if is_plain(written) else item.aspect
 
 
 def _answers(found: Iterable[LabelledPassage]) -> Mapping[tuple[str, str], list[str]]:

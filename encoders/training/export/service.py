@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import orjson
 
+from encoders.ancestry.record import read_ancestry
 from encoders.artifact import Artifact, Kind, Reading
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
@@ -26,6 +27,7 @@ from encoders.training.export.vocabulary import find_used_tokens, trim_vocabular
 from encoders.training.export.writer import check_target, write_artifact
 from encoders.training.recipe import Recipe, parse_recipe
 from encoders.training.run_folder import CHECKPOINT, LOG, REPORT, is_run, read_log
+from encoders.training.runs.parents import read_source_ancestry
 from mappings.errors import InvalidInput, NotFound
 
 READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
@@ -73,7 +75,10 @@ def export_model(
             f"{source} is not a run of `medley train`: name the kind of the checkpoint with --kind", field="kind"
         )
     described = {"name": out.name} | describe_base(source) | (_read_card(card) if card else {})
-    return write_artifact(resolve_base(source), kind, out, described, _checkpoint_texts(pairs))
+    ancestry = read_source_ancestry(source)
+    artifact = write_artifact(resolve_base(source), kind, out, described, _checkpoint_texts(pairs))
+    ancestry.write(out, artifact.fingerprint)
+    return artifact
 
 
 def export_run(
@@ -91,7 +96,8 @@ def export_run(
     ready = load_checkpoint(run / CHECKPOINT, cast(Kind, recipe.kind))
     if serving.seen:
         ready = _trim(ready, _all_texts(data, recipe), serving.seen)
-    return write_artifact(
+    ancestry = read_ancestry(run / CHECKPOINT)
+    artifact = write_artifact(
         ready,
         cast(Kind, recipe.kind),
         out,
@@ -100,6 +106,8 @@ def export_run(
         make_reading(recipe, ready.model.config, serving.read),
         [make_gate_query(pair) for pair in pairs[:queries]],
     )
+    ancestry.write(out, artifact.fingerprint)
+    return artifact
 
 
 def make_reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -13,6 +15,8 @@ import orjson
 import torch
 from transformers.utils import logging
 
+from encoders.ancestry.record import Ancestry
+from encoders.ancestry.seen import SeenTexts
 from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture, get_towers
@@ -30,6 +34,7 @@ from encoders.training.loop.state import check_state, make_identity, saved_preci
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, LOG, PLOT, REPORT, Log, open_log, read_log
 from encoders.training.runs.initial import load_initial
+from encoders.training.runs.parents import find_parents, make_ancestry
 from encoders.training.runs.plot import plot_loss
 from encoders.training.runs.record import RunRecord, hash_pairs
 from mappings.errors import InvalidInput, MedleyError
@@ -39,7 +44,8 @@ from mappings.errors import InvalidInput, MedleyError
 class _Setup:
     """What a run starts with, loaded and checked before anything in its folder changes.
 
-    `label_counts` is what labelling counted and dropped; at most `queries` held-out pairs per task score the result.
+    `label_counts` is what labelling counted and dropped; at most `queries` held-out pairs per task score the result;
+    `ancestry` is that of the result.
     """
 
     recipe: Recipe
@@ -50,6 +56,7 @@ class _Setup:
     identity: Mapping[str, Any]
     label_counts: Mapping[str, Any]
     queries: int
+    ancestry: Ancestry
 
 
 def train(
@@ -59,13 +66,15 @@ def train(
     queries: int = 40,
     evaluated: Path | None = None,
     watch: Log | None = None,
+    unknown_ancestry: bool = False,
 ) -> dict[str, Any]:
     """Train by `recipe` on the pairs in `data` and write a Hugging Face checkpoint to `out/checkpoint`.
 
     `out` also gets `log.jsonl`, `loss.svg`, `record.json`, `report.json` (the return value) and `state.pt`, from which the
     same command resumes after a kill. At most `queries` held-out pairs per task score the base and the result.
     `evaluated` is the folder of the evaluation data sets: pairs that contain any of it are refused. `watch` receives every
-    entry of the log. Raises `InvalidInput`, `NotFound` and `ModelError` for an invalid recipe, pair file or base, and
+    entry of the log. The models that the recipe starts from must have a recorded ancestry, without evaluation data, unless
+    `unknown_ancestry`. Raises `InvalidInput`, `NotFound` and `ModelError` for an invalid recipe, pair file or base, and
     `Conflict` for a run that was started differently or whose state is missing; a refused run changes nothing in `out`.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
@@ -78,12 +87,23 @@ def train(
     hashes = hash_pairs(data, chosen)
     identity = make_identity(chosen, _describe_inputs(chosen, hashes))
     check_state(out, identity)
-    setup = _prepare(chosen, data, device, identity, queries)
+    for frozen in (TEACHER, PRIOR):
+        frozen.open_artifact(chosen)  # reports a wrong name before the run starts
+    parents = find_parents(chosen, evaluated, unknown_ancestry)
+    describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
+    setup = _prepare(chosen, data, device, identity, queries, describe)
     _make_folder(out)
     return _recorded_run(setup, RunRecord.start(chosen, hashes, device), out, watch)
 
 
-def _prepare(recipe: Recipe, data: Path, device: str, identity: Mapping[str, Any], queries: int) -> _Setup:
+def _prepare(
+    recipe: Recipe,
+    data: Path,
+    device: str,
+    identity: Mapping[str, Any],
+    queries: int,
+    describe: Callable[[SeenTexts], Ancestry],
+) -> _Setup:
     torch.set_num_threads(recipe.threads)
     torch.manual_seed(recipe.seed)
     pairs, dev = load_pairs(data, recipe, "train"), load_pairs(data, recipe, "held-out")
@@ -93,12 +113,12 @@ def _prepare(recipe: Recipe, data: Path, device: str, identity: Mapping[str, Any
     if missing := recipe.tasks.keys() - count_pairs(batches):
         task = min(missing)
         raise InvalidInput(_explain_unused(task, pairs[task], recipe), field=task)
-    for frozen in (TEACHER, PRIOR):
-        frozen.open_artifact(recipe)  # reports a wrong name before the run starts
     ready = load_initial(recipe)
     ready.model.to(device)
     trainable = freeze(ready.model, recipe.frozen)
-    return _Setup(recipe, ready, dev, batches, trainable, identity, _read_label_counts(data), queries)
+    seen = SeenTexts.of_pairs(chain.from_iterable((*pairs.values(), *dev.values())))
+    label_counts = _read_label_counts(data)
+    return _Setup(recipe, ready, dev, batches, trainable, identity, label_counts, queries, describe(seen))
 
 
 def _recorded_run(setup: _Setup, record: RunRecord, out: Path, watch: Log | None) -> dict[str, Any]:
@@ -133,6 +153,7 @@ def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
     if recipe.soup < 1:
         mix(model, load_initial(recipe).model, recipe.soup)
     save_checkpoint(model, ready.tokenizer, out / CHECKPOINT, Architecture.from_recipe(recipe))
+    setup.ancestry.write(out / CHECKPOINT)
     report = {
         "recipe": recipe.as_json(), "base": describe_base(recipe.base), "pairs": counts,
         "data": dict(setup.label_counts), "steps": progress.step, "best_step": progress.best_step or progress.step,

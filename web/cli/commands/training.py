@@ -36,12 +36,17 @@ def _needs_extra() -> Iterator[None]:
 @click.argument("recipe")
 @click.argument("data", type=folder, required=False)
 @click.argument("out", type=folder, required=False)
+@click.option(
+    "--unknown-ancestry",
+    is_flag=True,
+    help="Start from models of which it is not recorded what they were trained on; the new model's record says so.",
+)
 @json_option
-def train(recipe: str, data: Path | None, out: Path | None, as_json: bool) -> None:
+def train(recipe: str, data: Path | None, out: Path | None, unknown_ancestry: bool, as_json: bool) -> None:
     """Train by RECIPE (a name or a TOML file) on the mined pairs in DATA; the checkpoint goes to OUT.
 
     RECIPE alone is printed with all its settings. If MEDLEY_DATA is set, pairs that contain its evaluation data are
-    refused.
+    refused, and so are models, as base, teacher or prior, that were trained on it.
     """
     from encoders.training.recipe import load_recipe
 
@@ -59,7 +64,7 @@ def train(recipe: str, data: Path | None, out: Path | None, as_json: bool) -> No
     with _needs_extra():
         from encoders.training.runs.train import train as run_training
     with _status_line() as watch:
-        report = run_training(chosen, data, out, evaluated=read().data, watch=watch)
+        report = run_training(chosen, data, out, evaluated=read().data, watch=watch, unknown_ancestry=unknown_ancestry)
     show(report, as_json)
 
 

@@ -1,0 +1,86 @@
+"""Beside each suite: whether the models that it measures, or models that they come from, saw what it evaluates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from encoders.ancestry.overlap import find_overlap
+from encoders.ancestry.record import Ancestry, read_ancestry
+from encoders.artifact import MANIFEST, find
+from encoders.hashing import HashingEncoder
+from encoders.labels.evaluated import JudgedData, read_judged_suite
+from encoders.labels.pairs import Text
+from evaluation.task import Question, Task
+from mappings.errors import ModelError
+from search.bootstrap import Medley
+from search.models.registry import Models
+
+
+def describe_ancestry(medley: Medley, suite: str, task: Task, rerank: bool) -> list[dict[str, Any]]:
+    """For each trained model of the task: `state` (clean, overlap or unknown), the counts, and both as a `sentence`.
+
+    Raises `ModelError` for a damaged record.
+    """
+    found = dict(_trained_models(medley, task, rerank))
+    judged = _judged(medley.settings.data, suite, task) if found else None
+    rows = []
+    for fingerprint, name in found.items():
+        overlap = find_overlap(_read(medley.models, name, fingerprint), judged) if judged else None
+        if overlap is not None:
+            counts = {part: asdict(overlap)[part] for part in ("queries", "texts", "entities")}
+            named = {"model": Path(name).name, "fingerprint": fingerprint}
+            rows.append({**named, "state": overlap.state, **counts, "sentence": str(overlap)})
+    return rows
+
+
+def _trained_models(medley: Medley, task: Task, rerank: bool) -> Iterator[tuple[str, str]]:
+    """(fingerprint, name) of each model that was trained: encoders, then rerankers."""
+    collection, settings = medley.collections.get(task.corpus.name), medley.settings
+    untrained = HashingEncoder(256).fingerprint
+    for field, fingerprint in medley.engine.resolve(task.corpus.name).encoders.items():
+        if fingerprint != untrained:
+            yield fingerprint, settings.encoder or collection.vectors.get(field, "")
+    stages = medley.models.rerank_stages(collection) if rerank else None
+    if stages is not None:
+        if stages.first is not None and collection.reranking.first is not None:
+            yield stages.first.reranker.fingerprint, collection.reranking.first.model
+        yield stages.last.reranker.fingerprint, settings.reranker or collection.reranking.model
+
+
+def _read(models: Models, name: str, fingerprint: str) -> Ancestry:
+    """The ancestry beside the model with this fingerprint; unknown if no model directory here has it."""
+    for candidate in (name, *models.names()):
+        try:
+            folder = find(candidate, models.folders())
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except (ModelError, OSError, ValueError):
+            continue  # a broken model can't be the one that was measured
+        if manifest.get("fingerprint") == fingerprint:
+            return read_ancestry(folder, fingerprint)
+    return Ancestry(unknown=("its model directory is not on this machine",))
+
+
+def _judged(data: Path | None, suite: str, task: Task) -> JudgedData:
+    """What the suite evaluates: by its data set, or for judgements of one's own by the task itself."""
+    known = read_judged_suite(data, suite) if data is not None else None
+    return known or JudgedData(suite, tuple(map(_spell, task.questions)), tuple(_relevant_texts(task)))
+
+
+def _spell(question: Question) -> str:
+    return question.text or f"{question.entity} {question.aspect}"
+
+
+def _relevant_texts(task: Task) -> Iterator[Text]:
+    """The documents with an answer, whole and by section."""
+    answers = {
+        key.partition("#")[0] for grades in task.judgements.values() for key, grade in grades.items() if grade > 0
+    }
+    for document in task.corpus.documents():
+        if document.id in answers:
+            parts = [section.text for section in document.sections]
+            for text in dict.fromkeys((" ".join(parts), *parts)):
+                yield Text(document.id, document.title, "", text)
