@@ -57,8 +57,9 @@ class TantivyQueryCompiler:
     def _holding(self, query: LexicalQuery, names: Sequence[str]) -> Any:
         found = [_every(self._has(forms, names) for forms in query.wanted)] if query.wanted else []
         for field, value in query.named:
-            name = column(field) if field else "document"
-            found.append(Query.term_query(self._schema, name, encodable(value), "basic"))
+            if not field or field in self._fields:  # the kind can have got the field after the index was built
+                name = column(field) if field else "document"
+                found.append(Query.term_query(self._schema, name, encodable(value), "basic"))
         return _any_of(found)
 
     def _has(self, phrases: Sequence[Phrase], names: Sequence[str]) -> Any:
