@@ -244,6 +244,14 @@ class IndexAdmin(Protocol):
         """
         ...
 
+    def exclusive(self, collection: str, wait: float = 0.0) -> AbstractContextManager[None]:
+        """Exclude all writers of a collection's indexes, new indexes and publications. Raises `Conflict` after `wait` seconds."""
+        ...
+
+    def remove(self, collection: str) -> None:
+        """Remove every index of a collection, the published one too. The caller holds `exclusive`."""
+        ...
+
 
 class Engine(SearchEngine, IndexAdmin, Protocol):
     """Searches indexes, and creates, fills, publishes and drops them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -155,6 +155,26 @@ def locked_for_writing(folder: Path, wait: float) -> Iterator[None]:
     _check_exists(folder)
     with exclusive(folder / "writer.lock", f"the writer of index {folder.name}", wait):
         _check_exists(folder)  # again: it could have been dropped meanwhile
+        yield
+
+
+@contextmanager
+def lock_all(
+    folders: Callable[[], Sequence[Path]], administration: AbstractContextManager[None], wait: float
+) -> Iterator[None]:
+    """Exclude the writers of all indexes, in `folders`, of a collection, then its administration, as dropping one does."""
+    with ExitStack() as stack:
+
+        def hold(folder: Path, seconds: float) -> None:
+            with suppress(NotFound):  # dropped meanwhile
+                stack.enter_context(locked_for_writing(folder, seconds))
+
+        held = folders()
+        for folder in held:
+            hold(folder, wait)
+        stack.enter_context(administration)
+        for folder in set(folders()) - set(held):
+            hold(folder, 0.0)  # without waiting: whoever holds it can wait for the administration
         yield
 
 
