@@ -15,8 +15,8 @@ class CatalogEntry:
     """A collection in the catalog: its kind, and the weights from `medley tune`, as TOML or empty.
 
     `invented`: its documents are made up, as those of the demo. `id` differs between two collections that had the same
-    name one after the other; those of earlier versions have none. `origin` is the collection that a rename, which is not
-    finished, makes this one from.
+    name one after the other; those of earlier versions have none. `origin` and `origin_id` are the name and the id of the
+    collection that a rename makes this one from, until it is finished.
     """
 
     kind: str
@@ -24,6 +24,7 @@ class CatalogEntry:
     invented: bool = False
     phase: Phase = ""
     origin: str = ""
+    origin_id: str = ""
     id: str = field(default="", compare=False)
 
 

@@ -266,10 +266,6 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def remove(self) -> None:
-        """Remove the store with all documents. Repeating the call after a kill is harmless."""
-        ...
-
     def close(self) -> None:
         """Make the store's main file complete by itself, as far as other processes allow; the store stays usable."""
         ...

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the search page and the HTTP API."),
     "inference": ("inference", "Serve models over HTTP, for all other processes."),
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
+    "collection": ("collection", "List, show, delete and rename collections."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "backup": ("backup", "Save all documents, tokens and the access log in a new folder."),
     "restore": ("backup", "Restore a backup into an installation that lacks its collections."),

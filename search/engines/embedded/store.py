@@ -228,11 +228,6 @@ class EmbeddedStore:
         """Let every process that writes get a `Conflict` from now on, or no longer; reads go on."""
         self._database.seal(sealed)
 
-    def remove(self) -> None:
-        """Remove the file. Processes that have it open can read it until they close it, and can't write to it."""
-        for suffix in ("-wal", "-shm", ""):
-            self.path.with_name(f"{self.path.name}{suffix}").unlink(missing_ok=True)
-
     def close(self) -> None:
         """Empty the write-ahead log into the file, unless others are using it at this moment."""
         self._database.checkpoint()

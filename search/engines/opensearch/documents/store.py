@@ -223,11 +223,6 @@ class OpenSearchStore:
         for table in self._tables:
             table.seal(sealed)
 
-    def remove(self) -> None:
-        """Remove the five indexes."""
-        for table in self._tables:
-            table.drop()
-
     def close(self) -> None:
         """Nothing to do: what the cluster has acknowledged is durable."""
 

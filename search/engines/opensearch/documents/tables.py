@@ -134,11 +134,6 @@ class Table:
         else:
             self._cluster.write("PUT", f"/{self.name}/_settings", {"index.blocks.write": None})
 
-    def drop(self) -> None:
-        """Remove the index, if it exists."""
-        self._cluster.write("DELETE", f"/{self.name}", None, {"ignore_unavailable": "true"})
-        self.forget()
-
     def forget(self) -> None:
         """Look again, with the next write, whether the index exists."""
         self._cluster.made.discard(self.name)
