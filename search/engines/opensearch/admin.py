@@ -29,7 +29,7 @@ _BODY: Final[dict[str, Any]] = {
     "mappings": {"dynamic": False},
 }
 _COLLECTIONS: Final = "collections"
-_REMOVED: Final = ".removed"
+_REMOVED: Final = "_removed"
 """Where the highest generation of a removed collection is kept: other processes can know its indexes by name."""
 
 
