@@ -16,8 +16,11 @@ import rispy
 from flask import make_response
 from flask.wrappers import Response
 
+from mappings.collection import Collection
 from mappings.documents import Document, FieldValue
 from search.storage import StoredDocument
+
+INVENTED: Final = "Invented: this document was made up for a demonstration. It is not a publication."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Citation:
     collection: str
     abstract: str = ""
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    invented: bool = False
 
     def text(self, name: str) -> str:
         """A field as text; several keywords are joined by '; '."""
@@ -44,10 +48,12 @@ class Citation:
         return self.text("year") or next((str(value.year) for value in dates), "")
 
 
-def citation(document: Document, collection: str) -> Citation:
+def citation(document: Document, collection: str, invented: bool = False) -> Citation:
     """The citation of a document: its sections with their headings are the abstract."""
     parts = (f"{section.heading}: {section.text}" if section.heading else section.text for section in document.sections)
-    return Citation(document.id, document.title, collection, " ".join(" ".join(parts).split()), document.fields)
+    return Citation(
+        document.id, document.title, collection, " ".join(" ".join(parts).split()), document.fields, invented
+    )
 
 
 def as_ris(citations: Sequence[Citation]) -> str:
@@ -69,6 +75,7 @@ def _ris(item: Citation) -> dict[str, Any]:
         "accession_number": _line(item.text("pmid")),
         "name_of_database": _line(item.text("source") or item.collection),
         "id": _line(item.id),
+        "notes": [INVENTED] if item.invented else [],
     }
     return {name: value for name, value in tags.items() if value}
 
@@ -113,7 +120,7 @@ def _bibtex(item: Citation, key: str) -> str:
         "year": item.year,
         "doi": item.text("doi"),
         "abstract": item.abstract,
-        "note": f"{item.collection}: {item.id}",
+        "note": f"{item.collection}: {item.id}{f'. {INVENTED}' * item.invented}",
     }
     # Two pairs of braces around the title: styles that lower-case titles would spoil its abbreviations.
     lines = [f"  {name} = {{{_tex(value, twice=name == 'title')}}}," for name, value in values.items() if value]
@@ -136,7 +143,7 @@ def _key(item: Citation, taken: set[str]) -> str:
     return key
 
 
-CSV_COLUMNS: Final = ("id", "title", "year", "journal", "source", "pmid", "doi", "collection", "abstract")
+CSV_COLUMNS: Final = ("id", "title", "year", "journal", "source", "pmid", "doi", "collection", "abstract", "note")
 
 
 def as_csv(citations: Sequence[Citation]) -> str:
@@ -151,6 +158,7 @@ def as_csv(citations: Sequence[Citation]) -> str:
             "year": item.year,
             "collection": item.collection,
             "abstract": item.abstract,
+            "note": INVENTED if item.invented else "",
         }
         writer.writerow([_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
     return file.getvalue()
@@ -187,13 +195,14 @@ def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
     return response
 
 
-def of_documents(name: str, documents: Iterable[Document], collection: str) -> Response:
+def of_documents(name: str, documents: Iterable[Document], collection: Collection) -> Response:
     """The citations of documents as a file to download, called after their collection."""
-    return as_attachment(name, [citation(item, collection) for item in documents], collection)
+    found = [citation(item, collection.name, collection.invented) for item in documents]
+    return as_attachment(name, found, collection.name)
 
 
-def of_stored(name: str, stored: StoredDocument, collection: str) -> Response:
+def of_stored(name: str, stored: StoredDocument, collection: Collection) -> Response:
     """The citation of one stored document, which is not a tombstone, as a file to download."""
     if stored.document is None:
         raise ValueError("a tombstone has no citation")
-    return as_attachment(name, [citation(stored.document, collection)], stored.id)
+    return as_attachment(name, [citation(stored.document, collection.name, collection.invented)], stored.id)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from dataclasses import replace
 
 import pytest
 from markers import Markers
+from wards import EVERYBODY, WEIGHTS, feed, filled, found, note, remains
 
-from mappings.documents import Access, Document, Section
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
-from search.bootstrap import Medley
 from search.catalog import CatalogEntry
-from search.query import Query
-from search.settings import Settings
 from web.cli.indexing import fill_quietly, rebuild
 from workers.collections.removal import remove_collection
 from workers.collections.renaming import rename_collection
@@ -23,63 +19,6 @@ from workers.delivery import Delivery
 from workers.indexing.indexer import Indexer
 from workers.indexing.inspection import inspect
 from workers.indexing.rebuild import begin
-
-ENGINES = ["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)]
-EVERYBODY = Access("tester", frozenset({"*"}))
-WEIGHTS = "[fusion]\nweights = { bm25 = 0.25, dense = 0.75 }\n"
-
-
-@pytest.fixture(params=ENGINES)
-def opened(request, tmp_path):
-    """Opens one installation, as often as it is called, as processes of their own do."""
-    settings = Settings(home=tmp_path / "home", encoder="hashing-256", reranker="none")
-    if request.param == "opensearch":
-        node, prefix = request.getfixturevalue("node"), f"t{secrets.token_hex(5)}"
-        settings = replace(settings, opensearch=node.url, opensearch_prefix=prefix)
-    yield lambda: Medley.open(settings, patient=True)
-    if settings.opensearch:
-        cluster = Medley.open(settings).engine.cluster
-        cluster.write("DELETE", f"/{cluster.prefix}.*")
-        cluster.close()
-
-
-@pytest.fixture
-def medley(opened) -> Medley:
-    return opened()
-
-
-def note(name: str, text: str = "heart failure") -> Document:
-    return Document(name, "Note", (Section("PLAN", text),), frozenset({"clinical"}), {}, 3)
-
-
-def feed(medley: Medley, name: str, *documents: Document) -> str:
-    """Create a collection of notes with these documents; the id of the job."""
-    medley.collections.create(name, "notes")
-    delivery = Delivery(medley.collections.store(name), name)
-    delivery.accept(documents)
-    delivery.finish()
-    return delivery.job.id
-
-
-def filled(medley: Medley, name: str = "ward") -> Medley:
-    feed(medley, name, note("a"), note("b", "kidney stones"))
-    fill_quietly(medley, name)
-    return medley
-
-
-def found(medley: Medley, name: str, text: str = "heart") -> list[str]:
-    return [hit.document for hit in medley.search(Query(name, EVERYBODY, text)).hits]
-
-
-def remains(medley: Medley) -> list[str]:
-    """What the installation still has under the names of collections: folders, indexes, records."""
-    if not medley.settings.opensearch:
-        return [path.name for path in (medley.settings.home / "collections").glob("*") if path.name[0] != "."]
-    cluster = medley.engine.cluster
-    names = [item["index"] for item in cluster.read("GET", f"/_cat/indices/{cluster.prefix}.*", None, {"format": "json"})]
-    rows = cluster.read("POST", f"/{cluster.prefix}.admin/_search", {"size": 100})["hits"]["hits"]
-    held = {key for row in rows for key in row["_source"]} - {"_removed"}
-    return sorted([name for name in names if not name.endswith(".admin")] + sorted(held))
 
 
 def test_a_collection_that_is_not_wanted_any_more_can_be_deleted_entirely(medley, tmp_path):
@@ -182,7 +121,9 @@ def test_a_deletion_that_was_killed_is_continued(opened, step):
     if step != "sealed":
         entry = medley.engines.catalog.read("ward")
         medley.engines.catalog.add("ward", replace(entry, phase="leaving"))
-        with pytest.raises(Conflict, match="being deleted or renamed: wait, or finish it with `medley collection delete"):
+        with pytest.raises(
+            Conflict, match="being deleted or renamed: wait, or finish it with `medley collection delete"
+        ):
             medley.collections.create("ward", "notes")
     if step == "without indexes":
         medley.engine.remove("ward")

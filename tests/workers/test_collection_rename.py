@@ -5,17 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from test_collection_removal import (  # noqa: F401 - fixtures of the other half
-    ENGINES,
-    WEIGHTS,
-    feed,
-    filled,
-    found,
-    medley,
-    note,
-    opened,
-    remains,
-)
+from wards import WEIGHTS, feed, filled, found, note, remains
 
 from mappings.documents import Deletion
 from mappings.errors import Conflict, InvalidInput, NotFound
@@ -41,7 +31,7 @@ def versions(medley: Medley, name: str):
     return {item.id: replace(item, job="") for item in medley.collections.store(name).export()}
 
 
-def test_a_mistyped_name_can_be_corrected_without_encoding_anything_again(medley, monkeypatch):  # noqa: F811
+def test_a_mistyped_name_can_be_corrected_without_encoding_anything_again(medley, monkeypatch):
     job = feed(medley, "wrad", note("a", "fever"), note("b", "kidney stones"), note("gone"))
     feed(medley, "wrad", note("a"))  # an older copy, which is ignored
     delivery = Delivery(medley.collections.store("wrad"), "wrad")
@@ -72,7 +62,7 @@ def test_a_mistyped_name_can_be_corrected_without_encoding_anything_again(medley
     assert set(found(medley, "ward")) == {*answers, "c"}
 
 
-def test_what_was_not_indexed_yet_is_indexed_under_the_new_name(medley):  # noqa: F811
+def test_what_was_not_indexed_yet_is_indexed_under_the_new_name(medley):
     filled(medley, "wrad")
     feed(medley, "wrad", note("c", "heart valve"))
     assert rename(medley).documents == 3
@@ -86,7 +76,7 @@ STEPS = ["_copy", "_index", "verify", "take_away", "clear_vector_cache"]
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_rename_that_was_killed_is_continued(opened, monkeypatch, step, when):  # noqa: F811
+def test_a_rename_that_was_killed_is_continued(opened, monkeypatch, step, when):
     before = versions(filled(opened(), "wrad"), "wrad")
     module = renaming if hasattr(renaming, step) else removal
     whole = getattr(module, step)
@@ -112,7 +102,7 @@ def test_a_rename_that_was_killed_is_continued(opened, monkeypatch, step, when):
         rename(half)
 
 
-def test_while_it_is_renamed_searches_go_on_and_deliveries_are_refused(opened, monkeypatch):  # noqa: F811
+def test_while_it_is_renamed_searches_go_on_and_deliveries_are_refused(opened, monkeypatch):
     gateway = filled(opened(), "wrad")
     monkeypatch.setattr(renaming, "_index", lambda *_: (_ for _ in ()).throw(Killed))
     with pytest.raises(Killed):
@@ -126,8 +116,8 @@ def test_while_it_is_renamed_searches_go_on_and_deliveries_are_refused(opened, m
         gateway.collections.get("ward")
     with pytest.raises(Conflict, match="finish that with `medley collection rename wrad ward`, or give it up"):
         remove_collection(opened(), "wrad")
+    filled(gateway, "letters")
     with pytest.raises(Conflict, match="'ward' exists"):
-        filled(gateway, "letters")
         rename(opened(), "letters", "ward")
 
     remove_collection(opened(), "ward")  # given up
@@ -135,7 +125,7 @@ def test_while_it_is_renamed_searches_go_on_and_deliveries_are_refused(opened, m
     assert sorted(opened().collections.names()) == ["letters", "wrad"]
 
 
-def test_a_rename_waits_for_no_writer_for_ever(opened):  # noqa: F811
+def test_a_rename_waits_for_no_writer_for_ever(opened):
     worker = filled(opened(), "wrad")
     with worker.engine.writer("wrad-1"), pytest.raises(Conflict, match="wrad-1"):
         rename(opened(), wait=0.2)
@@ -143,7 +133,7 @@ def test_a_rename_waits_for_no_writer_for_ever(opened):  # noqa: F811
     assert worker.collections.names() == ["wrad"]
 
 
-def test_a_collection_that_exists_is_never_replaced(medley):  # noqa: F811
+def test_a_collection_that_exists_is_never_replaced(medley):
     filled(medley, "wrad")
     filled(medley, "ward")
     with pytest.raises(Conflict, match="the collection 'ward' exists: choose another name, or delete it first"):
@@ -155,9 +145,9 @@ def test_a_collection_that_exists_is_never_replaced(medley):  # noqa: F811
     assert medley.collections.names() == ["ward", "wrad"]
 
 
-def test_a_later_collection_of_the_old_name_is_not_taken_for_the_renamed_one(opened, monkeypatch):  # noqa: F811
+def test_a_later_collection_of_the_old_name_is_not_taken_for_the_renamed_one(opened, monkeypatch):
     """The rename was killed at its very end: repeating it must not delete what has the old name now."""
-    medley = filled(opened(), "wrad")  # noqa: F811
+    medley = filled(opened(), "wrad")
     whole = renaming.take_away
 
     def killed(*arguments):

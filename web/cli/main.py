@@ -14,7 +14,7 @@ import click
 from mappings.errors import MedleyError, Unavailable
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "demo": ("ingest", "Create the demo collections and index them."),
+    "demo": ("demo", "Create the demo collections of invented documents, or remove them."),
     "ingest": ("ingest", "Read documents into a collection and index them."),
     "delete": ("ingest", "Delete documents by id."),
     "retry": ("ingest", "Index again what failed."),

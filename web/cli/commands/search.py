@@ -58,8 +58,9 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     medley = open_medley()
     use_cases = open_use_cases(medley, labels=labels)
     form = search_form(_form(asked))
-    query = to_query(form, use_cases.collections.get(form.collection), use_cases.caller.access)
-    answer = SearchAnswer.of(use_cases.search(query))
+    collection = use_cases.collections.get(form.collection)
+    query = to_query(form, collection, use_cases.caller.access)
+    answer = SearchAnswer.of(use_cases.search(query), collection)
     show(answer.model_dump(), as_json, lambda: _text(answer))
 
 
@@ -90,14 +91,18 @@ def _text(answer: SearchAnswer) -> str:
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
     for rank, hit in enumerate(answer.hits, 1):
-        lines += ["", *_hit_lines(rank, hit)]
+        lines += ["", *_hit_lines(rank, hit, answer.invented)]
     if answer.cursor:
         lines += ["", click.style("there are more hits: use a larger --size, or --json and its cursor", dim=True)]
     return "\n".join(lines)
 
 
-def _hit_lines(rank: int, hit: HitJson) -> list[str]:
-    details = [hit.document, *(str(value) for value in hit.fields.values() if isinstance(value, str | int))]
+def _hit_lines(rank: int, hit: HitJson, invented: bool) -> list[str]:
+    details = [
+        *(["invented"] if invented else []),
+        hit.document,
+        *(str(value) for value in hit.fields.values() if isinstance(value, str | int)),
+    ]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",
         f"    {click.style(' · '.join(details), dim=True)}",
