@@ -86,6 +86,7 @@ def test_csv_has_a_line_each_and_runs_nothing():
         "doi": "",
         "collection": "abstracts",
         "abstract": "BACKGROUND: Lines break. More $.",
+        "note": "",
     }
     assert rows[1]["abstract"] == "'=cmd()"
 
