@@ -17,15 +17,17 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-HEADLINE = "/search?collection=abstracts&text=Healthy+seniors+told%3A+your+daily+aspirin+may+do+more+harm+than+good"
-NOTES = "/search?collection=notes&text=pneumonia+without+pleural+effusion+on+chest+X-ray"
+HEADLINE = (
+    "/search?collection=demo-abstracts&text=Healthy+seniors+told%3A+your+daily+aspirin+may+do+more+harm+than+good"
+)
+NOTES = "/search?collection=demo-notes&text=pneumonia+without+pleural+effusion+on+chest+X-ray"
 ADDRESSES = {
     "start": "/",
     "hits": HEADLINE,
     "explained": HEADLINE,
     "notes": f"{NOTES}&filter.type=Radiology+report",
     "document": NOTES,
-    "nothing": "/search?collection=notes&text=zzzz&filter.type=Nothing",
+    "nothing": "/search?collection=demo-notes&text=zzzz&filter.type=Nothing",
 }
 
 

@@ -166,7 +166,7 @@ def test_the_model_server_answers_the_gateways_token(inference, made):
 def test_the_gateway_finds_what_was_ingested(gateway, made):
     gateway.wait()
     gateway.run("demo")
-    found = gateway.get("/v1/search?collection=abstracts&text=aspirin&size=3", made.token)
+    found = gateway.get("/v1/search?collection=demo-abstracts&text=aspirin&size=3", made.token)
     assert found["hits"]
     assert found["degraded"] == []
     assert found["reranked"]["scored"] > 0  # by the model server, which knows the gateway's token

@@ -118,7 +118,7 @@ class EmbeddedEngine:
         return self.meta(name)
 
     def _check_still_there(self, collection: str) -> None:
-        """Raise `NotFound` where the collection was removed a moment ago; its folder, which we made again, goes."""
+        """Raise `NotFound` if the collection was removed a moment ago; its folder, which we made again, goes."""
         try:
             self._collection(collection)
         except NotFound:
@@ -157,11 +157,9 @@ class EmbeddedEngine:
         self._forget(index)
 
     def exclusive(self, collection: str, wait: float = 0.0) -> AbstractContextManager[None]:
-        """Exclude all writers of a collection's indexes, and its administration. Raises `Conflict` after `wait` seconds."""
+        """Exclude writers of a collection's indexes, and its administration. Raises `Conflict` after `wait` seconds."""
         folder = collection_folder(self._home, collection) / "indexes"
-        return lock_all(
-            lambda: [folder / index for index in self.names(collection)], self._admin_lock(collection), wait
-        )
+        return lock_all(folder, lambda: self.names(collection), self._admin_lock(collection), wait)
 
     def remove(self, collection: str) -> None:
         """Remove every index of a collection; see `IndexAdmin.remove`. Searches in progress keep what they have mapped."""

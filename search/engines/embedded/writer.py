@@ -160,21 +160,21 @@ def locked_for_writing(folder: Path, wait: float) -> Iterator[None]:
 
 @contextmanager
 def lock_all(
-    folders: Callable[[], Sequence[Path]], administration: AbstractContextManager[None], wait: float
+    folder: Path, names: Callable[[], Sequence[str]], administration: AbstractContextManager[None], wait: float
 ) -> Iterator[None]:
-    """Exclude the writers of all indexes, in `folders`, of a collection, then its administration, as dropping one does."""
+    """Exclude the writers of all indexes in `folder`, then the collection's administration, in the order of dropping one."""
     with ExitStack() as stack:
 
-        def hold(folder: Path, seconds: float) -> None:
+        def hold(index: str, seconds: float) -> None:
             with suppress(NotFound):  # dropped meanwhile
-                stack.enter_context(locked_for_writing(folder, seconds))
+                stack.enter_context(locked_for_writing(folder / index, seconds))
 
-        held = folders()
-        for folder in held:
-            hold(folder, wait)
+        held = names()
+        for index in held:
+            hold(index, wait)
         stack.enter_context(administration)
-        for folder in set(folders()) - set(held):
-            hold(folder, 0.0)  # without waiting: whoever holds it can wait for the administration
+        for index in set(names()) - set(held):
+            hold(index, 0.0)  # without waiting: whoever holds it can wait for the administration
         yield
 
 
