@@ -110,10 +110,12 @@ def _clear_queue(medley: Medley, name: str) -> tuple[int, str]:
 
 def deleted_text(report: Mapping[str, Any]) -> str:
     """What was deleted, in a sentence."""
+    documents, indexes = report["documents"], len(report["indexes"])
     count = (
-        "documents that could not be counted" if report["documents"] is None else f"{report['documents']:,} documents"
+        "documents that could not be counted"
+        if documents is None
+        else f"{documents:,} document{'s' * (documents != 1)}"
     )
-    indexes = len(report["indexes"])
     lines = [f"deleted {report['deleted']}: {count}, {indexes} index{'es' * (indexes != 1)}"]
     return "\n".join([*lines, *([report["problem"]] if report["problem"] else [])])
 
