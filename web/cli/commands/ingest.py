@@ -13,7 +13,7 @@ import click
 
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import NotFound
+from mappings.errors import MedleyError, NotFound
 from search.bootstrap import Medley
 from search.storage import State
 from web.cli.common import (
@@ -146,7 +146,7 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
     indexed, failed = 0, []
     total = medley.collections.store(collection).counts(published_index(medley, collection)).waiting
-    with progress("indexing", total) as advance:
+    with progress("indexing", total) as advance, _named_if_deleted(medley, collection):
         for outcome in fill(medley, collection):
             advance(1)
             if outcome.cause:
@@ -154,6 +154,17 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
             else:
                 indexed += 1
     return {"indexed": indexed, "failed": len(failed), "failures": failed[:SHOWN]}
+
+
+@contextmanager
+def _named_if_deleted(medley: Medley, collection: str) -> Iterator[None]:
+    """Say that the collection was deleted meanwhile, where that is why the block fails: its index is missing then."""
+    try:
+        yield
+    except MedleyError as error:
+        if collection in medley.collections.names():
+            raise
+        raise NotFound(f"the collection {collection!r} was deleted or renamed meanwhile", field="collection") from error
 
 
 def report_text(report: dict[str, Any]) -> str:
