@@ -31,6 +31,8 @@ class Collections:
         self._loaded: dict[str, tuple[CatalogEntry, Collection]] = {}
         self._stores: dict[str, tuple[str, DocumentStore]] = {}
         self._admitted: set[str] = set()
+        self.lists_names = True
+        """Whether errors may name other collections. A gateway's may not: one that vanishes during a request is unknown, too."""
         self._lock = threading.RLock()
 
     def attach(self, engines: Engines) -> None:
@@ -78,7 +80,9 @@ class Collections:
         return entry
 
     def unknown(self, name: str) -> NotFound:
-        """The error for a collection that does not exist; it suggests the nearest name."""
+        """The error for a collection that does not exist; it suggests the nearest name, where `lists_names`."""
+        if not self.lists_names:
+            return NotFound(f"there is no collection {name!r}", field="collection")
         names = self.names()
         near = difflib.get_close_matches(name, names, 1)
         meant = f" did you mean {near[0]!r}?" if near else f" there are: {', '.join(names) or 'none yet'}"

@@ -194,6 +194,32 @@ def test_an_open_gateway_no_longer_shows_a_deleted_collection(medley, ingest, ho
     assert not (home / "collections" / "journal").exists()
 
 
+def test_a_collection_that_vanishes_during_a_request_tells_no_other_name(medley, ingest, home, monkeypatch):
+    """The caller may not know of the others, which the command line lists."""
+    for name in ("journal", "psychiatry"):
+        ingest(name)
+    app = create_app(Settings(home=home, encoder="hashing-256", reranker="none"))
+    portal = app.extensions["medley"].medley
+    whole = type(portal).search
+
+    def search(self, query):
+        assert medley("collection", "delete", "journal", "--yes").exit_code == 0
+        return whole(self, query)
+
+    monkeypatch.setattr(type(portal), "search", search)
+    error = app.test_client().get("/v1/search?collection=journal&text=asthma")
+    assert (error.status_code, error.json["error"]["message"]) == (404, "there is no collection 'journal'")
+
+
+def test_a_collection_of_an_earlier_version_has_no_id_and_can_be_renamed(medley, ingest, home):
+    ingest("jurnal")
+    (home / "collections" / "jurnal" / "collection.json").write_text('{"kind": "abstracts"}')
+    assert medley("collection", "rename", "jurnal", "journal", "--yes").exit_code == 0
+    (home / "collections" / "journal" / "collection.json").write_text('{"kind": "abstracts"}')
+    assert json.loads(medley("collection", "show", "journal", "--json").stdout)["documents"] == 2
+    assert medley("collection", "delete", "journal", "--yes").exit_code == 0
+
+
 def test_what_an_interrupted_command_left_is_listed(medley, ingest, home):
     from dataclasses import replace
 
