@@ -181,6 +181,7 @@ def test_the_worker_indexes_what_the_gateway_announced(gateway, worker, made, tm
     worker.wait()
     file = tmp_path / "in.jsonl"
     file.write_text('{"id": "queued/1", "title": "Quokkas", "text": "Quokkas smile.", "labels": ["public"]}\n')
+    gateway.run("index", "create", "abstracts")
     gateway.run("ingest", str(file), "--collection", "abstracts", "--queue")
     until = time.monotonic() + 60
     while "queued/1" not in [
