@@ -110,6 +110,16 @@ def parse_field_table(name: str, data: object) -> Mapping[str, Any]:
     return data
 
 
+def check_leg_weights(weights: object, legs: tuple[str, ...]) -> None:
+    """Raise `ValueError` unless `fusion.weights` maps legs to numbers, 0 or more."""
+    if not isinstance(weights, Mapping):
+        raise ValueError(f"fusion.weights must be a table of legs and numbers, not {weights!r}")
+    for leg, weight in weights.items():
+        if leg not in legs:
+            raise ValueError(f"fusion.weights.{leg}: there is no such leg; the legs are {', '.join(legs)}")
+        check_weight(f"fusion.weights.{leg}", weight)
+
+
 def parse_labels(value: object) -> frozenset[str]:
     """The default labels of a kind. Raises `ValueError` unless `value` is a list of non-empty strings."""
     if not isinstance(value, list) or not all(isinstance(label, str) and label for label in value):

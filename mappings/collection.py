@@ -144,6 +144,7 @@ class Collection:
     `title_boost` and `heading_boost` weight BM25's matches there, relative to 1 in the text. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
     searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
+    `invented` (documents are made up) comes from the catalog, not from the kind.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Collection:
     shards: int = 1
     replicas: int | str = "0-1"
     private_queries: bool = False
+    invented: bool = False
 
     def __post_init__(self) -> None:
         checks.check_one_of("passages.granularity", self.granularity, get_args(Granularity))
@@ -183,7 +185,10 @@ class Collection:
             checks.check_text(f"vectors.{name}", model)
             if name == "bm25":
                 raise ValueError("vectors.bm25: bm25 is the lexical leg; choose another name")
-        _check_fusion(self.fusion, tuple(dict.fromkeys(("bm25", "dense", *self.vectors))))
+        legs = tuple(dict.fromkeys(("bm25", "dense", *self.vectors)))
+        checks.check_one_of("fusion.method", self.fusion.method, FUSION_METHODS)
+        checks.check_one_of("fusion.normalisation", self.fusion.normalisation, FUSION_NORMALISATIONS)
+        checks.check_leg_weights(self.fusion.weights, legs)
         checks.check_replicas("opensearch.replicas", self.replicas)
         checks.check_flag("private_queries", self.private_queries)
 
@@ -196,17 +201,6 @@ class Collection:
     def facets(self) -> tuple[str, ...]:
         """The names of the fields whose values the search page counts."""
         return tuple(name for name, item in self.fields.items() if item.facet)
-
-
-def _check_fusion(fusion: Fusion, legs: tuple[str, ...]) -> None:
-    checks.check_one_of("fusion.method", fusion.method, FUSION_METHODS)
-    checks.check_one_of("fusion.normalisation", fusion.normalisation, FUSION_NORMALISATIONS)
-    if not isinstance(fusion.weights, Mapping):
-        raise ValueError(f"fusion.weights must be a table of legs and numbers, not {fusion.weights!r}")
-    for leg, weight in fusion.weights.items():
-        if leg not in legs:
-            raise ValueError(f"fusion.weights.{leg}: there is no such leg; the legs are {', '.join(legs)}")
-        checks.check_weight(f"fusion.weights.{leg}", weight)
 
 
 def kinds(extra: Path | None = None) -> Mapping[str, Path]:

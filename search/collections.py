@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import threading
 import tomllib
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
+from search.catalog import CatalogEntry
 from search.engines.opened import Engines
 from search.settings import Settings
-from search.storage import CatalogEntry, DocumentStore, StoredDocument
+from search.storage import DocumentStore, StoredDocument
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -26,7 +29,10 @@ class Collections:
         self._settings = settings
         self._engines: Engines | None = None
         self._loaded: dict[str, tuple[CatalogEntry, Collection]] = {}
-        self._stores: dict[str, DocumentStore] = {}
+        self._stores: dict[str, tuple[str, DocumentStore]] = {}
+        self._admitted: set[str] = set()
+        self.lists_names = True
+        """Whether errors may name other collections. A gateway's may not: one that vanishes during a request is unknown, too."""
         self._lock = threading.RLock()
 
     def attach(self, engines: Engines) -> None:
@@ -41,33 +47,57 @@ class Collections:
         return self._engines
 
     def names(self) -> list[str]:
-        """All collections."""
+        """All collections, without those that are being deleted or that a rename is still filling."""
         return list(self.engines.catalog.names())
 
-    def create(self, name: str, kind: str | None = None) -> Collection:
+    def create(self, name: str, kind: str | None = None, invented: bool = False) -> Collection:
         """Create a collection of a kind (by default of its own name); repeating it with the same kind changes nothing.
 
-        Raises `InvalidInput` for an invalid name or an unknown kind, `Conflict` if it exists with another kind.
+        Raises `InvalidInput` for an invalid name or an unknown kind, `Conflict` if it exists with another kind, or its
+        documents are invented and these are not, or it is being deleted.
         """
         created = kinds.load(check_name(name), kind, self._settings.collections)
         present = self.engines.catalog.read(name)
-        if present is not None and present.kind != created.kind:
-            raise Conflict(f"the collection {name!r} already exists, of kind {present.kind!r}", field="collection")
         if present is None:
-            self.engines.catalog.add(name, created.kind)
+            self.engines.catalog.add(name, CatalogEntry(created.kind, invented=invented))
+        else:
+            _check_same(name, present, created.kind, invented)
         return self.get(name)
 
     def get(self, name: str) -> Collection:
-        """A collection with its settings and tuned weights. Raises `NotFound`."""
-        entry = self.engines.catalog.read(check_name(name))
-        if entry is None:
-            known = ", ".join(self.names()) or "none yet"
-            raise NotFound(f"there is no collection {name!r}; there are: {known}", field="collection")
+        """A collection with its settings and tuned weights. Raises `NotFound`, also for one that is hidden."""
+        entry = self._entry(name)
         loaded = self._loaded.get(name)
         if loaded is None or loaded[0] != entry:
             collection = _with_tuned(kinds.load(name, entry.kind, self._settings.collections), entry.tuned)
-            loaded = self._loaded[name] = (entry, collection)
+            loaded = self._loaded[name] = (entry, replace(collection, invented=entry.invented))
         return loaded[1]
+
+    def _entry(self, name: str) -> CatalogEntry:
+        entry = self.engines.catalog.read(check_name(name))
+        if entry is None or (entry.phase and name not in self._admitted):
+            raise self.unknown(name)
+        return entry
+
+    def unknown(self, name: str) -> NotFound:
+        """The error for a collection that does not exist; it suggests the nearest name, where `lists_names`."""
+        if not self.lists_names:
+            return NotFound(f"there is no collection {name!r}", field="collection")
+        names = self.names()
+        near = difflib.get_close_matches(name, names, 1)
+        meant = f" did you mean {near[0]!r}?" if near else f" there are: {', '.join(names) or 'none yet'}"
+        return NotFound(f"there is no collection {name!r};{meant}", field="collection")
+
+    def admit(self, name: str) -> None:
+        """Let this process use a hidden collection, which it is removing or filling."""
+        self._admitted.add(name)
+
+    def forget(self, name: str) -> None:
+        """Close the store of a collection that was removed, and no longer know anything of it."""
+        with self._lock:
+            self._stores.pop(name, None)
+            self._loaded.pop(name, None)
+            self._admitted.discard(name)
 
     def tune(self, name: str, weights: str) -> str:
         """Store measured weights (TOML) of a collection; returns where they are kept."""
@@ -75,16 +105,16 @@ class Collections:
 
     def store(self, name: str) -> DocumentStore:
         """The durable documents of a collection. Raises `NotFound`."""
+        found = self._entry(name).id
         with self._lock:
-            if name not in self._stores:
-                self.get(name)
-                self._stores[name] = self.engines.store(name)
-            return self._stores[name]
+            if name not in self._stores or self._stores[name][0] != found:  # another process made the collection anew
+                self._stores[name] = (found, self.engines.store(name))
+            return self._stores[name][1]
 
     def close(self) -> None:
         """Make the files of the stores that this process has used complete; an error in one does not affect the others."""
         with self._lock:
-            stores = list(self._stores.values())
+            stores = [store for _, store in self._stores.values()]
         for store in stores:
             with suppress(MedleyError):
                 store.close()
@@ -116,6 +146,21 @@ def check_name(name: str) -> str:
             field="collection",
         )
     return name
+
+
+def _check_same(name: str, present: CatalogEntry, kind: str, invented: bool) -> None:
+    """Raise `Conflict` unless the collection that is there is the one that is to be created."""
+    if present.phase:
+        raise Conflict(
+            f"the collection {name!r} is being deleted or renamed: wait, or finish it with `medley collection delete "
+            f"{name}`",
+            field="collection",
+        )
+    if present.kind != kind:
+        raise Conflict(f"the collection {name!r} already exists, of kind {present.kind!r}", field="collection")
+    if present.invented != invented:
+        has = "invented documents" if present.invented else "documents that are not invented"
+        raise Conflict(f"the collection {name!r} already exists, with {has}: choose another name", field="collection")
 
 
 def _with_tuned(collection: Collection, weights: str) -> Collection:

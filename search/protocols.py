@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
-from search.query import Facets, Filter, Ranking, Scored, Total
+from search.query import Facets, Filter, LexicalQuery, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
 
@@ -41,29 +41,6 @@ class IndexMeta:
     documents: int
     windows: int = 0
     rows: int = 0
-
-
-Phrase = tuple[str, ...]
-"""Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalQuery:
-    """An analysed text query: index terms and phrases of index terms, each with its weight.
-
-    Analysis happens once, in Python, for every engine. A document *holds* the query if it has a form of everything
-    `wanted`, each given by its forms, or if it is `named`: by a keyword field and its value, or by its id, for which the
-    field is "". With `required`, totals and facets count holders alone. Documents that have an `excluded` phrase count as
-    absent. With `everything`, every document matches, all alike.
-    """
-
-    terms: tuple[tuple[str, float], ...]
-    phrases: tuple[tuple[Phrase, float], ...] = ()
-    wanted: tuple[tuple[Phrase, ...], ...] = ()
-    named: tuple[tuple[str, str], ...] = ()
-    excluded: tuple[Phrase, ...] = ()
-    required: bool = False
-    everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +233,14 @@ class IndexAdmin(Protocol):
 
         False where they still hold some: then only a rebuild does it.
         """
+        ...
+
+    def exclusive(self, collection: str, wait: float = 0.0) -> AbstractContextManager[None]:
+        """Exclude all writers of a collection's indexes, new indexes and publications. Raises `Conflict` after `wait` seconds."""
+        ...
+
+    def remove(self, collection: str) -> None:
+        """Remove every index of a collection, the published one too. The caller holds `exclusive`."""
         ...
 
 

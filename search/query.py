@@ -85,6 +85,29 @@ class Query:
         return f"{self.text} {self.slots}".strip()
 
 
+Phrase = tuple[str, ...]
+"""Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """An analysed text query: index terms and phrases of index terms, each with its weight.
+
+    Analysis happens once, in Python, for every engine. A document *holds* the query if it has a form of everything
+    `wanted`, each given by its forms, or if it is `named`: by a keyword field and its value, or by its id, for which the
+    field is "". With `required`, totals and facets count holders alone. Documents that have an `excluded` phrase count as
+    absent. With `everything`, every document matches, all alike.
+    """
+
+    terms: tuple[tuple[str, float], ...]
+    phrases: tuple[tuple[Phrase, float], ...] = ()
+    wanted: tuple[tuple[Phrase, ...], ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
+    excluded: tuple[Phrase, ...] = ()
+    required: bool = False
+    everything: bool = False
+
+
 class Scored(NamedTuple):
     """A passage with its score in one ranking. A tuple, because every search creates hundreds."""
 

@@ -1,4 +1,4 @@
-"""The contracts of durable storage: documents and their states, jobs, and the catalog of collections."""
+"""The contracts of durable storage: documents, their states, and jobs."""
 
 from __future__ import annotations
 
@@ -259,34 +259,13 @@ class DocumentStore(Protocol):
         """
         ...
 
+    def seal(self, sealed: bool = True) -> None:
+        """Let every process that writes get a `Conflict` from now on, or no longer; reads go on.
+
+        No write that began before is still under way when this returns.
+        """
+        ...
+
     def close(self) -> None:
         """Make the store's main file complete by itself, as far as other processes allow; the store stays usable."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A collection in the catalog: its kind, and the weights from `medley tune`, as TOML or empty."""
-
-    kind: str
-    tuned: str = ""
-
-
-class Catalog(Protocol):
-    """The collections of an installation; every process sees the same."""
-
-    def names(self) -> Sequence[str]:
-        """Every collection, sorted by name."""
-        ...
-
-    def read(self, name: str) -> CatalogEntry | None:
-        """The entry of a collection; None where it does not exist."""
-        ...
-
-    def add(self, name: str, kind: str) -> None:
-        """Add a collection."""
-        ...
-
-    def tune(self, name: str, weights: str) -> str:
-        """Replace the tuned weights (TOML) of a collection; returns where they are stored."""
         ...

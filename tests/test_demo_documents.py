@@ -151,28 +151,28 @@ def _shingles(text: str, size: int = 3) -> set[tuple[str, ...]]:
 def test_every_query_is_judged_on_documents_that_exist():
     for query in QUERIES:
         assert set(query) in (
-            {"collection", "text", "relevant", "try"},
-            {"collection", "entity", "aspect", "relevant", "try"},
+            {"kind", "text", "relevant", "try"},
+            {"kind", "entity", "aspect", "relevant", "try"},
         )
         assert query["relevant"], query
         assert len(set(query["relevant"])) == len(query["relevant"])
-        assert set(query["relevant"]) <= DOCUMENTS[query["collection"]].keys(), query
+        assert set(query["relevant"]) <= DOCUMENTS[query["kind"]].keys(), query
 
 
 def test_there_are_enough_queries_and_a_few_to_try_for_each_collection():
     assert len(QUERIES) >= 30
-    assert Counter(query["collection"] for query in QUERIES if query["try"]) == {"abstracts": 4, "notes": 5}
+    assert Counter(query["kind"] for query in QUERIES if query["try"]) == {"abstracts": 4, "notes": 5}
     texts = [query.get("text") or f"{query['entity']} | {query['aspect']}" for query in QUERIES]
     assert len(set(texts)) == len(texts)
 
 
 def test_some_claims_meet_studies_on_both_sides():
-    pairs = [query for query in QUERIES if query["collection"] == "abstracts" and len(query["relevant"]) > 1]
+    pairs = [query for query in QUERIES if query["kind"] == "abstracts" and len(query["relevant"]) > 1]
     assert len(pairs) >= 8
 
 
 def test_headlines_are_not_their_studies_titles_over_again():
-    for query in (query for query in QUERIES if query["collection"] == "abstracts"):
+    for query in (query for query in QUERIES if query["kind"] == "abstracts"):
         title = set(terms(DOCUMENTS["abstracts"][query["relevant"][0]].title))
         words = set(terms(query["text"]))
         assert len(words & title) <= 0.6 * len(words), query["text"]

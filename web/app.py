@@ -51,6 +51,7 @@ HEADERS: Final = {
 def make_app(source: Medley | Settings | None = None, threads: int = THREADS) -> Flask:
     """Create the application over `source`, to run `threads` searches at the same time; see `web.create_app`."""
     medley = source if isinstance(source, Medley) else Medley.open(source or read_settings())
+    medley.collections.lists_names = False
     app = Flask("web", template_folder="pages/templates", static_folder="pages/static", static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the default provider has it, its base class does not

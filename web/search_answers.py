@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from mappings.collection import Collection
 from search.pipeline.results import Results, Span
-from web.wire import FieldValueJson, WireModel
+from web.wire import INVENTED, FieldValueJson, WireModel
 
 
 def _offsets(span: Any) -> Any:
@@ -202,12 +203,13 @@ class SearchAnswer(WireModel):
     reranked: RerankedJson
     cursor: str | None = Field(description="send it with the same search to get the next page")
     index: str
+    invented: bool = Field(description=INVENTED)
     beyond_window: bool = Field(description="these hits are past the result window, in fused order")
     understood: UnderstandingJson
 
     @classmethod
-    def of(cls, results: Results) -> SearchAnswer:
-        """Build from one page of results."""
+    def of(cls, results: Results, collection: Collection) -> SearchAnswer:
+        """Build from one page of results in a collection."""
         return cls(
             hits=[HitJson.model_validate(hit) for hit in results.hits],
             total=TotalJson.model_validate(results.total),
@@ -220,6 +222,7 @@ class SearchAnswer(WireModel):
             reranked=RerankedJson.model_validate(results.reranked),
             cursor=results.cursor,
             index=results.index,
+            invented=collection.invented,
             beyond_window=results.beyond_window,
             understood=UnderstandingJson.of(results),
         )

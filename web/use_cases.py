@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
-from mappings.errors import Damaged, Forbidden, InvalidInput, MedleyError, NotFound
+from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyError, NotFound
 from search.pipeline.results import Results
 from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
@@ -243,6 +243,15 @@ def record_status(change: Change, done: Accepted) -> RecordStatus:
     if isinstance(change, Deletion):
         return "deleted" if done.changed else "unknown"
     return "accepted" if done.changed else "unchanged"
+
+
+def check_not_invented(collection: Collection) -> None:
+    """Raise `Conflict` for a collection of invented documents: others must never be mixed with them."""
+    if collection.invented:
+        raise Conflict(
+            f"the documents in {collection.name!r} are invented: give yours a collection of their own",
+            field="collection",
+        )
 
 
 def published_index(medley: Medley, collection: str) -> str:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import Field as PydanticField
 
 from mappings.collection import Collection
 from mappings.errors import MedleyError
 from search.storage import StoredDocument
+
+INVENTED: Final = "the documents of the collection are made up, as those of the demo: never cite them as evidence"
 
 
 class WireModel(BaseModel):
@@ -56,15 +59,17 @@ class DocumentAnswer(WireModel):
     title: str
     sections: list[SectionJson]
     fields: dict[str, FieldValueJson]
+    invented: bool = PydanticField(description=INVENTED)
 
     @classmethod
-    def of(cls, collection: str, stored: StoredDocument) -> DocumentAnswer:
+    def of(cls, collection: Collection, stored: StoredDocument) -> DocumentAnswer:
         """Build from a stored document that is not a tombstone. Its labels are omitted."""
         if stored.document is None:
             raise ValueError("a tombstone has no document to show")
         return cls(
             document=stored.id,
-            collection=collection,
+            collection=collection.name,
+            invented=collection.invented,
             version=stored.version,
             title=stored.document.title,
             sections=[SectionJson.model_validate(section) for section in stored.document.sections],
@@ -93,6 +98,7 @@ class CollectionJson(WireModel):
     title: str
     kind: str
     group_by: str
+    invented: bool = PydanticField(description=INVENTED)
     fields: list[FieldJson]
     sorts: list[str]
 
@@ -104,6 +110,7 @@ class CollectionJson(WireModel):
             title=collection.title,
             kind=collection.kind,
             group_by=collection.group_by,
+            invented=collection.invented,
             fields=[FieldJson.model_validate(field) for field in collection.fields.values()],
             sorts=list(sorts),
         )

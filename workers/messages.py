@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
+
+from mappings.errors import NotFound
 from search.engines.names import split_index
 
 MESSAGE_IDS: Final = 512
@@ -38,6 +43,20 @@ class QueueTarget:
 
     def __str__(self) -> str:
         return self.encode()
+
+
+def is_of(target: str, collection: str) -> bool:
+    """Whether the text of a target names a collection, or an index of it."""
+    with suppress(NotFound):
+        return QueueTarget.parse(target).collection == collection
+    return False
+
+
+def first_argument(message: str) -> str:
+    """The first argument of the task in a message as Celery writes it: a target or a collection; empty if there is none."""
+    with suppress(ValueError, LookupError, TypeError):
+        return str(orjson.loads(base64.b64decode(orjson.loads(message)["body"]))[0][0])
+    return ""
 
 
 def split_ids(ids: Iterable[str], size: int) -> list[list[str]]:

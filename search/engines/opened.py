@@ -8,9 +8,10 @@ from pathlib import Path
 
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
+from search.catalog import Catalog
 from search.protocols import Engine
 from search.settings import Settings
-from search.storage import Catalog, DocumentStore
+from search.storage import DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,25 @@ def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
     from search.engines.embedded.layout import collection_folder
     from search.engines.embedded.store import EmbeddedStore
 
+    def store(name: str) -> DocumentStore:
+        collection(name)  # a store makes its folder, which must not come back after the collection was deleted
+        return EmbeddedStore(collection_folder(home, name))
+
     return Engines(
         EmbeddedEngine(home, collection),
         EmbeddedCatalog(home),
-        lambda name: EmbeddedStore(collection_folder(home, name)),
+        store,
     )
 
 
 def _cluster(settings: Settings, collection: Callable[[str], Collection], patient: bool) -> Engines:
-    from search.engines.opensearch.admin import Admin
     from search.engines.opensearch.catalog import OpenSearchCatalog
     from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
     from search.engines.opensearch.documents.store import OpenSearchStore
     from search.engines.opensearch.engine import OpenSearchEngine
+
+    def check(name: str) -> None:
+        collection(name)
 
     cluster = Cluster(
         Connection(
@@ -63,8 +70,8 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
     )
     return Engines(
         OpenSearchEngine(cluster, collection),
-        OpenSearchCatalog(Admin(cluster)),
-        lambda name: OpenSearchStore(cluster, name, collection(name).shards),
+        OpenSearchCatalog(cluster),
+        lambda name: OpenSearchStore(cluster, name, collection(name).shards, lambda: check(name)),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from mappings.analysis.abbreviations import named, senses
 from mappings.analysis.words import tokens
-from search.protocols import Phrase
+from search.query import Phrase
 
 MAX_ASKED: Final = 3
 """A query that asks for more is a question or a claim, which other words can answer."""

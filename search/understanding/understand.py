@@ -13,8 +13,7 @@ from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms
 from mappings.collection import Field
 from mappings.documents import clean
-from search.protocols import LexicalQuery
-from search.query import Filter, Query
+from search.query import Filter, LexicalQuery, Query
 from search.understanding.lookups import Asked, asked, phrase
 from search.understanding.syntax import Parsed, parse
 

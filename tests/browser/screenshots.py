@@ -17,8 +17,10 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-HEADLINE = "/search?collection=abstracts&text=Healthy+seniors+told%3A+your+daily+aspirin+may+do+more+harm+than+good"
-NOTES = "/search?collection=notes&text=pneumonia+without+pleural+effusion+on+chest+X-ray"
+HEADLINE = (
+    "/search?collection=demo-abstracts&text=Healthy+seniors+told%3A+your+daily+aspirin+may+do+more+harm+than+good"
+)
+NOTES = "/search?collection=demo-notes&text=pneumonia+without+pleural+effusion+on+chest+X-ray"
 ADDRESSES = {
     "start": "/",
     "hits": HEADLINE,
@@ -26,7 +28,7 @@ ADDRESSES = {
     "quick": f"{HEADLINE}+they+say&deadline_ms=150",
     "notes": f"{NOTES}&filter.type=Radiology+report",
     "document": NOTES,
-    "nothing": "/search?collection=notes&text=zzzz&filter.type=Nothing",
+    "nothing": "/search?collection=demo-notes&text=zzzz&filter.type=Nothing",
 }
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mappings.documents import Access
-from search.protocols import LegsRequest, LexicalQuery
-from search.query import Terms
+from search.protocols import LegsRequest
+from search.query import LexicalQuery, Terms
 
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -73,7 +73,9 @@ def test_an_excluded_phrase_in_any_passage_makes_its_document_absent(backend, in
 def test_a_named_document_is_held_by_its_id_or_by_a_field(backend, index):
     by_id = ask(backend, index, lexical("other", named=(("", "other"),)))
     assert [(item.passage, item.score) for item in by_id.holders] == [("other@1#0", 0.0)]
-    by_field = ask(backend, index, lexical("bmj", wanted=((("bmj",),),), named=(("journal", "BMJ"), ("newer", "BMJ"), ("", "BMJ"))))
+    by_field = ask(
+        backend, index, lexical("bmj", wanted=((("bmj",),),), named=(("journal", "BMJ"), ("newer", "BMJ"), ("", "BMJ")))
+    )
     assert [item.document for item in by_field.holders] == ["none"]
     assert list(ask(backend, index, lexical("x", named=(("", "hidden"),))).holders) == []
     alone = ask(backend, index, LexicalQuery((), named=(("", "other"),), required=True, everything=True))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mappings.analysis.words import terms
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, NotFound
-from search.protocols import LegsRequest, LexicalQuery
-from search.query import Terms
+from search.protocols import LegsRequest
+from search.query import LexicalQuery, Terms
 
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

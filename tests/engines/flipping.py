@@ -15,7 +15,8 @@ from damage import change_stored
 from mappings.documents import Access, Document, Section
 from mappings.errors import MedleyError
 from search.bootstrap import Medley
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.settings import Settings
 from search.storage import Job, State
 from workers.indexing.indexer import Indexer

@@ -1,7 +1,8 @@
 from mappings.analysis.words import terms
 from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.settings import Settings
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest

@@ -21,7 +21,8 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.nearest import nearest, plain_products
 from search.engines.embedded.schema import spread
 from search.engines.embedded.sidecar import quantise
-from search.protocols import IndexEntry, LegsRequest, LexicalQuery
+from search.protocols import IndexEntry, LegsRequest
+from search.query import LexicalQuery
 
 EVERYBODY = Access("tester", frozenset({"*"}))
 K1, B = 1.2, 0.75

@@ -25,7 +25,8 @@ from search.engines.embedded.layout import exclusive, is_full, write_atomic
 from search.engines.embedded.sidecar import SlotReader, SlotWriter
 from search.engines.embedded.store import EmbeddedStore
 from search.engines.names import split_index
-from search.protocols import IndexEntry, LegsRequest, LexicalQuery
+from search.protocols import IndexEntry, LegsRequest
+from search.query import LexicalQuery
 from search.storage import Accepted, StoredDocument
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest

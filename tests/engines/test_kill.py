@@ -18,7 +18,8 @@ import pytest
 from mappings.analysis.passages import passages
 from mappings.documents import Access
 from mappings.errors import NotFound
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.storage import State
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest

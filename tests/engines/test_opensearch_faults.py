@@ -18,7 +18,8 @@ from search.engines.opensearch.bulk import Action, send
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 
 HEART = LexicalQuery((("heart", 1.0),))
 

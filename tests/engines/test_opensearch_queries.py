@@ -25,8 +25,8 @@ from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.documents import queries as store_queries
 from search.engines.opensearch.legs import Spread
 from search.engines.opensearch.queries import COUNTS, OpenSearchQueryCompiler
-from search.protocols import LegsRequest, LexicalQuery
-from search.query import Filter, Range, Terms
+from search.protocols import LegsRequest
+from search.query import Filter, LexicalQuery, Range, Terms
 from search.storage import State
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "opensearch"

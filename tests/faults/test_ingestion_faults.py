@@ -23,7 +23,8 @@ from mappings.analysis.words import terms
 from mappings.documents import Document
 from mappings.errors import Unavailable
 from search.bootstrap import Medley
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.settings import Settings
 from search.storage import State
 from workers.indexing.indexer import Indexer

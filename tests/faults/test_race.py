@@ -16,7 +16,8 @@ from worker_process import ROOT, eventually
 
 from mappings.errors import NotFound
 from search.bootstrap import Medley
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.settings import Settings
 from workers.indexing.indexer import Indexer
 from workers.indexing.inspection import inspect

@@ -17,7 +17,8 @@ from backends import COLLECTION, EVERYBODY, Backend, axis, random_drafts
 
 from mappings.collection import load
 from mappings.documents import Document, Section
-from mappings.errors import Unavailable
+from mappings.errors import Conflict, Unavailable
+from search.catalog import CatalogEntry
 from search.engines.opened import open_engines
 from search.settings import Settings
 from search.storage import Purged, State, StateRecord, StoreCounts
@@ -87,7 +88,7 @@ def document(name):
 def test_an_index_lives_its_whole_life(settings, secured, administrator):
     before = refused(secured)
     engines, backend = opened(settings)
-    engines.catalog.add(COLLECTION.name, COLLECTION.name)
+    engines.catalog.add(COLLECTION.name, CatalogEntry(COLLECTION.name))
     assert engines.catalog.names() == [COLLECTION.name]
     assert engines.engine.published(COLLECTION.name) is None
     drafts = random_drafts(seed=7, count=40)
@@ -127,6 +128,25 @@ def test_documents_are_stored_and_settled(settings, secured, administrator):
     assert store.recorded(index) == (0, 0)
     assert store.purge(time.time(), []) == Purged(versions=1, tombstones=1)
     store.wipe()
+    assert refused(secured) == before
+
+
+def test_a_collection_is_removed(settings, secured, administrator):
+    before = refused(secured)
+    engines, backend = opened(settings)
+    engines.catalog.add(COLLECTION.name, CatalogEntry(COLLECTION.name))
+    backend.store.put([document("a")])
+    backend.index([draft.entry() for draft in random_drafts(seed=7, count=4)])
+    assert engines.catalog.size(COLLECTION.name) > 0
+    with engines.engine.exclusive(COLLECTION.name):
+        backend.store.seal()
+        with pytest.raises(Conflict, match="being renamed or deleted"):
+            backend.store.put([document("b")])
+        backend.store.seal(False)
+        backend.store.put([document("b")])
+        engines.engine.remove(COLLECTION.name)
+        engines.catalog.remove(COLLECTION.name)
+    assert set(administrator("GET", "/medley.*")[1]) == {"medley.admin"}
     assert refused(secured) == before
 
 
@@ -190,11 +210,11 @@ def test_the_gateway_of_compose_serves_over_tls(secured, made, administrator, tm
     try:
         gateway.wait()
         gateway.run("demo")
-        found = gateway.get("/v1/search?collection=abstracts&text=aspirin&size=3", made.token)
+        found = gateway.get("/v1/search?collection=demo-abstracts&text=aspirin&size=3", made.token)
         assert (len(found["hits"]), found["degraded"]) == (3, [])
     finally:
         gateway.end()
-    assert administrator("GET", "/medley.search.abstracts/_count")[1]["count"] > 0
+    assert administrator("GET", "/medley.search.demo-abstracts/_count")[1]["count"] > 0
 
 
 def test_the_health_check_of_compose(secured, made):

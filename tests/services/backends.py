@@ -21,7 +21,8 @@ from search.engines.embedded.store import EmbeddedStore
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.documents.store import OpenSearchStore
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.protocols import IndexEntry, IndexMeta, LegsAnswer, LegsRequest, LexicalQuery
+from search.protocols import IndexEntry, IndexMeta, LegsAnswer, LegsRequest
+from search.query import LexicalQuery
 
 DIMENSION = 8
 COLLECTION = load("abstracts")

@@ -166,7 +166,7 @@ def test_the_model_server_answers_the_gateways_token(inference, made):
 def test_the_gateway_finds_what_was_ingested(gateway, made):
     gateway.wait()
     gateway.run("demo")
-    found = gateway.get("/v1/search?collection=abstracts&text=aspirin&size=3", made.token)
+    found = gateway.get("/v1/search?collection=demo-abstracts&text=aspirin&size=3", made.token)
     assert found["hits"]
     assert found["degraded"] == []
     assert found["reranked"]["scored"] > 0  # by the model server, which knows the gateway's token
@@ -181,6 +181,7 @@ def test_the_worker_indexes_what_the_gateway_announced(gateway, worker, made, tm
     worker.wait()
     file = tmp_path / "in.jsonl"
     file.write_text('{"id": "queued/1", "title": "Quokkas", "text": "Quokkas smile.", "labels": ["public"]}\n')
+    gateway.run("index", "create", "abstracts")
     gateway.run("ingest", str(file), "--collection", "abstracts", "--queue")
     until = time.monotonic() + 60
     while "queued/1" not in [

@@ -16,7 +16,8 @@ from search.engines.embedded.store import EmbeddedStore
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.documents.store import OpenSearchStore
 from search.engines.opensearch.engine import OpenSearchEngine
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from workers.indexing.batches import Outcome
 from workers.indexing.indexer import Indexer, IndexingOptions
 from workers.indexing.ingest import delete, ingest

@@ -136,6 +136,7 @@ def test_csv_of_a_pubmed_file(tmp_path):
         "source": "PubMed",
         "collection": "abstracts",
         "abstract": "RESULTS: They were clean. TY - BOOK",
+        "note": "",
     }
 
 

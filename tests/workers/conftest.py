@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import secrets
+from dataclasses import replace
+
 import pytest
 import redis as library
 from worlds import embedded_world, opensearch_world
@@ -39,3 +42,22 @@ def worker(tmp_path, queue):
     medley = Medley.open(Settings(home=tmp_path, encoder="hashing-256", reranker="none"))
     medley.collections.create("notes")
     return IndexWorker(medley, queue)
+
+
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def opened(request, tmp_path):
+    """Opens one installation, as often as it is called, as processes of their own do."""
+    settings = Settings(home=tmp_path / "home", encoder="hashing-256", reranker="none")
+    if request.param == "opensearch":
+        node, prefix = request.getfixturevalue("node"), f"t{secrets.token_hex(5)}"
+        settings = replace(settings, opensearch=node.url, opensearch_prefix=prefix)
+    yield lambda: Medley.open(settings, patient=True)
+    if settings.opensearch:
+        cluster = Medley.open(settings).engine.cluster
+        cluster.write("DELETE", f"/{cluster.prefix}.*")
+        cluster.close()
+
+
+@pytest.fixture
+def medley(opened) -> Medley:
+    return opened()

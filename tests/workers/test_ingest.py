@@ -8,7 +8,8 @@ from worlds import EVERYBODY, Counting, note
 
 from encoders.cache import CachedEncoder
 from mappings.errors import Conflict, ModelError, Unavailable
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.storage import State
 from workers.indexing import batches, indexer
 from workers.indexing.batches import Outcome

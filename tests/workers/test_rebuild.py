@@ -12,7 +12,8 @@ from worlds import EVERYBODY, NOTES, Counting, embedded_world, note
 from mappings.analysis.passages import windows
 from mappings.documents import Document, Section
 from mappings.errors import Conflict, NotFound, Unavailable
-from search.protocols import LegsRequest, LexicalQuery
+from search.protocols import LegsRequest
+from search.query import LexicalQuery
 from search.storage import State
 from workers.indexing import batches
 from workers.indexing import ingest as ingest_module

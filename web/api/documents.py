@@ -22,7 +22,7 @@ from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
 from web.api.job_progress import job_answer
 from web.api.record_batches import Intake
 from web.errors import MediaTypeError
-from web.use_cases import RecordedDelivery, published_index, record_status
+from web.use_cases import RecordedDelivery, check_not_invented, published_index, record_status
 
 TYPES: Final = ("application/x-ndjson", "application/jsonl")
 _IN_MEMORY: Final = 1 << 20
@@ -55,6 +55,7 @@ def _admitted() -> tuple[Collection, bool]:
     name, use_cases = forms.feed_form(request.args).collection, context.use_cases()
     with use_cases.audited("feed", name, only_errors=True):
         found = use_cases.writable(name)
+        check_not_invented(found)
         packed = _check_type()
         context.portal().backlog.check(name)
     return found, packed

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
 
+from mappings.collection import Collection
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.query import Query
@@ -36,11 +37,12 @@ def search_by_address() -> Response:
     use_cases = context.use_cases()
     with context.search_turn():
         results = use_cases.search(query)
+    collection = _collection(query)
     if wanted == "json":
-        return jsonify(SearchAnswer.of(results).model_dump())
+        return jsonify(SearchAnswer.of(results, collection).model_dump())
     # A document that was deleted a moment ago is left out.
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
-    return attachments.of_documents(wanted, found.values(), query.collection)
+    return attachments.of_documents(wanted, found.values(), collection)
 
 
 @blueprint.post("/search")
@@ -95,7 +97,11 @@ def _query(form: forms.SearchForm) -> Query:
 
 
 def _answer(query: Query) -> SearchAnswer:
-    return SearchAnswer.of(context.use_cases().search(query))
+    return SearchAnswer.of(context.use_cases().search(query), _collection(query))
+
+
+def _collection(query: Query) -> Collection:
+    return context.portal().medley.collections.get(query.collection)
 
 
 def _json_body() -> Any:
@@ -110,8 +116,8 @@ def document(identifier: str) -> Response:
     """The newest version of a document, or its citation."""
     form = forms.document_form(request.args)
     action, use_cases = "document" if form.format == "json" else "cite", context.use_cases()
-    collection = use_cases.named(form.collection, action).name
-    stored = use_cases.document(collection, identifier, action)
+    collection = use_cases.named(form.collection, action)
+    stored = use_cases.document(collection.name, identifier, action)
     if form.format == "json":
         return jsonify(DocumentAnswer.of(collection, stored).model_dump())
     return attachments.of_stored(form.format, stored, collection)

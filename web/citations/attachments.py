@@ -9,6 +9,7 @@ from typing import Final
 from flask import make_response
 from flask.wrappers import Response
 
+from mappings.collection import Collection
 from mappings.documents import Document
 from search.storage import StoredDocument
 from web.citations.bibtex import as_bibtex
@@ -44,13 +45,14 @@ def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
     return response
 
 
-def of_documents(name: str, documents: Iterable[Document], collection: str) -> Response:
+def of_documents(name: str, documents: Iterable[Document], collection: Collection) -> Response:
     """The citations of documents as a file to download, called after their collection."""
-    return as_attachment(name, [citation(item, collection) for item in documents], collection)
+    found = [citation(item, collection.name, collection.invented) for item in documents]
+    return as_attachment(name, found, collection.name)
 
 
-def of_stored(name: str, stored: StoredDocument, collection: str) -> Response:
+def of_stored(name: str, stored: StoredDocument, collection: Collection) -> Response:
     """The citation of one stored document, which is not a tombstone, as a file to download."""
     if stored.document is None:
         raise ValueError("a tombstone has no citation")
-    return as_attachment(name, [citation(stored.document, collection)], stored.id)
+    return as_attachment(name, [citation(stored.document, collection.name, collection.invented)], stored.id)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from web.citations.citation import Citation
+from web.citations.citation import INVENTED, Citation
 
 _TEX: Final = str.maketrans(
     {
@@ -50,7 +50,7 @@ def _bibtex(item: Citation, key: str) -> str:
         "keywords": _tex(", ".join(name.replace(",", "") for name in item.keywords)),
         "language": _tex(item.text("language")),
         "abstract": _tex(item.abstract),
-        "note": _tex(f"{item.collection}: {item.id}"),
+        "note": _tex(f"{item.collection}: {item.id}{f'. {INVENTED}' * item.invented}"),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in values.items() if value]
     return "\n".join([f"@{'article' if item.is_article else 'misc'}{{{key},", *lines, "}", ""])

@@ -11,6 +11,8 @@ from typing import Final
 from mappings.documents import Document, FieldValue
 from web.citations.identifiers import doi_address, doi_of, pmid_address, pmid_of
 
+INVENTED: Final = "Invented: this document was made up for a demonstration. It is not a publication."
+
 _RANGE: Final = re.compile(r"([A-Za-z]*\d+[A-Za-z]*)\s*[-\u2013]+\s*([A-Za-z]*\d+[A-Za-z]*)")
 
 
@@ -23,6 +25,7 @@ class Citation:
     collection: str
     abstract: str = ""
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    invented: bool = False
 
     def text(self, name: str) -> str:
         """A field as text; several keywords are joined by '; '."""
@@ -106,9 +109,8 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def citation(document: Document, collection: str) -> Citation:
+def citation(document: Document, collection: str, invented: bool = False) -> Citation:
     """The citation of a document: its sections with their headings are the abstract."""
     parts = (f"{section.heading}: {section.text}" if section.heading else section.text for section in document.sections)
-    return Citation(
-        one_line(document.id), one_line(document.title), collection, one_line(" ".join(parts)), document.fields
-    )
+    abstract = one_line(" ".join(parts))
+    return Citation(one_line(document.id), one_line(document.title), collection, abstract, document.fields, invented)

@@ -7,11 +7,11 @@ import io
 from collections.abc import Sequence
 from typing import Final
 
-from web.citations.citation import Citation, one_line
+from web.citations.citation import INVENTED, Citation, one_line
 
 CSV_COLUMNS: Final = (
     *("id", "title", "authors", "year", "published", "journal", "journal_abbreviation", "volume", "issue", "pages"),
-    *("pmid", "doi", "mesh", "keywords", "type", "language", "source", "collection", "abstract"),
+    *("pmid", "doi", "mesh", "keywords", "type", "language", "source", "collection", "abstract", "note"),
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
@@ -32,6 +32,7 @@ def as_csv(citations: Sequence[Citation]) -> str:
             "year": item.year,
             "collection": item.collection,
             "abstract": item.abstract,
+            "note": INVENTED if item.invented else "",
         }
         writer.writerow([_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
     return file.getvalue()

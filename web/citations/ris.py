@@ -8,7 +8,7 @@ from typing import Any
 
 import rispy
 
-from web.citations.citation import Citation
+from web.citations.citation import INVENTED, Citation
 
 
 class _Writer(rispy.RisWriter):  # type: ignore[misc]  # rispy has no types
@@ -50,5 +50,6 @@ def _ris(item: Citation) -> dict[str, Any]:
         "type_of_work": item.text("type"),
         "name_of_database": item.text("source") or item.collection,
         "id": item.id,
+        "notes": [INVENTED] if item.invented else [],
     }
     return {name: value for name, value in tags.items() if value}

@@ -14,7 +14,7 @@ import click
 from mappings.errors import MedleyError, Unavailable
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "demo": ("ingest", "Create the demo collections and index them."),
+    "demo": ("demo", "Create the demo collections of invented documents, or remove them."),
     "ingest": ("ingest", "Read documents into a collection and index them."),
     "delete": ("ingest", "Delete documents by id."),
     "retry": ("ingest", "Index again what failed."),
@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the search page and the HTTP API."),
     "inference": ("inference", "Serve models over HTTP, for all other processes."),
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
+    "collection": ("collection", "List, show, delete and rename collections."),
     "index": ("index", "Create, rebuild, verify, drop and list indexes."),
     "backup": ("backup", "Save all documents, tokens and the access log in a new folder."),
     "restore": ("backup", "Restore a backup into an installation that lacks its collections."),

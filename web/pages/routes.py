@@ -73,7 +73,7 @@ def send_citations() -> Response:
     with context.search_turn():
         results = use_cases.search(query)
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
-    return attachments.of_documents(name, found.values(), query.collection)
+    return attachments.of_documents(name, found.values(), context.portal().medley.collections.get(query.collection))
 
 
 def sent_address() -> SearchAddress:
@@ -104,7 +104,8 @@ def show_search(address: SearchAddress) -> Response:
 
 def open_page(address: SearchAddress) -> SearchPage:
     """The search page for `address`, before it is answered."""
-    return SearchPage(address, context.use_cases().collections.all())
+    # Invented documents come last, so that the page begins with the reader's own.
+    return SearchPage(address, sorted(context.use_cases().collections.all(), key=lambda item: item.invented))
 
 
 def show_page(page: SearchPage) -> Response:
@@ -156,7 +157,7 @@ def cite() -> Response:
     name = citation_format(arguments.get("format", "ris"))
     collection = use_cases.named(arguments.get("collection", ""), "cite")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "cite")
-    return attachments.of_stored(name, stored, collection.name)
+    return attachments.of_stored(name, stored, collection)
 
 
 def citation_format(name: str) -> str:

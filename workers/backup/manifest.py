@@ -25,13 +25,17 @@ _PATH: Final = re.compile(rf"(collections/[a-z0-9][a-z0-9_-]{{0,62}}|home)/{_NAM
 
 @dataclass(frozen=True, slots=True)
 class SavedCollection:
-    """A collection in a backup: its catalog entry, and how many documents, tombstones and jobs are saved."""
+    """A collection in a backup: its catalog entry, and how many documents, tombstones and jobs are saved.
+
+    `invented`: its documents are made up; backups of earlier versions do not say so of any.
+    """
 
     kind: str
     tuned: str
     documents: int
     deleted: int
     jobs: int
+    invented: bool = False
 
 
 @dataclass(frozen=True, slots=True)

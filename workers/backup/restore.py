@@ -77,7 +77,7 @@ def restore_collection(
     once it is complete.
     """
     entry = backup.manifest.collections[name]
-    medley.collections.create(target, entry.kind)
+    medley.collections.create(target, entry.kind, entry.invented)
     store = medley.collections.store(target)
     job = store.job(_job_name(backup, target)) or Job(_job_name(backup, target), time.time())
     if job.finished:

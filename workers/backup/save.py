@@ -58,7 +58,8 @@ def _save_collection(
     write_lines(folder / documents_file(name), (_line(item) for item in documents))
     jobs = [asdict(job) for identifier in sorted(documents.jobs) if (job := store.job(identifier)) is not None]
     write_lines(folder / jobs_file(name), jobs)
-    return SavedCollection(entry.kind, entry.tuned, documents.total - documents.deleted, documents.deleted, len(jobs))
+    existing = documents.total - documents.deleted
+    return SavedCollection(entry.kind, entry.tuned, existing, documents.deleted, len(jobs), entry.invented)
 
 
 class _Counted:

@@ -169,12 +169,12 @@ def _finish_job(indexer: Indexer, index: str, cause: str) -> None:
 # Steps
 
 
-def find_known_vectors(indexer: Indexer, new: IndexMeta) -> KnownVectors | None:
-    """Finds vectors in the published index, of those fields that the same encoder filled from the same windows.
+def find_known_vectors(indexer: Indexer, new: IndexMeta, old: IndexMeta | None = None) -> KnownVectors | None:
+    """Finds vectors in the published index, or in `old`, of those fields that the same encoder filled from the same windows.
 
     None for an index with damaged files: its vectors would come into the new one.
     """
-    old, engine = indexer.readable(), indexer.engine
+    old, engine = old or indexer.readable(), indexer.engine
     if old is None or (old.windows, old.analysis) != (new.windows, new.analysis):
         return None
     if any(problem.is_damage for problem in indexer.engine.file_problems(old.index, again=False)):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -21,8 +22,8 @@ import redis
 from mappings.errors import InvalidInput, Unavailable
 from search.engines.opened import secret
 from search.settings import Settings
-from workers.messages import MESSAGE_IDS, QueueTarget, split_ids
-from workers.queueing.app import ENCODE, INDEX_TASK, PREFIX, URGENT, make_app
+from workers.messages import MESSAGE_IDS, QueueTarget, first_argument, is_of, split_ids
+from workers.queueing.app import ENCODE, INDEX_TASK, PARSE, PREFIX, URGENT, make_app
 
 CLAIM_SECONDS: Final = 30.0
 """How long a worker's claim lasts without renewal."""
@@ -177,6 +178,25 @@ class Queue:
         keys = self._call(lambda: sorted(self._redis.scan_iter(f"{PREFIX}worker:*")))
         values = self._call(lambda: self._redis.mget(keys)) if keys else []
         return {key.rpartition(":")[2]: orjson.loads(value) for key, value in zip(keys, values, strict=True) if value}
+
+    def drop(self, collection: str) -> int:
+        """Remove what is queued and claimed for a collection that was deleted; returns how many messages.
+
+        Messages that workers have already received stay: they find that the collection is gone.
+        """
+        kinds = (f"{PREFIX}{kind}:" for kind in ("queued", "taken", "deaths"))
+        keys = [(kind, key) for kind in kinds for key in self._call(partial(self._keys, f"{kind}*"))]
+        if gone := [key for kind, key in keys if is_of(key.removeprefix(kind), collection)]:
+            self._call(lambda: self._redis.delete(*gone))
+        removed = 0
+        for name in (URGENT, ENCODE, PARSE):
+            for message in self._call(partial(self._redis.lrange, name, 0, -1)):
+                if is_of(first_argument(message), collection):
+                    removed += self._call(partial(self._redis.lrem, name, 1, message))
+        return removed
+
+    def _keys(self, pattern: str) -> list[str]:
+        return sorted(self._redis.scan_iter(pattern))
 
     def close(self) -> None:
         """Close the connections."""

@@ -51,8 +51,19 @@ class IndexWorker:
         """Index `ids` in the target. Raises `Unavailable` when a dependency is unavailable.
 
         If a task starts a second time, its worker died. Its ids are then split into several messages, until the document
-        that kills workers is alone in one and is recorded as failed.
+        that kills workers is alone in one and is recorded as failed. What is queued for a deleted collection is dropped.
         """
+        try:
+            self._take(target, ids, task)
+        except MedleyError:
+            if target.collection in self.medley.collections.names():
+                raise
+            _log.info("%s: the collection was deleted: nothing is left to index", target)
+            self.queue.claim(target, ids)
+            self.queue.release(target, ids)
+            self.queue.forget_starts(task)
+
+    def _take(self, target: QueueTarget, ids: Sequence[str], task: str) -> None:
         version = self._pending_version(target, ids[0]) if len(ids) == 1 else 0
         if len(ids) == 1 and not version:
             self.queue.claim(target, ids)
@@ -146,6 +157,9 @@ class IndexWorker:
         """Read a file or folder into the store. Raises `InvalidInput` if it cannot be read."""
         from mappings.formats.registry import read
 
+        if collection not in self.medley.collections.names():
+            _log.warning("%s was not read: there is no collection %r any more", path, collection)
+            return
         delivery = Delivery(self.medley.collections.store(collection), collection, self.queue)
         records = read(Path(path), format_name, self.medley.collections.get(collection))
         while batch := list(islice(records, _READ_RECORDS)):

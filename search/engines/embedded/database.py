@@ -73,6 +73,8 @@ INDEXES: Final = (  # reads one row for each index, not all its states
 """Selects the names of all indexes that have states."""
 
 _BUSY_SECONDS: Final = 60.0
+_SEALED: Final = 0x5EA1ED
+# In the header of the file (`application_id`, otherwise 0), so that a process that still has a removed file open sees it.
 
 _PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 67108864", "secure_delete = ON")
 
@@ -108,7 +110,17 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that excludes other writers, and commits entirely or not at all."""
         with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
+            if database.execute("PRAGMA application_id").fetchone()[0] == _SEALED:
+                raise Conflict(
+                    f"nothing can be written to the collection {self.path.parent.name!r}: it is being renamed or deleted",
+                    field="collection",
+                )
             yield database
+
+    def seal(self, sealed: bool) -> None:
+        """Refuse every write from now on, of any process, or no longer; waits for a write that is under way."""
+        with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
+            database.execute(f"PRAGMA application_id = {_SEALED if sealed else 0}")
 
     def checkpoint(self, seconds: float = 0.0) -> bool:
         """Move the write-ahead log into the file and empty it; false when other processes prevented it for `seconds`.

@@ -32,7 +32,7 @@ from search.engines.embedded.reader import IndexReader, unreadable
 from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages, open_index
 from search.engines.embedded.sidecar import written_slots
 from search.engines.embedded.snapshot import Snapshot
-from search.engines.embedded.writer import locked_for_writing, open_writer
+from search.engines.embedded.writer import lock_all, locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
 from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
@@ -107,6 +107,7 @@ class EmbeddedEngine:
         with translate_errors(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
             with self._admin_lock(collection):
+                self._check_still_there(collection)
                 generations.remove_leftovers(folder / "indexes")
                 generation = generations.next_number(folder, above)
                 name = index_name(collection, generation)
@@ -115,6 +116,14 @@ class EmbeddedEngine:
                 )
                 _create_folder(folder / "indexes" / name, description)
         return self.meta(name)
+
+    def _check_still_there(self, collection: str) -> None:
+        """Raise `NotFound` if the collection was removed a moment ago; its folder, which we made again, goes."""
+        try:
+            self._collection(collection)
+        except NotFound:
+            shutil.rmtree(collection_folder(self._home, collection), ignore_errors=True)
+            raise
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
         """The only writer of an index. Raises `Conflict` while another holds it after `wait` seconds."""
@@ -145,6 +154,23 @@ class EmbeddedEngine:
                 raise Conflict(f"index {index} is published: publish another one first", field="index")
             os.rename(folder, dropped)
         shutil.rmtree(dropped, ignore_errors=True)
+        self._forget(index)
+
+    def exclusive(self, collection: str, wait: float = 0.0) -> AbstractContextManager[None]:
+        """Exclude writers of a collection's indexes, and its administration. Raises `Conflict` after `wait` seconds."""
+        folder = collection_folder(self._home, collection) / "indexes"
+        return lock_all(folder, lambda: self.names(collection), self._admin_lock(collection), wait)
+
+    def remove(self, collection: str) -> None:
+        """Remove every index of a collection; see `IndexAdmin.remove`. Searches in progress keep what they have mapped."""
+        folder = collection_folder(self._home, collection)
+        with translate_errors(f"the indexes of {collection} could not be removed"):
+            for index in self.names(collection):
+                os.rename(folder / "indexes" / index, folder / "indexes" / f".dropped-{index}")
+                self._forget(index)
+            generations.remove_leftovers(folder / "indexes")
+
+    def _forget(self, index: str) -> None:
         with self._lock:
             self._readers.pop(index, None)
             self._intact.pop(index, None)

@@ -8,11 +8,12 @@ from typing import Final
 
 from mappings.errors import Damaged
 from search.engines.embedded.integrity.sealed import seal, unseal
-from search.engines.embedded.layout import write_atomic
+from search.engines.embedded.layout import exclusive, write_atomic
 from search.engines.names import index_name, split_index
 
 _POINTER_FILE: Final = "published.json"
 _GENERATION_FILE: Final = "generation"
+_REMOVED_FILE: Final = ".generation"
 
 
 def pointer(folder: Path, collection: str) -> str | None:
@@ -39,7 +40,7 @@ def next_number(folder: Path, above: int) -> int:
     """A number for a new index, higher than `above` and than all before. The caller holds the admin lock."""
     # Kept in a file of its own: if a new index reused the name of a dropped one, the store's document states of the
     # dropped index would count for the new one.
-    generation = max(above, last_number(folder), _highest(folder)) + 1
+    generation = max(above, last_number(folder), _highest(folder), _last_removed(folder.parent)) + 1
     write_atomic(folder / _GENERATION_FILE, seal({"generation": generation}))
     return generation
 
@@ -47,14 +48,36 @@ def next_number(folder: Path, above: int) -> int:
 def last_number(folder: Path) -> int:
     """The highest number that an index of the collection in `folder` ever had; 0 before the first. Raises `Damaged`."""
     path = folder / _GENERATION_FILE
-    remedy = (
-        "write a number into it that is higher than that of any index the collection ever had, such as "
-        f"{_highest(folder) + 1_000}"
-    )
+    return _read_number(path, "that of any index the collection ever had", _highest(folder) + 1_000)
+
+
+def keep_number(folder: Path) -> None:
+    """Let no later index of any collection have the number of an index in `folder`, which is about to be removed.
+
+    Other processes remember indexes by name: those of a later collection of the same name must have others. The number is
+    kept beside the folders of the collections, and does not say whose it was.
+    """
+    root = folder.parent
+    try:
+        highest = max(last_number(folder), _highest(folder))
+    except Damaged:
+        highest = _highest(folder) + 1_000
+    with exclusive(root / f"{_REMOVED_FILE}.lock", "the number of the last removed index", wait=30.0):
+        if highest > _last_removed(root):
+            write_atomic(root / _REMOVED_FILE, seal({"generation": highest}))
+
+
+def _last_removed(root: Path) -> int:
+    return _read_number(root / _REMOVED_FILE, "that of any index there ever was", 1_000_000)
+
+
+def _read_number(path: Path, than: str, such_as: int) -> int:
+    """The number in a file; 0 where there is none. Raises `Damaged`."""
     try:
         content = path.read_bytes()
         if content.strip().isdigit():  # the earlier form
             return int(content)
+        remedy = f"write a number into it that is higher than {than}, such as {such_as}"
         return int(unseal(path, {"generation"}, remedy)["generation"])
     except FileNotFoundError:
         return 0

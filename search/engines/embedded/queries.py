@@ -14,8 +14,7 @@ from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.protocols import LexicalQuery, Phrase
-from search.query import Filter, Range, Terms
+from search.query import Filter, LexicalQuery, Phrase, Range, Terms
 
 
 class TantivyQueryCompiler:

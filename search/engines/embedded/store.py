@@ -224,6 +224,10 @@ class EmbeddedStore:
         """
         self._database.vacuum()
 
+    def seal(self, sealed: bool = True) -> None:
+        """Let every process that writes get a `Conflict` from now on, or no longer; reads go on."""
+        self._database.seal(sealed)
+
     def close(self) -> None:
         """Empty the write-ahead log into the file, unless others are using it at this moment."""
         self._database.checkpoint()

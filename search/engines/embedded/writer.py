@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -155,6 +155,26 @@ def locked_for_writing(folder: Path, wait: float) -> Iterator[None]:
     _check_exists(folder)
     with exclusive(folder / "writer.lock", f"the writer of index {folder.name}", wait):
         _check_exists(folder)  # again: it could have been dropped meanwhile
+        yield
+
+
+@contextmanager
+def lock_all(
+    folder: Path, names: Callable[[], Sequence[str]], administration: AbstractContextManager[None], wait: float
+) -> Iterator[None]:
+    """Exclude the writers of all indexes in `folder`, then the collection's administration, in the order of dropping one."""
+    with ExitStack() as stack:
+
+        def hold(index: str, seconds: float) -> None:
+            with suppress(NotFound):  # dropped meanwhile
+                stack.enter_context(locked_for_writing(folder / index, seconds))
+
+        held = names()
+        for index in held:
+            hold(index, wait)
+        stack.enter_context(administration)
+        for index in set(names()) - set(held):
+            hold(index, 0.0)  # without waiting: whoever holds it can wait for the administration
         yield
 
 

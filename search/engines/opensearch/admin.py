@@ -29,6 +29,8 @@ _BODY: Final[dict[str, Any]] = {
     "mappings": {"dynamic": False},
 }
 _COLLECTIONS: Final = "collections"
+_REMOVED: Final = "_removed"
+"""Where the highest generation of a removed collection is kept: other processes can know its indexes by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +109,28 @@ class Admin:
         """Add a collection, or update its entry."""
         self.change(_COLLECTIONS, lambda found: {**(found or {}), name: {**(found or {}).get(name, {}), **entry}})
 
+    def remove_collection(self, name: str) -> None:
+        """Remove the entry of a collection; its generation counter becomes the least for later collections."""
+
+        def removed(found: dict[str, Any] | None) -> dict[str, Any]:
+            known = dict(found or {})
+            last = known.pop(name, 0)
+            return {**known, _REMOVED: max(known.get(_REMOVED, 0), last)}
+
+        self.change("generations", removed)
+        self.change(_COLLECTIONS, lambda found: {key: item for key, item in (found or {}).items() if key != name})
+
     def indexed_collections(self) -> list[str]:
         """Every collection that ever had an index."""
-        return sorted(self._read("generations").content or {})
+        return sorted((self._read("generations").content or {}).keys() - {_REMOVED})
 
     def next_generation(self, collection: str, at_least: int = 0) -> int:
-        """A number greater than all previous ones of `collection`."""
+        """A number greater than all previous ones of `collection`, and of collections that were removed."""
 
         def count(found: dict[str, Any] | None) -> dict[str, Any]:
             known = found or {}
-            return {**known, collection: max(known.get(collection, 0), at_least) + 1}
+            last = max(known.get(collection, 0), known.get(_REMOVED, 0), at_least)
+            return {**known, collection: last + 1}
 
         changed = self.change("generations", count)
         return int((changed or {})[collection])

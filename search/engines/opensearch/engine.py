@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 import numpy as np
@@ -130,7 +130,7 @@ class OpenSearchEngine:
             return
         collection, _ = split_index(index)
         # No call moves an alias only if it is on no index: so one process at a time checks, and moves it.
-        with self._admin.lease(f"{collection} (first)", wait=_FIRST_SECONDS):
+        with self._admin.lease(_first(collection), wait=_FIRST_SECONDS):
             if self.published(collection) is None:
                 self._move_alias(index)
 
@@ -154,6 +154,23 @@ class OpenSearchEngine:
                 raise Conflict(f"index {index} is published: publish another one first", field="index")
             self.cluster.write("DELETE", f"/{self._indexes.physical(index)}")
         self._indexes.forget(index)
+
+    @contextmanager
+    def exclusive(self, collection: str, wait: float = 0.0) -> Iterator[None]:
+        """Exclude all writers of a collection's indexes, and its first publication. Raises `Conflict` after `wait` seconds."""
+        with ExitStack() as stack:
+            stack.enter_context(self._admin.lease(_first(check_collection(collection)), wait))
+            for index in self.names(collection):
+                stack.enter_context(self._admin.lease(index, wait))
+            yield
+
+    def remove(self, collection: str) -> None:
+        """Remove every index of a collection; see `IndexAdmin.remove`."""
+        for index in self.names(collection):
+            physical = self._indexes.physical(index)
+            self.cluster.write("DELETE", f"/{physical}", None, {"ignore_unavailable": "true"})
+            self.cluster.made.discard(physical)
+            self._indexes.forget(index)
 
     def published(self, collection: str) -> str | None:
         """The published index of `collection`; None before the first publication.
@@ -221,6 +238,11 @@ class OpenSearchEngine:
         description = self.describe(index)
         for body in bodies:
             yield from (hit["_source"] for hit in self._indexes.search(description, body)["hits"]["hits"])
+
+
+def _first(collection: str) -> str:
+    """The key of the lease that the first publication of a collection needs, and what concerns it as a whole."""
+    return f"{collection} (first)"
 
 
 def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -73,6 +73,10 @@ def error_of(status: int, body: Mapping[str, Any], where: str) -> MedleyError:
             f"OpenSearch at {where}: its disk is full, so the index is read-only ({reason}); free some space and try "
             "again; no accepted document is lost"
         )
+    if kind == "cluster_block_exception" and "index write" in reason:
+        return Conflict(
+            f"nothing can be written to the collection: it is being renamed or deleted ({reason})", field="collection"
+        )
     if kind == "index_not_found_exception" or (status == 404 and not kind):
         return NotFound(f"OpenSearch at {where}: {reason or 'not found'}", field="index")
     if status == 409:

@@ -20,8 +20,8 @@ from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.records import SHOWN
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.protocols import BM25, LegsRequest, LexicalQuery, Phrase
-from search.query import Filter, Range, Terms
+from search.protocols import BM25, LegsRequest
+from search.query import Filter, LexicalQuery, Phrase, Range, Terms
 
 Body = dict[str, Any]
 

@@ -72,7 +72,7 @@ def test_the_command_line_with_labels_is_told_as_little(home, labels, known):
     medley = Medley.open(settings_of(home))
     use_cases = open_use_cases(medley, labels=labels)
     query = to_query(search_form(SEARCH), use_cases.collections.get("abstracts"), use_cases.caller.access)
-    answer = SearchAnswer.of(use_cases.search(query))
+    answer = SearchAnswer.of(use_cases.search(query), use_cases.collections.get(query.collection))
     leg = next(hit.explain.legs["bm25"] for hit in answer.hits if hit.document == "pm/3")
     assert (leg.score is not None) == known
     assert "(bm25, rank 1)" in _text(answer)

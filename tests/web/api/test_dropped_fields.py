@@ -13,7 +13,7 @@ from mappings.formats.jsonl import parse_record
 from search.bootstrap import Medley
 from web.access.caller import LOCAL
 from web.access.log import AccessLog, Actor
-from web.cli.commands.ingest import SHOWN, _report_text, accept
+from web.cli.commands.ingest import SHOWN, accept, report_text
 from web.use_cases import UseCases
 from workers.delivery import NAMED_DROPPED, OTHER_DROPPED, Delivery
 from workers.queueing.queue import Queue
@@ -48,10 +48,10 @@ def test_ingest_says_what_it_did_not_keep(home):
     use_cases = UseCases(medley, AccessLog(home / "access.log"), LOCAL, Actor("command line", "ada"))
     report = accept(use_cases, "abstracts", [record(site="x", **{f"key{n:02}": 1 for n in range(30)})])
     assert report["dropped_fields"]["site"] == 1
-    notice = _report_text(report).splitlines()[-1]
+    notice = report_text(report).splitlines()[-1]
     assert notice.startswith("not kept: key00 (1), key01 (1), ")
     assert f"and {31 - SHOWN} more: the collection's kind has no such fields" in notice
-    assert "not kept" not in _report_text(accept(use_cases, "abstracts", [record()]))
+    assert "not kept" not in report_text(accept(use_cases, "abstracts", [record()]))
 
 
 def test_a_worker_logs_what_it_did_not_keep(home, tmp_path, caplog):

@@ -49,6 +49,7 @@ def test_a_complete_answer_to_a_search(client):
         "partial": [],
         "reranked": {"scored": 0, "candidates": 0, "closely": 0, "wanted": 0},
         "index": body["index"],
+        "invented": False,
         "beyond_window": False,
         "understood": body["understood"],
     }
@@ -154,6 +155,7 @@ def test_a_complete_document(client):
         "title": "Aspirin for prevention of stroke",
         "sections": [{"heading": "Results", "text": "Aspirin reduced stroke in adults. Bleeding was more frequent."}],
         "fields": {"year": 2018, "journal": "Brain", "source": "trials", "published": "2018-06-01"},
+        "invented": False,
     }
 
 

@@ -1,4 +1,4 @@
-"""`medley ingest`, `delete`, `retry` and `demo`: adding and deleting documents."""
+"""`medley ingest`, `delete` and `retry`: adding and deleting documents."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ from web.cli.common import (
 )
 from web.cli.indexing import apply_retention, fill
 from web.cli.standard_input import DASH, opened_records
-from web.use_cases import UseCases, published_index
+from web.use_cases import UseCases, check_not_invented, published_index
 from workers.messages import QueueTarget
 
 BATCH = 500
 EVERYTHING = 2**62
 SHOWN = 20
 Record = Document | Deletion | Rejection
-DEMO = Path(__file__).parents[2] / "demo"
 
 
 @click.command()
@@ -67,12 +66,13 @@ def ingest(
     medley = open_medley(patient=True)
     use_cases = open_use_cases(medley, chosen_queue(queue))
     made = ensure_collection(medley, collection, kind)
+    check_not_invented(made)
     with _records(path, format_, made, medley.settings.home) as records:
         report = accept(use_cases, collection, records, rejections)
     if not (store_only or queue):
         report |= index_all(medley, collection)
         apply_retention(medley, collection)
-    show({"collection": collection, **report}, as_json, lambda: _report_text(report))
+    show({"collection": collection, **report}, as_json, lambda: report_text(report))
     if use_cases.queue and not report["queued"]:
         raise not_queued(use_cases.queue, "the documents are stored, and not indexed yet.")
     if report["rejected"] or report.get("failed"):
@@ -146,7 +146,7 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
     indexed, failed = 0, []
     total = medley.collections.store(collection).counts(published_index(medley, collection)).waiting
-    with progress("indexing", total) as advance:
+    with progress("indexing", total) as advance, _named_if_deleted(medley, collection):
         for outcome in fill(medley, collection):
             advance(1)
             if outcome.cause:
@@ -156,7 +156,19 @@ def index_all(medley: Medley, collection: str) -> dict[str, Any]:
     return {"indexed": indexed, "failed": len(failed), "failures": failed[:SHOWN]}
 
 
-def _report_text(report: dict[str, Any]) -> str:
+@contextmanager
+def _named_if_deleted(medley: Medley, collection: str) -> Iterator[None]:
+    """Say that the collection was deleted meanwhile, where that is why the block fails: its index is missing then."""
+    try:
+        yield
+    except MedleyError as error:
+        if collection in medley.collections.names():
+            raise
+        raise NotFound(f"the collection {collection!r} was deleted or renamed meanwhile", field="collection") from error
+
+
+def report_text(report: dict[str, Any]) -> str:
+    """What happened to the records of a delivery, in lines."""
     names = ("accepted", "unchanged", "deleted", "rejected", "indexed", "failed")
     lines = [", ".join(f"{report[name]} {name}" for name in names if name in report)]
     lines += [f"rejected {item['source']}, {item['position']}: {item['reason']}" for item in report["rejections"]]
@@ -229,24 +241,3 @@ def retry(collection: str, queue: bool, as_json: bool) -> None:
         raise not_queued(chosen, "the documents wait to be indexed again.")
     if report.get("failed"):
         raise click.exceptions.Exit(1)
-
-
-@click.command()
-@json_option
-def demo(as_json: bool) -> None:
-    """Create the demo collections, invented abstracts and notes, and index them."""
-    from mappings.formats.registry import read
-
-    medley, reports = open_medley(patient=True), {}
-    use_cases = open_use_cases(medley)
-    for file in sorted(DEMO.glob("*.jsonl")):
-        made = ensure_collection(medley, file.stem, None)
-        report = accept(use_cases, file.stem, read(file, "jsonl", made)) | index_all(medley, file.stem)
-        if report["rejected"] or report["failed"]:
-            raise MedleyError(f"{file.name}: {_report_text(report)}", field=file.name)
-        reports[file.stem] = report
-    show(
-        reports,
-        as_json,
-        lambda: "\n".join(f"{name}: {report['accepted']} documents" for name, report in reports.items()),
-    )

@@ -59,10 +59,10 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     medley = open_medley()
     use_cases = open_use_cases(medley, labels=labels)
     form = search_form(_form(asked))
-    query = to_query(form, use_cases.collections.get(form.collection), use_cases.caller.access)
-    answer = SearchAnswer.of(use_cases.search(query))
-    fields = use_cases.collections.get(form.collection).fields.values()
-    hidden = {field.name for field in fields if not field.in_hits}
+    collection = use_cases.collections.get(form.collection)
+    query = to_query(form, collection, use_cases.caller.access)
+    answer = SearchAnswer.of(use_cases.search(query), collection)
+    hidden = {field.name for field in collection.fields.values() if not field.in_hits}
     show(answer.model_dump(), as_json, lambda: _text(answer, hidden))
 
 
@@ -94,15 +94,16 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines += [f"! {item}" for item in answer.degraded]
     lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
-        lines += ["", *_hit_lines(rank, hit, hidden)]
+        lines += ["", *_hit_lines(rank, hit, hidden, answer.invented)]
     if answer.cursor:
         lines += ["", click.style("there are more hits: use a larger --size, or --json and its cursor", dim=True)]
     return "\n".join(lines)
 
 
-def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str]) -> list[str]:
+def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
-    details = [hit.document, *(str(value) for value in values if isinstance(value, str | int))]
+    shown = (str(value) for value in values if isinstance(value, str | int))
+    details = [*(["invented"] if invented else []), hit.document, *shown]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",
         f"    {click.style(' · '.join(details), dim=True)}",

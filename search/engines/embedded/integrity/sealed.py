@@ -24,8 +24,8 @@ def seal(content: Mapping[str, Any]) -> bytes:
     return orjson.dumps({**content, _SUM: f"{crc32(orjson.dumps(dict(content))):08x}"})
 
 
-def unseal(path: Path, keys: Set[str], remedy: str = "") -> dict[str, Any]:
-    """The content of a sealed JSON file with exactly these keys.
+def unseal(path: Path, keys: Set[str], remedy: str = "", optional: Set[str] = frozenset()) -> dict[str, Any]:
+    """The content of a sealed JSON file with exactly these keys, and perhaps some that are `optional`.
 
     Raises `Damaged`, whose message ends with `remedy` if there is one, and `FileNotFoundError`.
     """
@@ -37,7 +37,7 @@ def unseal(path: Path, keys: Set[str], remedy: str = "") -> dict[str, Any]:
     if isinstance(content, dict):
         sealed = content.pop(_SUM, None) is not None
         # All bytes count, not only what they mean: a space that became a line break is damage, too.
-        if content.keys() == keys and (not sealed or raw == seal(content)):
+        if content.keys() - optional == keys and (not sealed or raw == seal(content)):
             return content
     raise Damaged(f"{path} is damaged{f': {remedy}' * bool(remedy)}", field=path.name)
 

@@ -8,25 +8,24 @@ record of each document in each index, `jobs` one record for each job,
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from mappings.errors import Unavailable
 from search.engines import codec
-from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.client import Cluster, no_check
 from search.engines.opensearch.documents import exchange, queries
+from search.engines.opensearch.documents.acceptance import apply_changes
 from search.engines.opensearch.documents.erasure import Erased, Purge
 from search.engines.opensearch.documents.head_table import HeadTable
-from search.engines.opensearch.documents.heads import Head, is_repeated, next_head
+from search.engines.opensearch.documents.heads import Head, is_repeated
 from search.engines.opensearch.documents.raws import raw_of, restored, unreadable
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
-from search.engines.opensearch.documents.tables import Row, Table
+from search.engines.opensearch.documents.tables import Row, Table, table_name
 from search.engines.opensearch.expunge import expunge
-from search.engines.source_versions import is_stale
 from search.storage import (
     Accepted,
     Change,
@@ -57,16 +56,21 @@ _STATE: Final[dict[str, Any]] = {"index": {"type": "keyword"}, "passages": {"typ
 class OpenSearchStore:
     """A `DocumentStore` in five indexes of the cluster. Threads and processes share it."""
 
-    def __init__(self, cluster: Cluster, collection: str, shards: int = 1) -> None:
+    def __init__(
+        self, cluster: Cluster, collection: str, shards: int = 1, check: Callable[[], None] = no_check
+    ) -> None:
         def table(name: str, properties: dict[str, Any]) -> Table:
-            return Table(cluster, cluster.name("store", collection, name), properties, shards)
+            made = Table(cluster, table_name(cluster, collection, name), properties, shards)
+            made.forget()  # an earlier collection can have had the name
+            return made
 
         self._heads = HeadTable(table("documents", _HEAD))
         self._raws = table("versions", {})
         self._states = table("states", _STATE)
         self._jobs = table("jobs", {})
         self._erased = Erased(table("erased", {}))
-        self._cluster = cluster
+        self._tables = (self._heads.table, self._raws, self._states, self._jobs, self._erased.table)
+        self._cluster, self._check = cluster, check
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -164,6 +168,7 @@ class OpenSearchStore:
 
     def keep_job(self, job: Job) -> None:
         """Save a job, replacing its earlier record."""
+        self._check()
         self._jobs.put({job.id: asdict(job)})
 
     def job(self, identifier: str) -> Job | None:
@@ -205,14 +210,18 @@ class OpenSearchStore:
 
     def wipe(self) -> None:
         """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
-        tables = (self._heads.table, self._raws, self._states, self._jobs, self._erased.table)
-        for table in tables:
+        for table in self._tables:
             table.make()
-        if left := expunge(self._cluster, [table.name for table in tables], _WIPE_SECONDS):
+        if left := expunge(self._cluster, [table.name for table in self._tables], _WIPE_SECONDS):
             raise Unavailable(
                 f"after {_WIPE_SECONDS:.0f} s {', '.join(left)} still hold removed rows in their segments, perhaps because "
                 "others write to them; purge again"
             )
+
+    def seal(self, sealed: bool = True) -> None:
+        """Let every process that writes get a `Conflict` from now on, or no longer; reads go on."""
+        for table in self._tables:
+            table.seal(sealed)
 
     def close(self) -> None:
         """Nothing to do: what the cluster has acknowledged is durable."""
@@ -221,6 +230,7 @@ class OpenSearchStore:
 
     def _accept(self, chunk: Sequence[codec.Packed], job: str) -> list[Accepted]:
         """Accept changes in order; documents that another process changed meanwhile are read and tried again."""
+        self._check()  # a write would bring an index back that was deleted with its collection
         done: dict[int, Accepted] = {}
         waiting = dict(enumerate(chunk))
         while waiting:
@@ -229,7 +239,8 @@ class OpenSearchStore:
             read |= {name: (head, read[name][1]) for name, head in erased.items()}
             heads = {identifier: head for identifier, (head, _) in read.items()}
             repeated = [heads[change.id] for change in waiting.values() if is_repeated(heads[change.id], change)]
-            outcomes, raws = self._apply(waiting, heads, job, set(unreadable(self._raws, repeated)))
+            again = set(unreadable(self._raws, repeated))
+            outcomes, raws = apply_changes(waiting, heads, job, again, self._next_turn)
             self._raws.put(raws)
             changed = {name: (head, read[name][1]) for name, head in heads.items() if head is not read[name][0]}
             # A newer deletion of a purged document brings no tombstone back.
@@ -241,27 +252,6 @@ class OpenSearchStore:
             done |= {number: item for number, item in outcomes.items() if item.id not in contended}
             waiting = {number: change for number, change in waiting.items() if change.id in contended}
         return [done[number] for number in range(len(chunk))]
-
-    def _apply(
-        self, changes: Mapping[int, codec.Packed], heads: dict[str, Head], job: str, unreadable: set[str]
-    ) -> tuple[dict[int, Accepted], dict[str, dict[str, Any]]]:
-        """Apply numbered changes to `heads`, in order: their outcomes, and the raw documents to be written.
-
-        Documents in `unreadable` are stored again although their content is equal.
-        """
-        outcomes: dict[int, Accepted] = {}
-        raws: dict[str, dict[str, Any]] = {}
-        for number, change in changes.items():
-            head = heads[change.id]
-            again = change.id in unreadable and is_repeated(head, change)
-            unreadable = unreadable - {change.id}
-            made = heads[change.id] = next_head(head, change, job, self._next_turn, again)
-            stale = is_stale(head.source_version, change.source)
-            outcomes[number] = Accepted(change.id, made.version, made.version != head.version, stale)
-            if made.version != head.version and change.content is not None:
-                packed = base64.b64encode(codec.pack(change.content)).decode()
-                raws[made.raw] = {"id": change.id, "version": made.version, "turn": made.turn, "raw": packed}
-        return outcomes, raws
 
     def _next_turn(self) -> int:
         with self._lock:

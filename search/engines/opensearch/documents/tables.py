@@ -14,6 +14,9 @@ from search.engines.opensearch.admin import make_index
 from search.engines.opensearch.client import WHOLE, Cluster, send_all
 from search.engines.opensearch.errors import BUSY, cause, error_of, is_full
 
+TABLES: Final = ("documents", "versions", "states", "jobs", "erased")
+"""The tables of a store."""
+
 _PART_BYTES: Final = 8_000_000
 _PAUSE: Final = 0.1
 _CONFLICT: Final = 409
@@ -26,6 +29,11 @@ class Row:
     source: dict[str, Any] | None = None
     sequence: int = -1
     term: int = -1
+
+
+def table_name(cluster: Cluster, collection: str, table: str) -> str:
+    """The name on the cluster of a table of a collection's store."""
+    return cluster.name("store", collection, table)
 
 
 class Table:
@@ -117,6 +125,18 @@ class Table:
         if rows:
             self.refresh()
         return changed
+
+    def seal(self, sealed: bool) -> None:
+        """Let the cluster refuse every write from now on, once none is under way, or no longer."""
+        self.make()
+        if sealed:
+            self._cluster.write("PUT", f"/{self.name}/_block/write")
+        else:
+            self._cluster.write("PUT", f"/{self.name}/_settings", {"index.blocks.write": None})
+
+    def forget(self) -> None:
+        """Look again, with the next write, whether the index exists."""
+        self._cluster.made.discard(self.name)
 
     def make(self) -> None:
         """Create the index unless it exists."""
