@@ -13,6 +13,7 @@ from mappings.collection import FieldType
 from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
+from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import LexicalQuery
 from search.query import Filter, Range, Terms
@@ -27,13 +28,21 @@ class TantivyQueryCompiler:
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
     def lexical(self, query: LexicalQuery, restriction: Any | None) -> Any:
-        """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
-        clauses = []
-        for term, weight in summed(query.terms).items():
-            clauses.append(self._term("content", term, weight))
-            clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(self._phrase("content", words, weight) for words, weight in summed(query.phrases).items())
-        return _all_of(_any_of(clauses), restriction)
+        """The BM25 leg: what the query scores in `content` or in `title` alone, and again in the heading."""
+        return _all_of(_any_of(self._scored(query)), restriction)
+
+    def _scored(self, query: LexicalQuery) -> list[Any]:
+        clauses = self._terms("content", query, 1.0)
+        clauses += [self._phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        if "title" in self._boosts and query.terms:
+            weight, share = title_weights(self._boosts["title"])
+            titles = _any_of(self._terms("title", query, weight))
+            clauses = [Query.disjunction_max_query([_any_of(clauses), titles], share)]
+        return clauses + self._terms("heading", query, self._boosts.get("heading", 0.0))
+
+    def _terms(self, name: str, query: LexicalQuery, boost: float) -> list[Any]:
+        terms = summed(query.terms).items() if boost else ()
+        return [self._term(name, term, weight * boost) for term, weight in terms]
 
     def counts(self, query: LexicalQuery, restriction: Any | None, split: bool) -> Any:
         """The first passage of each matching document; `split`: whether any document has more than one passage."""
