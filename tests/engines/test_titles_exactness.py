@@ -28,7 +28,7 @@ def random_passages(rng: random.Random) -> list[Passage]:
     return made
 
 
-@pytest.mark.parametrize("boost", [0.0, 0.02, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("boost", [0.0, 0.01, 0.3, 1.0, 2.0])
 def test_the_better_of_title_and_passage_counts_in_full_and_the_other_by_the_boost(tmp_path, boost):
     rng = random.Random(7)
     passages, kind = random_passages(rng), replace(load("abstracts"), title_boost=boost)
@@ -51,7 +51,7 @@ def test_the_better_of_title_and_passage_counts_in_full_and_the_other_by_the_boo
 
 
 def test_the_weights_of_a_title_up_to_and_above_one():
-    assert [title_weights(boost) for boost in (0.0, 0.02, 1.0, 2.5)] == [(1, 0), (1, 0.02), (1, 1), (2.5, 1)]
+    assert [title_weights(boost) for boost in (0.0, 0.01, 1.0, 2.5)] == [(1, 0), (1, 0.01), (1, 1), (2.5, 1)]
 
 
 @pytest.mark.parametrize(
