@@ -138,8 +138,7 @@ class Collection:
     what models read before a passage. `sections` says how headings are detected. `group_by` is `document`, or the field whose
     documents of one value form one hit. `default_labels` are for documents without labels.
 
-    By words a passage scores what the query matches in all of it, or in its title alone if that is more, plus the lesser of
-    both times `title_boost` (0: the title is not scored alone), plus the heading's score times `heading_boost`. `fields` maps names to fields,
+    `title_boost` and `heading_boost` say what title and heading add to BM25's score. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
     searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     """
