@@ -141,7 +141,7 @@ class Collection:
     what models read before a passage. `sections` says how headings are detected. `group_by` is `document`, or the field whose
     documents of one value form one hit. `default_labels` are for documents without labels.
 
-    `title_boost` and `heading_boost` weight BM25's matches there, relative to 1 in the text. `fields` maps names to fields,
+    `title_boost` and `heading_boost` say what title and heading add to BM25's score. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
     searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.

@@ -31,8 +31,8 @@ import Stemmer
 
 from mappings.analysis.unicode import MID_BOTH, MID_LETTER, MID_NUMBER, word_break
 
-ANALYSIS_VERSION: Final = "words-2"
-"""Part of an index's identity: it changes if the same text would give other terms."""
+ANALYSIS_VERSION: Final = "words-3"
+"""Part of an index's identity: it changes if the same document would give other terms, in any field."""
 
 MAX_WORD: Final = 255
 _STOP: Final = (

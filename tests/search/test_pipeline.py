@@ -107,7 +107,7 @@ def test_what_the_collection_does_not_have_is_named(medley, more, message):
 
 
 def test_an_unknown_collection_is_named(medley):
-    with pytest.raises(NotFound, match="no collection 'abstract'; there are: abstracts"):
+    with pytest.raises(NotFound, match="no collection 'abstract'; did you mean 'abstracts'"):
         medley.search(Query("abstract", PUBLIC, "aspirin"))
 
 

@@ -13,6 +13,7 @@ from mappings.collection import FieldType
 from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
+from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.query import Filter, LexicalQuery, Phrase, Range, Terms
 
@@ -26,7 +27,7 @@ class TantivyQueryCompiler:
         self._boosts = {name: boost for name, boost in boosts.items() if boost > 0}
 
     def lexical(self, query: LexicalQuery, restriction: Any | None) -> Any:
-        """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        """The BM25 leg: what the query scores in `content` or in the title alone, and again in the heading."""
         if query.everything:
             return _all_of(Query.const_score_query(_first(self._schema), 1.0), restriction)
         return _all_of(_any_of(self._scored(query)), restriction)
@@ -46,12 +47,17 @@ class TantivyQueryCompiler:
         return _all_of(_first(self._schema), self._has(phrases, ("content", "rest")))
 
     def _scored(self, query: LexicalQuery) -> list[Any]:
-        clauses = []
-        for term, weight in summed(query.terms).items():
-            clauses.append(self._term("content", term, weight))
-            clauses.extend(self._term(name, term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(self._phrase("content", words, weight) for words, weight in summed(query.phrases).items())
-        return clauses
+        clauses = self._terms("content", query, 1.0)
+        clauses += [self._phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        if "title" in self._boosts and query.terms:
+            weight, share = title_weights(self._boosts["title"])
+            titles = _any_of(self._terms("title", query, weight))
+            clauses = [Query.disjunction_max_query([_any_of(clauses), titles], share)]
+        return clauses + self._terms("heading", query, self._boosts.get("heading", 0.0))
+
+    def _terms(self, name: str, query: LexicalQuery, boost: float) -> list[Any]:
+        terms = summed(query.terms).items() if boost else ()
+        return [self._term(name, term, weight * boost) for term, weight in terms]
 
     def _holding(self, query: LexicalQuery, names: Sequence[str]) -> Any:
         found = [_every(self._has(forms, names) for forms in query.wanted)] if query.wanted else []

@@ -1,8 +1,8 @@
 """The description of an index, the schema of its word index, and the entries of one document version there.
 
 Each passage is one entry; `slot` is the first of the `rows` slots that hold its vectors. BM25 scores `content` (title,
-heading, body). The first passage of a document also has the terms of the others in `rest`, unscored: a document is
-counted once, by its first passage.
+heading, body), and the title by itself, for which the first sentence stands in where there is none. The first passage of
+a document also has the terms of the others in `rest`, unscored: a document is counted once, by its first passage.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mappings.errors import Conflict, NotFound
 from search.engines.codec import encode_fields
 from search.engines.embedded.integrity.files import damaged
 from search.engines.embedded.layout import write_atomic
+from search.engines.titles import title_or_lead
 from search.engines.values import indexable
 from search.protocols import IndexEntry
 
@@ -157,7 +158,7 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
     for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
         yield shared | {
             "content": _BETWEEN.join((title, heading, body)),
-            "title": _counted(title),
+            "title": _counted(title if _has_words(title) else spread(title_or_lead(passage))),
             "heading": _counted(heading),
             "rest": _BETWEEN.join(_others(spreads)) if number == 0 else "",
             "passage": passage.id,
@@ -170,7 +171,11 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
 
 
 def _counted(spread_text: str) -> str:
-    return spread_text if spread_text.strip(f"{_GAP} ") else _EMPTY
+    return spread_text if _has_words(spread_text) else _EMPTY
+
+
+def _has_words(spread_text: str) -> bool:
+    return bool(spread_text.strip(f"{_GAP} "))
 
 
 def _body(passage: Passage) -> str:

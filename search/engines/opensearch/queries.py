@@ -19,6 +19,7 @@ from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.records import SHOWN
+from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import BM25, LegsRequest
 from search.query import Filter, LexicalQuery, Phrase, Range, Terms
@@ -67,7 +68,7 @@ class OpenSearchQueryCompiler:
         }
 
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
-        """The BM25 leg: terms in `content`, again in the boosted fields, and phrases in `content`."""
+        """The BM25 leg: what the query scores in `content` or in the title alone, and again in the heading."""
         if query.everything:
             return _page(
                 limit, {"constant_score": {"filter": {"bool": {"filter": [_FIRST, *restriction]}}, "boost": _ONE}}
@@ -107,12 +108,13 @@ class OpenSearchQueryCompiler:
         return {"bool": {"should": found, "minimum_should_match": 1}}
 
     def _scored(self, query: LexicalQuery) -> list[Body]:
-        clauses = []
-        for term, weight in summed(query.terms).items():
-            clauses.append(_term("content", term, weight))
-            clauses.extend(_term(f"{name}_words", term, weight * boost) for name, boost in self._boosts.items())
-        clauses.extend(_phrase("content", words, weight) for words, weight in summed(query.phrases).items())
-        return clauses
+        clauses = _terms("content", query, 1.0)
+        clauses += [_phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        if "title" in self._boosts and query.terms:
+            weight, share = title_weights(self._boosts["title"])
+            both = [_any_of(clauses), _any_of(_terms("title_words", query, weight))]
+            clauses = [{"dis_max": {"queries": both, "tie_breaker": share}}]
+        return clauses + _terms("heading_words", query, self._boosts.get("heading", 0.0))
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
         """The rows nearest to `vector`; the filter is inside, where the graph search respects it."""
@@ -277,10 +279,16 @@ def _phrase(name: str, words: tuple[str, ...], weight: float) -> Body:
     return {"match_phrase": {name: {"query": text, "analyzer": TERMS, "boost": weight}}}
 
 
-def _any_of(clauses: Sequence[Body], restriction: Sequence[Body]) -> Body:
+def _terms(name: str, query: LexicalQuery, boost: float) -> list[Body]:
+    terms = summed(query.terms).items() if boost else ()
+    return [_term(name, term, weight * boost) for term, weight in terms]
+
+
+def _any_of(clauses: Sequence[Body], restriction: Sequence[Body] = ()) -> Body:
     if not clauses:
         return {"match_none": {}}
-    return {"bool": {"should": list(clauses), "minimum_should_match": 1, "filter": list(restriction)}}
+    required = {"filter": list(restriction)} if restriction else {}
+    return {"bool": {"should": list(clauses), "minimum_should_match": 1, **required}}
 
 
 def _plain(value: str | float | date) -> str | float:

@@ -16,6 +16,7 @@ from mappings.documents import EVERY_LABEL, FieldValue, Passage
 from mappings.errors import InvalidInput
 from mappings.indexes import EMPTY
 from search.engines.codec import decode_fields, encode_fields
+from search.engines.titles import title_or_lead
 from search.engines.values import indexable
 from search.protocols import IndexEntry
 
@@ -87,7 +88,10 @@ def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
         "also": passage.also,
         "context": passage.context,
     }
-    content |= {f"{name}_words": EMPTY for name in ("title", "heading") if not terms(content[name])}
+    if not terms(passage.title):
+        content["title_words"] = title_or_lead(passage) or EMPTY
+    if not terms(passage.heading):
+        content["heading_words"] = EMPTY
     if ordinal == 0:
         content |= {
             "kind": ["document", "passage"],
