@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from evaluation.measures import Values
-from mappings.analysis.lexicon import rows
+from mappings.analysis.abbreviations import dictionary
 from mappings.analysis.words import STOP_WORDS, terms
 
 MORE_THAN: Final = 2
@@ -38,9 +38,9 @@ def plain_tokens(text: str) -> list[str]:
 def expansions_for(texts: Iterable[str]) -> dict[str, str]:
     """Short form → most common long form, for those of our dictionary that occur in `texts`, as written, more than twice."""
     senses: dict[str, str] = {}
-    for short, long, *_ in rows("abbreviations"):
-        if _WORD.fullmatch(short):
-            senses.setdefault(short, long)
+    for entry in dictionary():
+        if _WORD.fullmatch(entry.short):
+            senses.setdefault(entry.short, entry.long)
     counts = Counter(word for text in texts for word in _WORD.findall(text) if word in senses)
     return {short: senses[short] for short, count in counts.items() if count > MORE_THAN}
 

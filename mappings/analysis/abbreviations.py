@@ -156,7 +156,8 @@ def _longest(sequence: tuple[str, ...], table: _Table) -> Iterator[tuple[int, in
 
 
 @cache
-def _entries() -> tuple[Abbreviation, ...]:
+def dictionary() -> tuple[Abbreviation, ...]:
+    """All rows of our dictionary; of several senses of a short form, the most common comes first."""
     return tuple(_entry(*row) for row in rows("abbreviations"))
 
 
@@ -168,7 +169,7 @@ def _entry(short: str, long: str, case: str = "") -> Abbreviation:
 @cache
 def _by_short() -> _Table:
     table: _Table = {}
-    for entry in _entries():
+    for entry in dictionary():
         table.setdefault(tuple(piece.lower() for piece in _PIECES.findall(entry.short)), []).append(entry)
     return table
 
@@ -176,7 +177,7 @@ def _by_short() -> _Table:
 @cache
 def _by_long() -> _Table:
     table: _Table = {}
-    for entry in _entries():
+    for entry in dictionary():
         for long in entry.longs:
             table.setdefault(tuple(terms(long)), []).append(entry)
     return table

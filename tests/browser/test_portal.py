@@ -90,8 +90,13 @@ def test_an_explanation_opens_and_adds_up(visit, served):
     assert not table.is_visible()
     page.get_by_text("Why here?").first.click()
     assert table.is_visible()
-    shares = [float(text) for text in table.locator("tr.part td:last-child").all_inner_texts()]
-    assert sum(shares) == pytest.approx(float(table.locator("tr.total td:last-child").inner_text()), abs=0.002)
+
+    def shares(rows: str) -> list[float]:
+        return [float(text) for text in table.locator(f"{rows} td:last-child").all_inner_texts()]
+
+    final, fused = shares("tr.sum ~ tr.part"), shares("tr.part")
+    assert sum(final) == pytest.approx(*shares("tr.total"), abs=0.002)
+    assert sum(fused[: len(fused) - len(final)]) == pytest.approx(*shares("tr.sum"), abs=0.002)
 
 
 def test_to_a_document_and_back(visit, served):

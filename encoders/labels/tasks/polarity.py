@@ -14,7 +14,7 @@ from encoders.labels.pairs import Pair
 from encoders.labels.phrasing import worded
 from encoders.labels.split import bucket
 from encoders.labels.tasks.statements import drop_nested, is_finding, statement_key, statement_pair
-from mappings.analysis.lexicon import rows
+from mappings.analysis.abbreviations import dictionary
 from mappings.analysis.mentions.negation import negated
 
 TASK: Final = "polarity"
@@ -63,14 +63,15 @@ class Statement(NamedTuple):
 
 def names() -> list[str]:
     """The conditions, by name: none is a finding of the lexicon, contains one, or contains another condition."""
-    found = {row[1].lower() for row in rows("abbreviations")}
+    found = {entry.long.lower() for entry in dictionary()}
     usable = (name for name in found if _is_condition(name) and not is_finding(name))
     return list(drop_nested(sorted(name for name in usable if _is_free_of_cues(name))))
 
 
 def _is_free_of_cues(name: str) -> bool:
     """Whether no word of the name is itself a cue, as in "borderline personality disorder" or "graft versus host disease"."""
-    return all(_is_ruled_out(sentence.format(name), word) for sentence in _LISTS for word in (name, "fever"))
+    ruled_out = all(_is_ruled_out(sentence.format(name), word) for sentence in _LISTS for word in (name, "fever"))
+    return ruled_out and not _is_ruled_out(f"Fever and {name}.", "fever")
 
 
 def _is_ruled_out(sentence: str, word: str) -> bool:

@@ -14,7 +14,7 @@ from evaluation.baselines.prepared import FUNCTION_WORDS
 from evaluation.corpus.abstracts import plain
 from evaluation.suites.lookups.oracle import WordIndex, parts, phrase_of
 from evaluation.task import SAMPLE_SEED
-from mappings.analysis.lexicon import rows
+from mappings.analysis.abbreviations import Abbreviation, dictionary
 from mappings.analysis.words import Token, lower, terms, tokens
 from mappings.collection import Collection
 from mappings.documents import Document
@@ -122,11 +122,11 @@ def _drug_names(index: WordIndex, source: Random) -> Iterator[Lookup]:
 
 def _abbreviations(index: WordIndex, source: Random) -> Iterator[Lookup]:
     """Those of our dictionary that occur, short or long: one with a single sense, one with several, and so on."""
-    senses: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for row in rows("abbreviations"):
-        # Stop words are not in an index: "OR" can't be looked up.
-        if all(phrase_of(row[0])) and len(phrase_of(row[0])) == len(re.findall(r"\w+", row[0])):
-            senses[row[0]].append(row)
+    senses: dict[str, list[Abbreviation]] = defaultdict(list)
+    for entry in dictionary():
+        # Stop words are not in an index: "OR" can't be looked up by itself.
+        if all(phrase_of(entry.short)) and len(phrase_of(entry.short)) == len(re.findall(r"\w+", entry.short)):
+            senses[entry.short].append(entry)
     single = _shuffled((short for short, found in senses.items() if len(found) == 1), source)
     several = _shuffled((short for short, found in senses.items() if len(found) > 1), source)
 
@@ -137,13 +137,13 @@ def _abbreviations(index: WordIndex, source: Random) -> Iterator[Lookup]:
     yield from _draw([held(ABBREVIATION, single), held(AMBIGUOUS, several)])
 
 
-def _holding_senses(index: WordIndex, senses: Sequence[tuple[str, ...]]) -> frozenset[str]:
+def _holding_senses(index: WordIndex, senses: Sequence[Abbreviation]) -> frozenset[str]:
     """The documents with the short form or any of its long forms."""
     found: set[str] = set()
-    for short, long, *marks in senses:
-        cased = marks == ["case"]
-        found |= index.holding_spelling(short) if cased else index.holding_phrase(phrase_of(short))
-        found |= index.holding_phrase(phrase_of(long))
+    for entry in senses:
+        found |= index.holding_spelling(entry.short) if entry.cased else index.holding_phrase(phrase_of(entry.short))
+        for long in entry.longs:
+            found |= index.holding_phrase(phrase_of(long))
     return frozenset(found)
 
 
