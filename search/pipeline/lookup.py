@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,7 +12,7 @@ from search.protocols import BM25, LegsAnswer
 from search.query import Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
-from search.understanding.lookups import has, meanings_in
+from search.understanding.lookups import Words, has, meanings_in
 from search.understanding.understand import Understanding
 
 HELD: Final = 0
@@ -28,11 +29,23 @@ def with_holders(answer: LegsAnswer) -> LegsAnswer:
 
 
 def genuine(answer: LegsAnswer, understanding: Understanding, passages: Mapping[str, Passage]) -> frozenset[str]:
-    """The passages that hold the query, without those that have only a look-alike of an abbreviation ("sad" for "SAD")."""
-    held = [item.passage for item in answer.holders]
-    if not any(item.short for item in understanding.asked):
-        return frozenset(held)
-    return frozenset(name for name in held if name in passages and _holds(passages[name], understanding))
+    """The passages that hold the query, without those that have only a look-alike of an abbreviation ("sad" for "SAD").
+
+    All passages of a document hold what stands in its title: only those count that say it themselves, if there are any.
+    """
+    held = [item for item in answer.holders if item.passage in passages]
+    if any(item.short for item in understanding.asked):
+        held = [item for item in held if _holds(passages[item.passage], understanding)]
+    several = {name for name, count in Counter(item.document for item in held).items() if count > 1}
+    saying = {item for item in held if item.document in several and _says(passages[item.passage], understanding)}
+    said = {item.document for item in saying}
+    return frozenset(item.passage for item in held if item.document not in said or item in saying)
+
+
+def _says(passage: Passage, understanding: Understanding) -> bool:
+    """Whether heading and text have everything that is wanted, without the title."""
+    words = Words("\n".join((passage.heading, passage.text, passage.also)))
+    return all(any(map(words.hold, forms)) for forms in understanding.lexical.wanted)
 
 
 def meanings_of(passage: Passage, understanding: Understanding) -> tuple[str, ...]:

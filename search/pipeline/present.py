@@ -113,14 +113,15 @@ def _evidence(
 ) -> list[tuple[Evidence, ...]]:
     """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
 
-    The same search gets the same sentences again if they are to be remembered.
+    Who looks words up wants to see them: then the words choose. The same search gets the same sentences again if they are
+    to be remembered.
     """
     weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
     choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
     until = rerank_deadline(query, services, retrieved.collection, trace)
     try:
         stages = services.reranker(retrieved.collection) if query.rerank and until is not None else None
-        if stages is None:
+        if stages is None or retrieved.understanding.lexical.wanted:
             return [evidence.best(choice) for choice in choices]
         key = _evidence_key(query, retrieved, passages, stages, services)
         known = services.scores.get(key)

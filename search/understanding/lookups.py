@@ -99,6 +99,23 @@ def _forms(*texts: str) -> tuple[Phrase, ...]:
     return tuple(dict.fromkeys(form for form in map(phrase, texts) if form))
 
 
+class Words:
+    """The terms of one text by their positions, to look phrases up in."""
+
+    def __init__(self, text: str) -> None:
+        self._placed = {token.position: token.term for token in tokens(text)}
+
+    def hold(self, form: Phrase) -> bool:
+        """Whether the terms stand in the text in this order; an empty one stands for any word."""
+        if not form:
+            return False
+        starts = (position for position, term in self._placed.items() if term == form[0])
+        return any(
+            all(not term or self._placed.get(start + step) == term for step, term in enumerate(form))
+            for start in starts
+        )
+
+
 def has(item: Asked, text: str) -> bool:
     """Whether `text` has the thing asked for, an abbreviation in its own spelling; True where no form of it occurs.
 
@@ -106,22 +123,20 @@ def has(item: Asked, text: str) -> bool:
     """
     if not item.short:
         return True
-    if any(_occurs(form, text) for form in item.forms if form != phrase(item.short)):
-        return True
-    if not _occurs(phrase(item.short), text):
+    words, short = Words(text), phrase(item.short)
+    if any(words.hold(form) for form in item.forms if form != short) or not words.hold(short):
         return True
     flags = re.NOFLAG if item.cased else re.IGNORECASE
-    return re.search(rf"(?<!\w){re.escape(item.short)}(?:['’]?s)?(?!\w)", text, flags) is not None
+    return re.search(_spelling(item.short), text, flags) is not None
+
+
+def _spelling(short: str) -> str:
+    """A pattern for an abbreviation as a word of its own. One of two letters is often part of another name: "PD-1", "PD-L1"."""
+    ending = r"(?!\w|[-\u2010\u2011](?-i:[A-Z0-9]))" if len(short) == 2 else r"(?!\w)"
+    return rf"(?<!\w){re.escape(short)}(?:['’]?s)?{ending}"
 
 
 def meanings_in(item: Asked, text: str) -> tuple[str, ...]:
     """Those meanings of an abbreviation that `text` spells out."""
-    return tuple(long for long in item.meanings if _occurs(phrase(long), text))
-
-
-def _occurs(form: Phrase, text: str) -> bool:
-    if not form:
-        return False
-    placed = {token.position: token.term for token in tokens(text)}
-    starts = [position for position, term in placed.items() if term == form[0]]
-    return any(all(not term or placed.get(start + step) == term for step, term in enumerate(form)) for start in starts)
+    words = Words(text)
+    return tuple(long for long in item.meanings if words.hold(phrase(long)))

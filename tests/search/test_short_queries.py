@@ -50,6 +50,14 @@ def test_a_look_alike_of_an_abbreviation_does_not_count():
     assert has(sob, "no form of it is here at all")
 
 
+def test_two_letters_in_another_name_do_not_count():
+    (item,) = asked("PD")
+    assert has(item, "PD, dyskinesia")
+    assert has(item, "PD-related falls")
+    assert not has(item, "PD-1 and PD-L1 inhibitors")
+    assert has(asked("HIV")[0], "HIV-1")
+
+
 def test_the_meaning_that_a_text_spells_out():
     (item,) = asked("MS")
     assert meanings_in(item, "Relapsing multiple sclerosis (MS)") == ("multiple sclerosis",)
