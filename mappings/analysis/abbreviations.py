@@ -106,9 +106,15 @@ def expansions(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def senses(short: str) -> Sequence[Abbreviation]:
     """The rows of our dictionary for this short form as written, or its plural, the most common sense first."""
-    pieces = tuple(_pieces(short))
+    return _written(tuple(_pieces(short)))
+
+
+def _written(pieces: tuple[str, ...]) -> list[Abbreviation]:
+    """The rows for a short form as written: "eGFR" is not "EGFR", although that counts in any spelling."""
     found = _by_short().get(tuple(piece.lower() for piece in pieces), ())
-    return [entry for entry in found if not entry.cased or pieces == tuple(_PIECES.findall(entry.short))]
+    exact = {entry: pieces == tuple(_PIECES.findall(entry.short)) for entry in found}
+    alone = any(entry.cased and same for entry, same in exact.items())
+    return [entry for entry, same in exact.items() if same or not (entry.cased or alone)]
 
 
 def named(long: str) -> Sequence[Abbreviation]:
@@ -119,10 +125,7 @@ def named(long: str) -> Sequence[Abbreviation]:
 def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
     pieces = [piece for word in words for piece in _pieces(word)]
     for start, end in _longest(tuple(piece.lower() for piece in pieces), _by_short()):
-        written = tuple(pieces[start:end])
-        for entry in _by_short()[tuple(piece.lower() for piece in written)]:
-            if not entry.cased or written == tuple(_PIECES.findall(entry.short)):
-                yield entry
+        yield from _written(tuple(pieces[start:end]))
 
 
 def _pieces(word: str) -> list[str]:

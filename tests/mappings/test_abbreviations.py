@@ -45,6 +45,10 @@ def test_definitions_inside_a_document(text: str, expected: dict[str, str]) -> N
         (["type", "2", "diabetes", "mellitus"], [("T2DM", "type 2 diabetes mellitus")]),
         (["anti-TNF", "HIV-positive"], [("TNF", "tumor necrosis factor"), ("HIV", "human immunodeficiency virus")]),
         (["G-CSF"], [("G-CSF", "granulocyte colony stimulating factor")]),
+        (
+            ["eGFR", "EGFR"],
+            [("eGFR", "estimated glomerular filtration rate"), ("EGFR", "epidermal growth factor receptor")],
+        ),
         (["X-CSF"], []),
         (["NSAIDs"], [("NSAID", "nonsteroidal anti-inflammatory drug")]),
         (["randomised", "controlled", "trials"], [("RCT", "randomized controlled trial")]),
