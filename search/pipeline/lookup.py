@@ -48,6 +48,14 @@ def _says(passage: Passage, understanding: Understanding) -> bool:
     return all(any(map(words.hold, forms)) for forms in understanding.lexical.wanted)
 
 
+def nobody_holds(understanding: Understanding) -> str:
+    """What to say where no document that the caller may see holds the query."""
+    if understanding.lexical.required:
+        return "no document has all that was required: these are the nearest to its words"
+    things = " and ".join(f"“{item.typed}”" for item in understanding.asked)
+    return f"no document has {things}: these are the nearest by words and meaning"
+
+
 def meanings_of(passage: Passage, understanding: Understanding) -> tuple[str, ...]:
     """Which meanings a passage spells out of those abbreviations in the query that have several."""
     ambiguous = [item for item in understanding.asked if len(item.meanings) > 1]

@@ -16,7 +16,7 @@ from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
-from search.pipeline.lookup import by_tier, genuine, with_holders
+from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
@@ -180,9 +180,8 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
         return candidates, understanding
     passages = context.contents.passages([item.passage for item in answer.holders])
     held = genuine(answer, understanding, passages)
-    if lexical.required and not held:
-        note = "no document has all that was required: these are the nearest to its words"
-        understanding = replace(understanding, notes=(*understanding.notes, note))
+    if candidates and not held and (understanding.asked or lexical.required):
+        understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
     return by_tier(candidates, held, lexical.required), understanding
 
 

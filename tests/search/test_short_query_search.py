@@ -105,6 +105,11 @@ def test_the_meanings_of_an_abbreviation_are_told_apart(medley):
     assert all(hit.meanings == () for hit in results.hits)
 
 
+def test_words_that_no_document_has_are_named(medley):
+    notes = medley.search(Query("notes", READER, "PD metformin")).understood.notes
+    assert notes == ("no document has “PD” and “metformin”: these are the nearest by words and meaning",)
+
+
 @pytest.mark.parametrize(
     "text",
     ["a", "the of", "-", '"', '"heart failure', "year:", "colour:red", "metf*", "-aspirin", "word " * 1_900, "?", '""'],
