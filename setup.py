@@ -55,7 +55,7 @@ setup(
     include_package_data=True,
     package_data={
         "evaluation": ["published/choices.toml"],
-        "mappings": ["collections/*.toml", "lexicons/*"],
+        "mappings": ["collections/*.toml", "lexicons/*", "lexicons/concepts/*"],
         "encoders": ["models/*/*", "training/recipes/*.toml"],
         "web": ["pages/templates/*", "pages/static/*", "demo/*"],
     },
