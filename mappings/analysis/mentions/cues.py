@@ -94,10 +94,10 @@ class CueLexicon:
 
 
 def disjoint(found: list[Cue]) -> list[Cue]:
-    """`found` in order, without those that overlap a longer one, or an equally long one of an earlier kind."""
+    """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
     if len(found) < 2:
         return found
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, _RANKS.get(cue.kind, len(KINDS))))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, len(KINDS))))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):
@@ -144,8 +144,14 @@ def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[C
     found: dict[str, dict[CueKind, list[str]]] = {}
     for kind in sorted(phrases, key=lambda kind: _RANKS.get(kind.kind, len(KINDS))):
         for phrase in sorted(phrases[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
-            found.setdefault(phrase.split()[0], {}).setdefault(kind, []).append(phrase)
+            found.setdefault(_first(phrase), {}).setdefault(kind, []).append(phrase)
     return found
+
+
+def _first(phrase: str) -> str:
+    """The first word as `CueLexicon.find` cuts it: "vs." is found by "vs"."""
+    match = _WORD.match(phrase)
+    return match[0].lower() if match else phrase.split()[0]
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -47,12 +47,12 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     sentence, start, end = text[first : max(last, end)], start - first, end - first
     if _ANSWER.match(sentence, end):
         return "absent"
-    inside = [scope for scope in _scopes(hide_cues(sentence, start, end)) if scope.covers(start, end)]
+    inside = [scope for scope in _scopes(_hidden(sentence, start, end)) if scope.covers(start, end)]
     stated = min(inside, key=lambda scope: scope.rank(start)).states if inside else "present"
     return stated  # type: ignore[return-value]  # cues of negation state nothing else
 
 
-def hide_cues(sentence: str, start: int, end: int) -> str:
+def _hidden(sentence: str, start: int, end: int) -> str:
     """`sentence`; a mention whose name contains a cue ("graft versus host disease") is replaced by neutral letters."""
     mention = sentence[start:end]
     if all(cue.kind == "before" for cue in cues(mention)):
