@@ -60,6 +60,11 @@ class CueLexicon:
             for kind, found in by_kind.items():
                 pattern = rf"(?:{'|'.join(map(self._phrase, found))})(?!\w)"
                 self._patterns.setdefault(first, []).append((kind, re.compile(pattern, re.IGNORECASE)))
+        # Most words that could start a cue do not: one pattern for all kinds tells.
+        self._any = {
+            first: re.compile("|".join(pattern.pattern for _, pattern in found), re.IGNORECASE)
+            for first, found in self._patterns.items()
+        }
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
@@ -69,7 +74,7 @@ class CueLexicon:
             word = match[0].lower()
             if word[0] == "n" and word[1:2] in ("'", "’"):
                 word = "not"
-            if word in patterns:
+            if word in patterns and self._any[word].match(sentence, match.start()):
                 found.extend(_starting_at(sentence, match.start(), patterns[word]))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return disjoint(found)
