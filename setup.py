@@ -54,8 +54,8 @@ setup(
     packages=find_packages(include=["web*", "evaluation*", "workers*", "search*", "encoders*", "mappings*"]),
     include_package_data=True,
     package_data={
-        "evaluation": ["published/choices.toml"],
-        "mappings": ["collections/*.toml", "lexicons/*"],
+        "evaluation": ["published/choices.toml", "sentences/*.tsv"],
+        "mappings": ["collections/*.toml", "lexicons/*", "lexicons/concepts/*"],
         "encoders": ["models/*/*", "training/recipes/*.toml"],
         "web": ["pages/templates/*", "pages/static/*", "demo/*"],
     },

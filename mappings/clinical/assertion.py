@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
+from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope, scopes
 from mappings.clinical.answers import answer
@@ -32,6 +33,7 @@ _OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the pati
 _NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
 _NEXT_WORDS: Final = 3
 _YEAR_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))")
+_LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _IF: Final = ("clause-before", "clause-after")
 
 
@@ -52,8 +54,14 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if not 0 <= start < end <= len(sentence):
         raise ValueError(f"the mention {start}:{end} is not inside a sentence of {len(sentence)} characters")
     called = f"{sentence[start:end]} {name}"
-    found = _stated(sentence, start, end, called) or section_default(section, called)
+    found = _stated(sentence, start, end, called) or section_default(_heading_within(sentence, start) or section, called)
     return cast(Assertion, found)
+
+
+def _heading_within(sentence: str, start: int) -> str:
+    """The heading that a sentence starts with, where a text is not divided: "FAMILY HISTORY: mother with gout"."""
+    match = _LEAD.match(sentence, 0, start)
+    return match[1] if match and level(match[1]) == "section" else ""
 
 
 def _stated(sentence: str, start: int, end: int, called: str) -> str:

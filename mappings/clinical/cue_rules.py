@@ -32,7 +32,7 @@ _DIRECTIONS: Final = ("before", "after", "either")
 _SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
 _FAMILY_END: Final = "family-end"
 _YEAR: Final = re.compile(
-    r"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[A-Z][a-z]{2,8})\s+(?:of\s+)?)?(?:19[3-9]\d|20[0-4]\d)s?\b"
+    r"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{3,9})\s+(?:of\s+)?)?(?:19[3-9]\d|20[0-4]\d)s?\b", re.I
 )
 
 

@@ -121,6 +121,20 @@ def read(document: Document | Sequence[Section]) -> DocumentReading:
     return shipped_reader().read(document)
 
 
+def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:
+    """What `text`, under `heading`, asserts of the mention `start:end`, by the sentence that contains it.
+
+    Raises `ValueError` for a mention that is not inside the text.
+    """
+    if not 0 <= start < end <= len(text):
+        raise ValueError(f"the mention {start}:{end} is not inside a text of {len(text)} characters")
+    for sentence in _whole_sentences(text):
+        if sentence.start <= start < sentence.end:
+            last = max(sentence.end, end)
+            return assertion(text[sentence.start : last], start - sentence.start, end - sentence.start, heading)
+    return assertion(text, start, end, heading)
+
+
 def _mention(placed: _Placed) -> ConceptMention:
     (found, asserted), sentence = placed.item, placed.sentence
     start = sentence.start
