@@ -85,7 +85,7 @@ def closed_share(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed:
 
 
 def ratio_interval(upper: Values, lower: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
-    """mean of `upper` / mean of `lower`, both of shape (queries,), resampled by query; 0 where `lower` is 0."""
+    """Mean of `upper` / mean of `lower`, both of shape (queries,), resampled by query; 0 where `lower` is 0."""
     if upper.shape != lower.shape or upper.size == 0:
         raise InvalidInput(f"a ratio needs the same queries; got {upper.size} and {lower.size}", field="values")
 

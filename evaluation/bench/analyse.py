@@ -12,7 +12,7 @@ from typing import Any, Final
 from evaluation.bench.shared.figures import Report, bench_report
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.reading import READING_VERSION, ConceptReader
-from mappings.datasets.indiana_cxr import reports
+from mappings.datasets.indiana_cxr import read_reports
 from mappings.documents import Section
 from mappings.errors import NotFound
 from search.settings import Settings
@@ -85,7 +85,7 @@ def _real(settings: Settings) -> list[str]:
     if settings.data is None:
         return []
     try:
-        return [f"{item.findings}\n{item.impression}" for item in reports(settings.data)]
+        return [f"{item.findings}\n{item.impression}" for item in read_reports(settings.data)]
     except NotFound:
         return []
 
@@ -105,7 +105,7 @@ def _rate(read: Callable[[str], Any], texts: Sequence[str]) -> float:
 
 
 def _medspacy(lexicon: ConceptLexicon) -> Callable[[str], Any] | None:
-    """medspaCy with its matcher over the same names, and ConText; None where it is not installed."""
+    """MedspaCy with its matcher over the same names, and ConText; None where it is not installed."""
     try:
         medspacy = importlib.import_module("medspacy")
         ner = importlib.import_module("medspacy.ner")

@@ -13,7 +13,18 @@ from search.settings import Settings
 BenchFunction = Callable[[Settings], dict[str, Any]]
 """Settings → report, in the stable form of `medley bench --json`."""
 
-BENCHES: Final = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "analyse", "intake")
+BENCHES: Final = (
+    "search",
+    "deadline",
+    "rerank",
+    "cascade",
+    "anytime",
+    "encode",
+    "inference",
+    "words",
+    "analyse",
+    "intake",
+)
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
 NOT_SHIPPED: Final = ("poly",)

@@ -120,7 +120,9 @@ def load_sentences(folder: Path) -> list[MarkedSentence]:
 def _sentence(path: Path, number: int, row: tuple[str, ...]) -> MarkedSentence:
     place = f"{path.name}:{number}"
     if len(row) != 4:
-        raise InvalidInput(f"{place}: a row has 4 columns (half, assertion, section, text), not {len(row)}", field="row")
+        raise InvalidInput(
+            f"{place}: a row has 4 columns (half, assertion, section, text), not {len(row)}", field="row"
+        )
     half, assertion, section, text = row
     if half not in HALVES:
         raise InvalidInput(f"{place}: the half {half!r} is not one of {', '.join(HALVES)}", field="half")
@@ -171,4 +173,3 @@ def _mistakes(sentences: Sequence[MarkedSentence], answers: Sequence[str]) -> It
             text = f"{item.text[: item.start]}[[{item.text[item.start : item.end]}]]{item.text[item.end :]}"
             under = f" under {item.section!r}" if item.section else ""
             yield f"{answer}, not {item.assertion}{under}: {text}"
-

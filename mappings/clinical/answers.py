@@ -11,7 +11,10 @@ from mappings.clinical.cue_rules import classes
 _END: Final = r"\s*(?=[.,;|)\]\n\t]|$)"
 _MARK: Final = r"\s*(?::|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
 _VALUES: Final = (
-    ("ruled-out", r"no|none|neg|negative|absent|nil|denies|denied|never|n|non-?reactive|not present|not detected|\(-\)|[-–]"),
+    (
+        "ruled-out",
+        r"no|none|neg|negative|absent|nil|denies|denied|never|n|non-?reactive|not present|not detected|\(-\)|[-–]",
+    ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
     ("uncertain", r"unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+"),
     ("historical", r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex"),

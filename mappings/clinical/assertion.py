@@ -54,7 +54,9 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if not 0 <= start < end <= len(sentence):
         raise ValueError(f"the mention {start}:{end} is not inside a sentence of {len(sentence)} characters")
     called = f"{sentence[start:end]} {name}"
-    found = _stated(sentence, start, end, called) or section_default(_heading_within(sentence, start) or section, called)
+    found = _stated(sentence, start, end, called) or section_default(
+        _heading_within(sentence, start) or section, called
+    )
     return cast(Assertion, found)
 
 

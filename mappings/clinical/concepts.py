@@ -129,7 +129,10 @@ def _read(path: Path) -> Iterator[tuple[str, ClinicalConcept]]:
         if not place and row[0].lower() == "id":
             header = _header(f"{path}:{number}", row)
         else:
-            yield f"{path}:{number}", _concept(f"{path}:{number}", path.stem, dict(_cells(f"{path}:{number}", header, row)))
+            yield (
+                f"{path}:{number}",
+                _concept(f"{path}:{number}", path.stem, dict(_cells(f"{path}:{number}", header, row))),
+            )
 
 
 def _header(place: str, row: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,7 +145,9 @@ def _header(place: str, row: tuple[str, ...]) -> tuple[str, ...]:
 
 def _cells(place: str, header: tuple[str, ...], row: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if not _REQUIRED <= len(row) <= len(header):
-        raise _error(place, f"a row has {_REQUIRED} to {len(header)} columns, separated by tabs; this one has {len(row)}")
+        raise _error(
+            place, f"a row has {_REQUIRED} to {len(header)} columns, separated by tabs; this one has {len(row)}"
+        )
     return zip(header, row, strict=False)
 
 

@@ -60,7 +60,9 @@ class AssertionCues:
         both = {kind: [item for item in phrases if item not in given] for kind, phrases in negation_phrases().items()}
         signs = {phrase: kind for kind, phrases in own.items() for phrase in phrases if not phrase[0].isalnum()}
         words = {kind: [item for item in phrases if item not in signs] for kind, phrases in own.items()}
-        self._lexicon = CueLexicon({**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}, classes)
+        self._lexicon = CueLexicon(
+            {**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}, classes
+        )
         self._signs = signs
         longest = sorted(signs, key=lambda sign: (-len(sign), sign))
         self._sign = re.compile(rf"(?:{'|'.join(map(_sign, longest))})(?!\w)", re.IGNORECASE)

@@ -21,9 +21,11 @@ _BREAKS: Final = re.compile(r"[.,;:]\s|\n\n")
 _LEAST_LOWERCASE: Final = 4
 _WORDS: Final = frozenset(["aids", "fast", "pain", "care", "sars", "tips", "camp", "step", "pets", "dash"])
 """Abbreviations that are other words in lowercase."""
-_NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(
+_PLAIN: Final = (
     "all am pet cat dip fall fast had has he her him his how may me my now old one our out ox pad rest sad she so up us "
-    "was we who you aid aids art arm bad cap car dose ear eye gas hip map met pain pat ran red sit ten tip top toe".split()
+    "was we who you aid aids art arm bad cap car dose ear eye gas hip map met pain pat ran red sit ten tip top toe"
+)
+_NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(_PLAIN.split())
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from mappings.analysis.sentences import sentences
+from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.assertion import assertion
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
@@ -106,7 +106,9 @@ class ConceptReader:
             found = item.item.found
             chosen = decide([found], sure, self._group, near[item.section]).get(found)
             if chosen:
-                kept.append(item._replace(item=_Read(FoundName(found.start, found.end, (chosen,)), item.item.assertion)))
+                kept.append(
+                    item._replace(item=_Read(FoundName(found.start, found.end, (chosen,)), item.item.assertion))
+                )
         return kept
 
 
@@ -156,12 +158,14 @@ def _whole_sentences(text: str) -> list[Sentence]:
         return found
     joined: list[Sentence] = []
     for item in found:
-        if joined and _asks(text[joined[-1].start : joined[-1].end]):
+        if joined and _asks(text, joined[-1]) and item.end - joined[-1].start <= MAX_CHARACTERS:
             joined[-1] = Sentence(joined[-1].start, item.end)
         else:
             joined.append(item)
     return joined
 
 
-def _asks(sentence: str) -> bool:
-    return sentence in ("?", "??") or sentence.endswith((" ?", " ??"))
+def _asks(text: str, sentence: Sentence) -> bool:
+    """Whether a sentence ends with a question mark that stands alone."""
+    mark = text[max(sentence.start, sentence.end - 3) : sentence.end]
+    return mark in ("?", "??") or mark.endswith((" ?", " ??"))

@@ -16,7 +16,9 @@ _FIXED: Final = {
     "allergies": "hypothetical",
 }
 _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychiatric history"])
-_ASKED: Final = re.compile(r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b")
+_ASKED: Final = re.compile(
+    r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
+)
 _ADVICE: Final = re.compile(r"\b(?:instruction|instructions|return precautions|precautions|when to call)\b")
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 from mappings.analysis.mentions.cues import Cue, cues, words
 from mappings.analysis.sentences import sentences
@@ -48,8 +48,7 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     if _ANSWER.match(sentence, end):
         return "absent"
     inside = [scope for scope in _scopes(_hidden(sentence, start, end)) if scope.covers(start, end)]
-    stated = min(inside, key=lambda scope: scope.rank(start)).states if inside else "present"
-    return stated  # type: ignore[return-value]  # cues of negation state nothing else
+    return cast(Polarity, min(inside, key=lambda scope: scope.rank(start)).states) if inside else "present"
 
 
 def _hidden(sentence: str, start: int, end: int) -> str:
