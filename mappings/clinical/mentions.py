@@ -26,7 +26,6 @@ _PLAIN: Final = (
     "was we who you aid aids art arm bad cap car dose ear eye gas hip map met pain pat ran red sit ten tip top toe"
 )
 _NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(_PLAIN.split())
-)
 
 
 @dataclass(frozen=True, slots=True)
