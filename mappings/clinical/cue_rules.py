@@ -65,14 +65,15 @@ class AssertionCues:
         )
         self._signs = signs
         longest = sorted(signs, key=lambda sign: (-len(sign), sign))
-        self._sign = re.compile(rf"(?:{'|'.join(map(_sign, longest))})(?!\w)", re.IGNORECASE)
+        self._sign = re.compile("|".join(map(_sign, longest)), re.IGNORECASE)
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         found = self._lexicon.find(sentence)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += [Cue(*match.span(), "clause-either", HISTORY) for match in _YEAR.finditer(sentence)]
-        return disjoint([*found, *more]) if more else found
+        kept = disjoint([*found, *more]) if more else found
+        return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
         """A sign before a word is about what follows ("? pneumonia"), one after a word about what precedes it."""
@@ -112,7 +113,17 @@ def marked(text: str) -> tuple[str, int, int] | None:
 
 
 def _sign(sign: str) -> str:
-    return re.escape(sign) if sign[0] in "?(" else rf"(?<!\w){re.escape(sign)}"
+    if sign == "?":  # "?DVT" and "DVT?", but not the end of "Is it so? Yes."
+        return r"(?<!\w)\?(?!\s*$)|\?(?!\w)"
+    opens = "" if sign[0] in "?(" else r"(?<!\w)"
+    return opens + re.escape(sign) + r"(?!\w)"
+
+
+def _with_colon(sentence: str, cue: Cue) -> Cue:
+    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever"."""
+    if cue.kind in ("before", "doubt-before") and sentence[cue.end : cue.end + 1] == ":":
+        return cue._replace(end=cue.end + 1)
+    return cue
 
 
 def _rule(path: Path, number: int, row: tuple[str, ...]) -> CueRule:
