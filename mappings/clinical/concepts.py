@@ -19,12 +19,23 @@ from mappings.errors import InvalidInput, NotFound
 FOLDER: Final = LEXICONS / "concepts"
 COLUMNS: Final = ("id", "preferred name", "parents", "synonyms", "abbreviations")
 CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm")
+GROUPS: Final = (
+    "findings",
+    "symptoms",
+    "diagnoses",
+    "drugs",
+    "drug-classes",
+    "procedures",
+    "devices",
+    "laboratory",
+    "vitals",
+)
 _ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _REQUIRED: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Abbreviation:
+class ShortForm:
     """A short form as charts spell it; an `ambiguous` one (`MS?` in the file) commonly means something else, too."""
 
     text: str
@@ -33,14 +44,17 @@ class Abbreviation:
 
 @dataclass(frozen=True, slots=True)
 class ClinicalConcept:
-    """A concept of the lexicon. `names` start with the preferred one; `parents` are ids; `group` is its file's name."""
+    """A concept of the lexicon. `names` start with the preferred one; `parents` are ids.
+
+    `group` is one of `GROUPS`, by the name of its file (`diagnoses-heart.tsv` has diagnoses), or the name of a user's file.
+    """
 
     id: str
     name: str
     group: str
     parents: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    abbreviations: tuple[Abbreviation, ...] = ()
+    abbreviations: tuple[ShortForm, ...] = ()
     codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -125,13 +139,14 @@ def load_concepts(*own: Path, folder: Path = FOLDER) -> ConceptLexicon:
 def _read(path: Path) -> Iterator[tuple[str, ClinicalConcept]]:
     """(file and line, concept) of each row."""
     header: tuple[str, ...] = COLUMNS
+    group = next((name for name in GROUPS if f"{path.stem}-".startswith(f"{name}-")), path.stem)
     for place, (number, row) in enumerate(rows_of(path)):
         if not place and row[0].lower() == "id":
             header = _header(f"{path}:{number}", row)
         else:
             yield (
                 f"{path}:{number}",
-                _concept(f"{path}:{number}", path.stem, dict(_cells(f"{path}:{number}", header, row))),
+                _concept(f"{path}:{number}", group, dict(_cells(f"{path}:{number}", header, row))),
             )
 
 
@@ -157,7 +172,7 @@ def _concept(place: str, group: str, cells: Mapping[str, str]) -> ClinicalConcep
         raise _error(place, f"the id {identifier!r} must be lowercase words joined by hyphens")
     names = dict.fromkeys((name, *_split(cells.get("synonyms", ""))))
     short = tuple(
-        Abbreviation(item.removesuffix("?"), item.endswith("?")) for item in _split(cells.get("abbreviations", ""))
+        ShortForm(item.removesuffix("?"), item.endswith("?")) for item in _split(cells.get("abbreviations", ""))
     )
     for text in (*names, *(item.text for item in short)):
         if not any(map(str.isalnum, text)):

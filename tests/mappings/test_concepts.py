@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from clinical_lexicon import FINDINGS, small_lexicon, write
 
-from mappings.clinical.concepts import Abbreviation, load_concepts
+from mappings.clinical.concepts import ShortForm, load_concepts
 from mappings.errors import InvalidInput, NotFound
 
 
@@ -13,7 +13,7 @@ def test_a_concept_has_names_parents_group_and_abbreviations(tmp_path: Path) -> 
     concept = small_lexicon(tmp_path).get("pneumonia")
     assert (concept.name, concept.group, concept.parents) == ("pneumonia", "findings", ("lung-disease",))
     assert concept.names == ("pneumonia", "lung infection")
-    assert concept.abbreviations == (Abbreviation("PNA"),)
+    assert concept.abbreviations == (ShortForm("PNA"),)
 
 
 def test_ancestors_are_nearest_first(tmp_path: Path) -> None:
@@ -99,3 +99,13 @@ def test_signs_of_regular_expressions_are_plain_text(tmp_path: Path) -> None:
 def test_the_shipped_lexicon_has_no_mistake() -> None:
     for concept in load_concepts():
         assert concept.names[0] == concept.name
+
+
+@pytest.mark.parametrize(
+    ("file", "group"),
+    [("diagnoses", "diagnoses"), ("diagnoses-heart", "diagnoses"), ("drug-classes", "drug-classes"), ("mine", "mine")],
+)
+def test_the_group_is_in_the_name_of_the_file(tmp_path: Path, file: str, group: str) -> None:
+    own = tmp_path / f"{file}.tsv"
+    own.write_text("gout\tgout\n", encoding="utf-8")
+    assert load_concepts(own, folder=write(tmp_path / "concepts")).get("gout").group == group
