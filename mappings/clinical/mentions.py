@@ -1,8 +1,8 @@
-"""Finds the concepts that a sentence mentions: the longest names in a trie over stems, abbreviations as they are spelt.
+"""Finds the concepts that a sentence mentions: the longest names, by a trie over stems.
 
-An ambiguous abbreviation counts only where the context decides: the document gives the long form, or the sentence's section
-of the document mentions another concept of the same group. Names of which the words are apart ("lung and liver
-metastases") are not found.
+Names of one word are found in singular and plural only, and abbreviations as they are spelt. An ambiguous abbreviation
+counts only where the context decides: the document gives the long form, or the sentence's section of the document mentions
+another concept of the same group. Names of which the words are apart ("lung and liver metastases") are not found.
 """
 
 from __future__ import annotations
@@ -55,11 +55,56 @@ class _Keys(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         found = terms(word)
-        key = found[0] if found else lower(word)
+        # "Maxillary sinus" has the stems of "maxillary sinusitis".
+        key = found[0] if found and not word.lower().endswith("itis") else lower(word)
         if len(self) >= self._CAPACITY:
             self.clear()
         self[word] = key
         return key
+
+
+class _Singulars(dict[str, str]):
+    """Every word seen in lowercase, without the ending of a plural."""
+
+    _CAPACITY = 200_000
+
+    def __missing__(self, word: str) -> str:
+        small = lower(word)
+        if small.endswith("ies") and len(small) > 4:
+            small = f"{small[:-3]}y"
+        elif small.endswith(("sses", "shes", "ches", "xes")):
+            small = small[:-2]
+        elif len(small) > 3 and small.endswith("s") and not small.endswith(("ss", "us", "is")):
+            small = small[:-1]
+        if len(self) >= self._CAPACITY:
+            self.clear()
+        self[word] = small
+        return small
+
+
+class _Starts(dict[str, bool]):
+    """For every word seen, whether a name or an abbreviation starts with it."""
+
+    _CAPACITY = 200_000
+
+    def __init__(self, can_start: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._can_start = can_start
+
+    def __missing__(self, word: str) -> bool:
+        if len(self) >= self._CAPACITY:
+            self.clear()
+        self[word] = self._can_start(word)
+        return self[word]
+
+
+class _Sides(NamedTuple):
+    """The words of a sentence, their stems, and where they are."""
+
+    words: list[str]
+    keys: list[str]
+    spans: list[tuple[int, int]]
+    sentence: str
 
 
 class ConceptFinder:
@@ -67,36 +112,53 @@ class ConceptFinder:
 
     def __init__(self, lexicon: ConceptLexicon) -> None:
         self._keys = _Keys()
+        self._singulars = _Singulars()
         self._names: _Node = {}
+        self._single: dict[str, _Leaf] = {}
         self._short: _Node = {}
         for concept in lexicon:
             for name in concept.names:
-                _insert(self._names, [self._keys[word] for word in _words(name)], concept.id, False)
+                words = _words(name)
+                if len(words) > 1:
+                    _insert(self._names, [self._keys[word] for word in words], concept.id, False)
+                else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
+                    self._single.setdefault(self._singulars[words[0]], _Leaf((concept.id,), False))
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
+        self._starts = _Starts(self._can_start)
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
+        words, starts = _TOKEN.findall(sentence), self._starts
+        if not any(map(starts.__getitem__, words)):
+            return []
         spans = [match.span() for match in _TOKEN.finditer(sentence)]
-        words = [sentence[start:end] for start, end in spans]
-        keys = [self._keys[word] for word in words]
+        sides = _Sides(words, [self._keys[word] for word in words], spans, sentence)
         capitals = sentence.isupper()
-        names, short = self._names, self._short
         found: list[FoundName] = []
         at, count = 0, len(words)
         while at < count:
-            best, size = None, 0
-            if keys[at] in names:
-                best, size = _longest(names, keys, at, sentence, spans)
-            if words[at] in short:
-                leaf, length = _longest(short, words, at, sentence, spans)
-                if leaf and length > size and not (capitals and words[at].lower() in _NEVER_IN_CAPITALS):
-                    best, size = leaf, length
+            best, size = self._at(sides, at, capitals) if starts[words[at]] else (None, 1)
             if best:
                 found.append(FoundName(spans[at][0], spans[at + size - 1][1], best.concepts, best.ambiguous))
-            at += size or 1
+            at += size
         return found
+
+    def _at(self, sides: _Sides, at: int, capitals: bool) -> tuple[_Leaf | None, int]:
+        """What is named from the word `at`, and how many words it has, at least 1."""
+        word = sides.words[at]
+        best, size = _longest(self._names, sides.keys, at, sides)
+        if not best:
+            best, size = self._single.get(self._singulars[word]), 1
+        if word in self._short and not (capitals and word.lower() in _NEVER_IN_CAPITALS):
+            leaf, length = _longest(self._short, sides.words, at, sides)
+            if leaf and (length > size or not best):
+                best, size = leaf, length
+        return best, size
+
+    def _can_start(self, word: str) -> bool:
+        return self._keys[word] in self._names or self._singulars[word] in self._single or word in self._short
 
 
 def decide(
@@ -148,16 +210,16 @@ def _insert(root: _Node, path: Sequence[str], concept: str, ambiguous: bool) -> 
     node[_LEAF] = _Leaf((concept,), ambiguous)
 
 
-def _longest(
-    root: _Node, keys: Sequence[str], at: int, sentence: str, spans: Sequence[tuple[int, int]]
-) -> tuple[_Leaf | None, int]:
+def _longest(root: _Node, keys: Sequence[str], at: int, sides: _Sides) -> tuple[_Leaf | None, int]:
     """What the longest path from the word `at` names, and how many words it has."""
     node, best, size = root, None, 0
     for place in range(at, len(keys)):
         following = node.get(keys[place])
-        if following is None or (place > at and not _joined(sentence, spans[place - 1][1], spans[place][0])):
+        if following is None:
             break
-        node = following  # type: ignore[assignment]  # as above
+        if place > at and not _joined(sides.sentence, sides.spans[place - 1][1], sides.spans[place][0]):
+            break
+        node = following  # type: ignore[assignment]  # only the key "" holds a leaf
         leaf = node.get(_LEAF)
         if isinstance(leaf, _Leaf):
             best, size = leaf, place - at + 1

@@ -17,6 +17,8 @@ FINDINGS = (
     "c-difficile-infection\tClostridioides difficile infection\t\tC. difficile\tC. diff",
     "copd\tchronic obstructive pulmonary disease\tlung-disease\t\tCOPD",
     "aids\tacquired immunodeficiency syndrome\t\t\tAIDS",
+    "mediastinitis\tmediastinitis\t\t\t",
+    "maxillary-sinusitis\tmaxillary sinusitis\t\t\t",
     "fever\tfever\t\tfebrile\t",
     "diabetes\tdiabetes mellitus\t\tdiabetes\tDM",
 )

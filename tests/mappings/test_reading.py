@@ -43,6 +43,11 @@ def found(reader: ConceptReader, text: str, heading: str = "") -> list[tuple[str
         ("AIDS", []),
         ("He has AIDS.", [("aids", "AIDS")]),
         ("fever/pneumonia", [("fever", "fever"), ("pneumonia", "pneumonia")]),
+        ("She is feverish", []),
+        ("It is mediastinal.", []),
+        ("maxillary sinus", []),
+        ("maxillary sinusitis", [("maxillary-sinusitis", "maxillary sinusitis")]),
+        ("s", []),
         ("", []),
     ],
 )

@@ -50,34 +50,43 @@ class CueKind(NamedTuple):
     says: str = ""
 
 
+class _FirstWord(NamedTuple):
+    """The patterns of the cues that start with a word: of any of them, which most words do not match, and of each kind."""
+
+    any: re.Pattern[str]
+    kinds: list[tuple[CueKind, re.Pattern[str]]]
+
+
 class CueLexicon:
     """An index of cues by first word. `phrases`: their phrases by kind; `classes`: the words of each class `<name>`."""
 
     def __init__(self, phrases: Mapping[CueKind, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> None:
         self._classes = {name: _joined(words) for name, words in classes.items()}
-        self._patterns: dict[str, list[tuple[CueKind, re.Pattern[str]]]] = {}
-        for first, by_kind in _by_first_word(phrases).items():
-            for kind, found in by_kind.items():
-                pattern = rf"(?:{'|'.join(map(self._phrase, found))})(?!\w)"
-                self._patterns.setdefault(first, []).append((kind, re.compile(pattern, re.IGNORECASE)))
-        # Most words that could start a cue do not: one pattern for all kinds tells.
-        self._any = {
-            first: re.compile("|".join(pattern.pattern for _, pattern in found), re.IGNORECASE)
-            for first, found in self._patterns.items()
-        }
+        self._phrases = _by_first_word(phrases)
+        self._patterns: dict[str, _FirstWord] = {}
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        patterns = self._patterns
+        phrases = self._phrases
         found: list[Cue] = []
         for match in _WORD.finditer(sentence):
             word = match[0].lower()
             if word[0] == "n" and word[1:2] in ("'", "’"):
                 word = "not"
-            if word in patterns and self._any[word].match(sentence, match.start()):
-                found.extend(_starting_at(sentence, match.start(), patterns[word]))
+            if word in phrases:
+                starting = self._patterns.get(word) or self._compile(word)
+                if starting.any.match(sentence, match.start()):
+                    found.extend(_starting_at(sentence, match.start(), starting.kinds))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return disjoint(found)
+
+    def _compile(self, first: str) -> _FirstWord:
+        """The patterns of the cues that start with a word, when it is first met: most words never are."""
+        alternatives = {kind: "|".join(map(self._phrase, found)) for kind, found in self._phrases[first].items()}
+        kinds = [(kind, re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)) for kind, pattern in alternatives.items()]
+        compiled = _FirstWord(re.compile("|".join(pattern.pattern for _, pattern in kinds), re.IGNORECASE), kinds)
+        self._patterns[first] = compiled
+        return compiled
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
