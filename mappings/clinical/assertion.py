@@ -168,5 +168,7 @@ def _clause(sentence: str, cue: Cue, direction: str, every: Sequence[Cue]) -> It
             stops += [other.start for other in every if other.kind == "family-end" and other.start >= cue.end][:1]
         yield Scope(cue.end, min([len(sentence), *stops]), cue, cue.says)
     if direction in ("after", "either"):
+        if cue.says in _PAST and not sentence[: cue.start].strip():  # "Two years ago she had a seizure."
+            yield from _clause(sentence, cue, "before", every)
         starts = [match.end() for match in _CLAUSE_START.finditer(sentence, 0, cue.start)]
         yield Scope(max([0, *starts]), cue.start, cue, cue.says)
