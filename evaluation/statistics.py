@@ -84,6 +84,20 @@ def closed_share(ours: Values, theirs: Values, resamples: int = RESAMPLES, seed:
     return Estimate(float(value[0]), float(low), float(high))
 
 
+def ratio_interval(upper: Values, lower: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+    """Mean of `upper` / mean of `lower`, both of shape (queries,), resampled by query; 0 where `lower` is 0."""
+    if upper.shape != lower.shape or upper.size == 0:
+        raise InvalidInput(f"a ratio needs the same queries; got {upper.size} and {lower.size}", field="values")
+
+    def ratio(above: Values, below: Values) -> Values:
+        return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+
+    means = [(upper[rows].mean(axis=1), lower[rows].mean(axis=1)) for rows in _draws(upper.size, resamples, seed)]
+    low, high = np.quantile(np.concatenate([ratio(*pair) for pair in means]), (0.025, 0.975))
+    value = ratio(upper.mean(keepdims=True), lower.mean(keepdims=True))
+    return Estimate(float(value[0]), float(low), float(high))
+
+
 def _blocks(size: int, resamples: int) -> Iterator[int]:
     rows = max(1, CELLS // size)
     for start in range(0, resamples, rows):

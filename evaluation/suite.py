@@ -26,7 +26,8 @@ class SuiteOptions:
     Every suite: `queries`, a fixed sample of this many; `rerank`, whether the cross-encoder takes part; `variants`,
     whether further rows (titles, slots, strict) are printed. Some: `folder`, `split` and `kind` of judgements of your own;
     `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
-    (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders. Raises `InvalidInput`.
+    (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `half` of the sentences, and whether
+    `mistakes` are printed. Raises `InvalidInput`.
     """
 
     queries: int | None = None
@@ -41,6 +42,8 @@ class SuiteOptions:
     folds: Path | None = None
     baseline: str = ""
     collection: str = ""
+    half: str = ""
+    mistakes: bool = False
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -118,7 +121,8 @@ def command(suite: str, options: SuiteOptions) -> str:
     words += [f"--reading {options.reading}"] if options.reading != "whole" else []
     words += [f"--folds {options.folds.name}"] if options.folds else []
     words += [f"--baseline {Path(options.baseline).name}"] if options.baseline else []
-    flags = {"--full": options.full, "--distractors": options.distractors}
+    words += [f"--half {options.half}"] if options.half else []
+    flags = {"--full": options.full, "--distractors": options.distractors, "--mistakes": options.mistakes}
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 

@@ -13,7 +13,18 @@ from search.settings import Settings
 BenchFunction = Callable[[Settings], dict[str, Any]]
 """Settings → report, in the stable form of `medley bench --json`."""
 
-BENCHES: Final = ("search", "deadline", "rerank", "cascade", "anytime", "encode", "inference", "words", "intake")
+BENCHES: Final = (
+    "search",
+    "deadline",
+    "rerank",
+    "cascade",
+    "anytime",
+    "encode",
+    "inference",
+    "words",
+    "analyse",
+    "intake",
+)
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
 NOT_SHIPPED: Final = ("poly",)
@@ -33,6 +44,7 @@ def choose_benches(name: str, settings: Settings) -> Sequence[str]:
 def load_benches() -> Mapping[str, BenchFunction]:
     """Name → bench, for every name."""
     from evaluation.bench.agreement import bench_agreement
+    from evaluation.bench.analyse import bench_analyse
     from evaluation.bench.anytime import bench_anytime
     from evaluation.bench.bulk import bench_bulk
     from evaluation.bench.cascade import bench_cascade
@@ -58,6 +70,7 @@ def load_benches() -> Mapping[str, BenchFunction]:
         "encode": bench_encode,
         "inference": bench_inference,
         "words": bench_words,
+        "analyse": bench_analyse,
         "intake": bench_intake,
         "gpu": bench_gpu,
         "poly": bench_poly,

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from evaluation.suite import Suite, SuiteOptions, spell_option
-from evaluation.suites import beir, check_covid, claims, cystic_fibrosis, evidence, medquad, notes, press, scifact
+from evaluation.suites import (
+    assertion,
+    beir,
+    check_covid,
+    claims,
+    cystic_fibrosis,
+    evidence,
+    medquad,
+    notes,
+    press,
+    scifact,
+)
 from evaluation.suites.lookups import suite as lookups
 from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput, NotFound
@@ -24,6 +35,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         claims,
         lookups,
         radiology,
+        assertion,
         beir,
     )
 }

@@ -1,9 +1,12 @@
-"""The cues of `lexicons/negation.tsv`: words with which a sentence rules out or doubts, or only seems to."""
+"""The cues of `lexicons/negation.tsv`: words with which a sentence rules out or doubts, or only seems to.
+
+`CueLexicon` finds the cues of any such table, so that readings with more kinds of cues build on these.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -21,25 +24,97 @@ KINDS: Final = (
     "keep",
     "relative",
 )
+_RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
-_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\w+", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+", re.IGNORECASE)
+_PLAIN_WORD: Final = re.compile(r"\w+")
+"""As `_WORD` where there is neither an apostrophe nor a slash, and faster."""
 _NUMBERED: Final = re.compile(r"\bno\.? ?\d", re.IGNORECASE)
 
 
 class Cue(NamedTuple):
-    """A cue at the characters `start:end` of a sentence; `kind` is one of `KINDS`."""
+    """A cue at the characters `start:end` of a sentence; `kind` is one of `KINDS`, or another of its lexicon.
+
+    `says` is what the cue states where its kind alone does not tell, such as "hypothetical".
+    """
 
     start: int
     end: int
     kind: str
+    says: str = ""
 
 
-def cues(sentence: str) -> list[Cue]:
-    """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-    found = [cue for match in _WORD.finditer(sentence) for cue in _starting_at(sentence, match)]
-    found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, KINDS.index(cue.kind)))
+class CueKind(NamedTuple):
+    """What the phrases of one entry of a `CueLexicon` are: fields as in `Cue`."""
+
+    kind: str
+    says: str = ""
+
+
+class _FirstWord(NamedTuple):
+    """The patterns of the cues that start with a word: of any of them, which most words do not match, and of each kind."""
+
+    any: re.Pattern[str]
+    kinds: list[tuple[CueKind, re.Pattern[str]]]
+
+
+class CueLexicon:
+    """An index of cues by first word. `phrases`: their phrases by kind; `classes`: the words of each class `<name>`."""
+
+    def __init__(self, phrases: Mapping[CueKind, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> None:
+        self._classes = {name: _joined(words) for name, words in classes.items()}
+        self._phrases = _by_first_word(phrases)
+        self._patterns: dict[str, _FirstWord] = {}
+
+    def find(self, sentence: str) -> list[Cue]:
+        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
+        phrases = self._phrases
+        found: list[Cue] = []
+        plain = "/" not in sentence and "'" not in sentence and "’" not in sentence
+        for match in (_PLAIN_WORD if plain else _WORD).finditer(sentence):
+            word = match[0].lower()
+            if word[0] == "n" and word[1:2] in ("'", "’"):
+                word = "not"
+            if word in phrases:
+                starting = self._patterns.get(word) or self._compile(word)
+                if starting.any.match(sentence, match.start()):
+                    found.extend(_starting_at(sentence, match.start(), starting.kinds))
+        found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
+        return disjoint(found)
+
+    def _compile(self, first: str) -> _FirstWord:
+        """The patterns of the cues that start with a word, when it is first met: most words never are."""
+        alternatives = {kind: "|".join(map(self._phrase, found)) for kind, found in self._phrases[first].items()}
+        kinds = [(kind, re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)) for kind, pattern in alternatives.items()]
+        compiled = _FirstWord(re.compile("|".join(pattern.pattern for _, pattern in kinds), re.IGNORECASE), kinds)
+        self._patterns[first] = compiled
+        return compiled
+
+    def words(self, name: str) -> re.Pattern[str]:
+        """A pattern for the words and phrases of the class `<name>`."""
+        return re.compile(rf"\b(?:{self._classes[name]})(?!\w)", re.IGNORECASE)
+
+    def _phrase(self, phrase: str) -> str:
+        *first, last = phrase.split()
+        parts = (self._part(word) if word.endswith("*") else rf"{self._part(word)}\s+" for word in first)
+        return "".join(parts) + self._part(last)
+
+    def _part(self, word: str) -> str:
+        if word == "not":
+            return _NOT
+        if word.endswith("*"):
+            return rf"(?:\b(?:{self._classes[word[1:-2]]})\s+){{0,{_REPEAT}}}"
+        if word.startswith("<"):
+            return rf"\b(?:{self._classes[word[1:-1]]})\b"
+        return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def disjoint(found: list[Cue]) -> list[Cue]:
+    """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
+    if len(found) < 2:
+        return found
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, len(KINDS))))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):
@@ -47,61 +122,55 @@ def cues(sentence: str) -> list[Cue]:
     return sorted(kept)
 
 
-def _starting_at(sentence: str, word: re.Match[str]) -> Iterator[Cue]:
-    """The longest cue of each kind that starts with `word`."""
-    first = "not" if word[0][0] in "nN" and word[0][1:2] in "'’" else word[0].lower()
-    for kind, pattern in _patterns(first) if first in _by_first_word() else ():
-        match = pattern.match(sentence, word.start())
-        if match:
-            yield Cue(*match.span(), kind)
+def cues(sentence: str) -> list[Cue]:
+    """The cues of negation and doubt in `sentence`, in order and disjoint."""
+    return _negation().find(sentence)
 
 
 @cache
 def words(name: str) -> re.Pattern[str]:
-    """A pattern for the words and phrases of the class `:name`."""
-    return re.compile(rf"\b(?:{_alternatives(name)})(?!\w)", re.IGNORECASE)
+    """A pattern for the words and phrases of the class `:name` of `negation.tsv`."""
+    return _negation().words(name)
+
+
+def negation_phrases() -> dict[CueKind, tuple[str, ...]]:
+    """The phrases of `negation.tsv` by kind."""
+    return {CueKind(kind): tuple(phrases.split("|")) for kind, phrases in rows("negation") if not kind.startswith(":")}
+
+
+def negation_classes() -> dict[str, tuple[str, ...]]:
+    """The words of each class of `negation.tsv`."""
+    return {kind[1:]: tuple(phrases.split("|")) for kind, phrases in rows("negation") if kind.startswith(":")}
 
 
 @cache
-def _patterns(first: str) -> list[tuple[str, re.Pattern[str]]]:
-    """For each kind a pattern for its phrases that start with the word `first`; the longest one matches."""
-    return [
-        (kind, re.compile(rf"(?:{'|'.join(map(_phrase, phrases))})(?!\w)", re.IGNORECASE))
-        for kind, phrases in _by_first_word()[first].items()
-    ]
+def _negation() -> CueLexicon:
+    return CueLexicon(negation_phrases(), negation_classes())
 
 
-@cache
-def _by_first_word() -> dict[str, dict[str, list[str]]]:
+def _starting_at(sentence: str, start: int, patterns: list[tuple[CueKind, re.Pattern[str]]]) -> Iterator[Cue]:
+    """The longest cue of each kind that starts at `start`."""
+    for kind, pattern in patterns:
+        match = pattern.match(sentence, start)
+        if match:
+            yield Cue(*match.span(), *kind)
+
+
+def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[CueKind, list[str]]]:
     """First word -> kind -> phrases, those with most words first. Every phrase starts with a plain word."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for kind in KINDS:
-        for phrase in sorted(_lexicon()[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
-            found.setdefault(phrase.split()[0], {}).setdefault(kind, []).append(phrase)
+    found: dict[str, dict[CueKind, list[str]]] = {}
+    for kind in sorted(phrases, key=lambda kind: _RANKS.get(kind.kind, len(KINDS))):
+        for phrase in sorted(phrases[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
+            found.setdefault(_first(phrase), {}).setdefault(kind, []).append(phrase)
     return found
 
 
-def _phrase(phrase: str) -> str:
-    *first, last = phrase.split()
-    return "".join(_part(word) if word.endswith("*") else rf"{_part(word)}\s+" for word in first) + _part(last)
+def _first(phrase: str) -> str:
+    """The first word as `CueLexicon.find` cuts it: "vs." is found by "vs"."""
+    match = _WORD.match(phrase)
+    return match[0].lower() if match else phrase.split()[0]
 
 
-def _part(word: str) -> str:
-    if word == "not":
-        return _NOT
-    if word.endswith("*"):
-        return rf"(?:\b(?:{_alternatives(word[1:-2])})\s+){{0,{_REPEAT}}}"
-    if word.startswith("<"):
-        return rf"\b(?:{_alternatives(word[1:-1])})\b"
-    return rf"(?<!\w){re.escape(word)}(?!\w)"
-
-
-@cache
-def _alternatives(name: str) -> str:
-    phrases = sorted(_lexicon()[f":{name}"], key=lambda phrase: (-len(phrase), phrase))
+def _joined(words: Iterable[str]) -> str:
+    phrases = sorted(words, key=lambda phrase: (-len(phrase), phrase))
     return "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases)
-
-
-@cache
-def _lexicon() -> dict[str, tuple[str, ...]]:
-    return {kind: tuple(phrases.split("|")) for kind, phrases in rows("negation")}

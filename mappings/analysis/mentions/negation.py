@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 from mappings.analysis.mentions.cues import Cue, cues, words
 from mappings.analysis.sentences import sentences
@@ -48,7 +48,7 @@ def polarity(text: str, start: int, end: int) -> Polarity:
     if _ANSWER.match(sentence, end):
         return "absent"
     inside = [scope for scope in _scopes(_hidden(sentence, start, end)) if scope.covers(start, end)]
-    return min(inside, key=lambda scope: scope.rank(start)).polarity if inside else "present"
+    return cast(Polarity, min(inside, key=lambda scope: scope.rank(start)).states) if inside else "present"
 
 
 def _hidden(sentence: str, start: int, end: int) -> str:
@@ -65,43 +65,50 @@ def _sentences(text: str) -> tuple[list[int], list[tuple[int, int]]]:
     return [start for start, _ in found], found
 
 
-class _Scope(NamedTuple):
+class Scope(NamedTuple):
     """The characters `start:end` that a cue covers, and what it states about them."""
 
     start: int
     end: int
     cue: Cue
-    polarity: Polarity
+    states: str
 
     def covers(self, start: int, end: int) -> bool:
+        """Whether the mention `start:end` is in the scope."""
         # "heart is not enlarged" is one mention with its cue inside.
         return self.start <= start < self.end or (start < self.cue.start < end and self.cue.kind != "either")
 
     def rank(self, start: int) -> tuple[bool, bool, int]:
         """Sort key: cues after the mention first, of those a doubt first; then the nearest cue before it."""
         after = self.cue.start >= start
-        return not after, after and self.polarity != "uncertain", abs(self.cue.start - start)
+        return not after, after and self.states != "uncertain", abs(self.cue.start - start)
 
 
 @lru_cache(_KEPT * 16)
-def _scopes(sentence: str) -> tuple[_Scope, ...]:
-    found = [_resolve_direction(sentence, cue) for cue in cues(sentence) if cue.kind != "keep"]
-    return tuple(scope for number in range(len(found)) for scope in _of_cue(sentence, found, number))
+def _scopes(sentence: str) -> tuple[Scope, ...]:
+    return tuple(scopes(sentence, cues(sentence)))
 
 
-def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[_Scope]:
+def scopes(sentence: str, found: Sequence[Cue]) -> Iterator[Scope]:
+    """The scopes of the cues `found`, which are in order and disjoint; a cue that `says` something states that."""
+    resolved = [_resolve_direction(sentence, cue) for cue in found if cue.kind != "keep"]
+    for number in range(len(resolved)):
+        yield from _of_cue(sentence, resolved, number)
+
+
+def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[Scope]:
     cue = found[number]
-    stated: Polarity = "uncertain" if cue.kind.startswith("doubt") else "absent"
+    stated = cue.says or ("uncertain" if cue.kind.startswith("doubt") else "absent")
     if cue.kind in _BEFORE and not _is_part_of_negation(sentence, found, number):
         # The scope starts inside the cue: the cue "no acute finding" contains its mention.
         end = _forward(sentence, found, number)
-        yield _Scope(cue.start + 1, end, cue, stated)
+        yield Scope(cue.start + 1, end, cue, stated)
         # A cue that nothing follows refers to what came before: "hemoptysis denied".
         looks_back = cue.kind == "before" and not sentence[cue.end : end].strip()
     else:
         looks_back = False
     if cue.kind in _AFTER or looks_back:
-        yield _Scope(_backward(sentence, found, number), cue.start, cue, stated)
+        yield Scope(_backward(sentence, found, number), cue.start, cue, stated)
 
 
 def _resolve_direction(sentence: str, cue: Cue) -> Cue:

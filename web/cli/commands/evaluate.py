@@ -41,6 +41,8 @@ folder_type = click.Path(path_type=Path, file_okay=False)
     "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
 )
 @click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
+@click.option("--half", default="", help="For assertion: the open or the kept half of the sentences.")
+@click.option("--mistakes", is_flag=True, help="For assertion: print the mistakes in the open half.")
 @click.option("--report", type=folder_type, default=None, help="Write the JSON to this folder, and its page FOLDER.md.")
 @click.option("--again", is_flag=True, help="For all: also run what the report folder already holds.")
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
@@ -56,7 +58,7 @@ def evaluate(
 ) -> None:
     """Measure each stage on SUITE, or on all.
 
-    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, claims [FOLDER],
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, assertion, claims [FOLDER],
     beir FOLDER, lookups [COLLECTION].
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.

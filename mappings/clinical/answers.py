@@ -1,0 +1,51 @@
+"""Answers beside a mention, as in forms, tables and lists: "fever: none", "Diabetes | yes", "[x] cough", "asthma (mother)"."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from mappings.clinical.cue_rules import classes
+
+_END: Final = r"\s*(?=[.,;|)\]\n\t]|$)"
+_MARK: Final = r"\s*(?::|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
+_VALUES: Final = (
+    (
+        "ruled-out",
+        r"no|none|neg|negative|absent|nil|denies|denied|never|n|non-?reactive|not present|not detected|\(-\)|[-–]",
+    ),
+    ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
+    ("uncertain", r"unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+"),
+    ("historical", r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex"),
+)
+_AFTER: Final = tuple((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES)
+_SIGNED: Final = re.compile(r"\s*\((?P<sign>[-–+])(?:ve)?\)|\s?(?P<bare>[-–+])(?:ve)?(?=[,;.\n]|\s*$)")
+_BOX: Final = re.compile(r"(?:\[(?P<square>[ xX✓*_]?)\]|(?P<tick>[☐☑☒✓✔✗]))\s*(?:\w+\s+){0,2}$")
+_PLUS: Final = re.compile(r"(?:^|[\s,;(])\+\s?$")
+_TICKED: Final = frozenset("xX✓*☑☒✔")
+_NEAR: Final = 40
+
+
+def answer(sentence: str, start: int, end: int) -> str:
+    """The assertion that an answer beside the mention `start:end` gives, or ""."""
+    if box := _BOX.search(sentence, max(0, start - _NEAR), start):
+        mark = box["square"] if box["square"] is not None else box["tick"]
+        return "present" if mark in _TICKED and mark else "ruled-out"
+    following = sentence[end : end + _NEAR]
+    if following:
+        for says, pattern in _AFTER:
+            if pattern.match(following):
+                return says
+        if _relatives().match(following):
+            return "family"
+        if signed := _SIGNED.match(following):
+            return "present" if (signed["sign"] or signed["bare"]) == "+" else "ruled-out"
+    return "present" if _PLUS.search(sentence, max(0, start - 4), start) else ""
+
+
+@cache
+def _relatives() -> re.Pattern[str]:
+    kin = "|".join(map(re.escape, classes()["kin"]))
+    relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
+    return re.compile(rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?(?:(?:{kin})\s+)*(?:{relative})\b", re.I)

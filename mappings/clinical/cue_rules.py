@@ -1,0 +1,190 @@
+"""The cues of `lexicons/assertion.tsv`, together with those of `lexicons/negation.tsv`, which they can redefine."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from mappings.analysis.lexicon import LEXICONS, rows_of
+from mappings.analysis.mentions.cues import (
+    Cue,
+    CueKind,
+    CueLexicon,
+    disjoint,
+    negation_classes,
+    negation_phrases,
+)
+from mappings.errors import InvalidInput
+
+Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
+ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
+FILE: Final = LEXICONS / "assertion.tsv"
+HISTORY: Final = "history"
+"""What a cue says that makes a mention historical unless it is a chronic condition."""
+
+_SAYS: Final = (*ASSERTIONS[1:], HISTORY)
+_DIRECTIONS: Final = ("before", "after", "either")
+_SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
+_FAMILY_END: Final = "family-end"
+_YEAR: Final = re.compile(
+    r"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{3,9})\s+(?:of\s+)?)?(?:19[3-9]\d|20[0-4]\d)s?\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CueRule:
+    """A row of `assertion.tsv`; the example has its mention at `start:end`, with the assertion `expected`."""
+
+    phrases: tuple[str, ...]
+    says: str
+    direction: str
+    scope: str
+    example: str
+    start: int
+    end: int
+    expected: str
+
+
+class AssertionCues:
+    """Finds all cues of a sentence: those of negation and those of `rules`."""
+
+    def __init__(self, rules: list[CueRule], classes: dict[str, tuple[str, ...]]) -> None:
+        classes = negation_classes() | classes
+        own = _by_kind(rules, classes)
+        given = {phrase for phrases in own.values() for phrase in phrases}
+        both = {kind: [item for item in phrases if item not in given] for kind, phrases in negation_phrases().items()}
+        signs = {phrase: kind for kind, phrases in own.items() for phrase in phrases if not phrase[0].isalnum()}
+        words = {kind: [item for item in phrases if item not in signs] for kind, phrases in own.items()}
+        self._lexicon = CueLexicon(
+            {**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}, classes
+        )
+        self._signs = signs
+        longest = sorted(signs, key=lambda sign: (-len(sign), sign))
+        self._sign = re.compile("|".join(map(_sign, longest)), re.IGNORECASE)
+
+    def find(self, sentence: str) -> list[Cue]:
+        """The cues in order and disjoint: of two that overlap, the longer one counts."""
+        found = self._lexicon.find(sentence)
+        more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
+        more += [Cue(*match.span(), "clause-either", HISTORY) for match in _YEAR.finditer(sentence)]
+        kept = disjoint([*found, *more]) if more else found
+        return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
+
+    def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
+        """A sign before a word is about what follows ("? pneumonia"), one after a word about what precedes it."""
+        kind = self._signs[sign[0].lower()]
+        before = sentence[sign.start() - 1 : sign.start()].strip()
+        if not kind.kind.startswith("next"):
+            return kind
+        follows = before or not sentence[sign.end() :].strip(" .")
+        return CueKind("next-after" if follows else "next-before", kind.says)
+
+
+@cache
+def assertion_cues() -> AssertionCues:
+    """The cues of the shipped lexicons."""
+    return AssertionCues(list(rules()), classes())
+
+
+@cache
+def rules(path: Path = FILE) -> tuple[CueRule, ...]:
+    """The rules of a file. Raises `InvalidInput` with the line of a malformed one."""
+    return tuple(_rule(path, number, row) for number, row in rows_of(path) if not row[0].startswith(":"))
+
+
+@cache
+def classes(path: Path = FILE) -> dict[str, tuple[str, ...]]:
+    """The words of each class of a file."""
+    return {row[0][1:]: tuple(row[1].split("|")) for _, row in rows_of(path) if row[0].startswith(":")}
+
+
+def marked(text: str) -> tuple[str, int, int] | None:
+    """A text without the brackets of its one `[[mention]]`, and the mention's start and end; None without just one."""
+    before, opened, rest = text.partition("[[")
+    mention, closed, after = rest.partition("]]")
+    if not (opened and closed and mention.strip()) or "[[" in mention + after or "]]" in before + after:
+        return None
+    return before + mention + after, len(before), len(before) + len(mention)
+
+
+def _sign(sign: str) -> str:
+    if sign == "?":  # "?DVT" and "DVT?", but not the end of "Is it so? Yes."
+        return r"(?<!\w)\?(?!\s*$)|\?(?!\w)"
+    opens = "" if sign[0] in "?(" else r"(?<!\w)"
+    return opens + re.escape(sign) + r"(?!\w)"
+
+
+def _with_colon(sentence: str, cue: Cue) -> Cue:
+    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever"."""
+    if cue.kind in ("before", "doubt-before") and sentence[cue.end : cue.end + 1] == ":":
+        return cue._replace(end=cue.end + 1)
+    return cue
+
+
+def _rule(path: Path, number: int, row: tuple[str, ...]) -> CueRule:
+    if len(row) != 6:
+        raise InvalidInput(f"{path}:{number}: a rule has 6 columns, this one has {len(row)}", field="lexicon")
+    phrases, says, direction, scope, example, expected = row
+    for value, allowed in ((direction, _DIRECTIONS), (scope, _SCOPES), (expected, ASSERTIONS)):
+        if value not in allowed:
+            raise InvalidInput(f"{path}:{number}: {value!r} is not one of {', '.join(allowed)}", field="lexicon")
+    if says not in (*_SAYS, "present"):
+        raise InvalidInput(f"{path}:{number}: {says!r} is not one of {', '.join(_SAYS)}, present", field="lexicon")
+    found = marked(example)
+    if not found:
+        raise InvalidInput(f"{path}:{number}: the example needs one mention in [[ ]]", field="lexicon")
+    names = tuple(phrase.strip() for phrase in phrases.split("|"))
+    if not all(names):
+        raise InvalidInput(f"{path}:{number}: a cue is empty", field="lexicon")
+    return CueRule(names, says, direction, scope, *found, expected)
+
+
+def _by_kind(found: list[CueRule], classes: dict[str, tuple[str, ...]]) -> dict[CueKind, list[str]]:
+    """The phrases by kind; one that stands both before and after a mention becomes one that looks both ways."""
+    kinds: dict[str, set[CueKind]] = defaultdict(set)
+    for rule in found:
+        for phrase in rule.phrases:
+            for spelt in _spelt_out(phrase, classes):
+                kinds[spelt].add(_kind(rule))
+    by_kind: dict[CueKind, list[str]] = defaultdict(list)
+    for phrase, chosen in kinds.items():
+        for kind in _merged(chosen):
+            by_kind[kind].append(phrase)
+    return by_kind
+
+
+def _kind(rule: CueRule) -> CueKind:
+    if rule.scope in ("pseudo", "skip", "keep"):
+        return CueKind(rule.scope)
+    if rule.scope == "end":
+        return CueKind(_FAMILY_END if rule.says == "family" else "end")
+    if rule.scope != "list":
+        return CueKind(f"{rule.scope}-{rule.direction}", rule.says)
+    if rule.says == "ruled-out":
+        return CueKind(rule.direction, rule.says)
+    return CueKind("either" if rule.direction == "either" else f"doubt-{rule.direction}", rule.says)
+
+
+def _merged(kinds: set[CueKind]) -> Iterator[CueKind]:
+    lists = {kind.says for kind in kinds if kind.kind in ("doubt-before", "before")}
+    both = lists & {kind.says for kind in kinds if kind.kind in ("doubt-after", "after")}
+    for kind in kinds:
+        if kind.says not in both:
+            yield kind
+    for says in both:
+        yield CueKind("either", says)
+
+
+def _spelt_out(phrase: str, classes: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """A phrase that starts with a class, once for each of the class's words: cues are found by their first word."""
+    first, _, rest = phrase.partition(" ")
+    if not first.startswith("<"):
+        yield phrase.lower()
+        return
+    for word in classes[first[1:-1]]:
+        yield f"{word} {rest}".strip()

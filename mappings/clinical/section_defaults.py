@@ -1,0 +1,51 @@
+"""What a section asserts of mentions of which its sentences say nothing else: under "Family history" they are relatives'."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from mappings.analysis.headings import normalise_heading
+from mappings.clinical.persistence import is_chronic
+
+_FIXED: Final = {
+    "family history": "family",
+    "past surgical history": "historical",
+    "birth history": "historical",
+    "allergies": "hypothetical",
+}
+_PAST: Final = frozenset(["past medical history", "gynecologic history", "psychiatric history"])
+_ASKED: Final = re.compile(
+    r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
+)
+_ADVICE: Final = re.compile(r"\b(?:instruction|instructions|return precautions|precautions|when to call)\b")
+_RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
+_ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
+_COMPLAINT: Final = re.compile(
+    r"\b(?:pain|ache|aches|cough|fever|dyspnea|dyspnoea|shortness|sob|wheez\w+|nausea|vomiting|diarrhea|dizziness|syncope|"
+    r"weakness|headache|palpitations|fatigue|hemoptysis|trauma|fall|injury|swelling|chills|weight loss|hypoxia|"
+    r"tachycardia|confusion|bleeding|numbness|hematuria|cancer|carcinoma|positive ppd)\b",
+    re.I,
+)
+
+
+def section_default(heading: str, called: str) -> str:
+    """The assertion of a mention that is called `called` in a section with that heading."""
+    kind, plain = _kind(heading)
+    if kind == "allergies" and _ALLERGY.search(called):
+        return "present"
+    if kind in _FIXED:
+        return _FIXED[kind]
+    if kind in _PAST:
+        return "present" if is_chronic(called) else "historical"
+    if _ASKED.search(plain):
+        return "present" if _COMPLAINT.search(called) or is_chronic(called) else "uncertain"
+    if _ADVICE.search(plain) or _RISKS.search(plain):
+        return "hypothetical"
+    return "present"
+
+
+@lru_cache(1024)
+def _kind(heading: str) -> tuple[str, str]:
+    return normalise_heading(heading), heading.lower()
