@@ -60,4 +60,5 @@ secrets:  ## make the certificates, passwords and tokens that docker-compose.yml
 	$(PYTHON) deploy/make_secrets.py
 
 clean:  ## remove the virtual environments and caches, not the data
-	rm -rf $(SERVE) $(TEST) .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(SERVE) $(TEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from encoders import devices, forms
 from encoders.artifact import HALF, TOKENIZER, Artifact, Kind
+from encoders.onnx import ort
 from encoders.pooling import Floats, pool, unit
 from encoders.text import MASK_INDEX, ModelTokenizer, TokenBatch, Tokens, group_by_length, mask_index, pad
 from mappings.errors import ModelError

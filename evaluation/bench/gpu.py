@@ -15,10 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import onnxruntime as ort
-
 from encoders.artifact import HALF, Artifact
 from encoders.devices import CUDA
+from encoders.onnx import ort
 from encoders.runtime import CrossEncoder
 from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.bench.shared.reference import load_yardstick

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import onnxruntime as ort
 import orjson
 import urllib3
 
+from encoders.onnx import ort
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
 from evaluation.bench.shared.models import ENCODER
 from evaluation.bench.shared.workload import SENTENCES

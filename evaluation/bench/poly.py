@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import onnxruntime as ort
 
 from encoders.artifact import Artifact, find
+from encoders.onnx import ort
 from encoders.poly import PolyEncoder
 from encoders.runtime import CrossEncoder
 from evaluation.bench.shared.figures import Report, bench_report

@@ -80,7 +80,7 @@ def _held_back(path: Path, records: Iterator[JsonRecord | Rejection]) -> Iterato
             break
     if waiting:
         raise InvalidInput(
-            f"{path}: expected JSON Lines, one object in {{ }} a line, plain or gzip; "
-            f"{waiting[0].position}: {waiting[0].reason}",
+            f"{path}: expected JSON Lines, one object in {{ }} a line, plain or gzip (name another format, such as medline "
+            f"for PubMed's XML, with --format); {waiting[0].position}: {waiting[0].reason}",
             field="path",
         )

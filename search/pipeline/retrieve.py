@@ -176,6 +176,10 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     """The candidates in fused order, those that hold a short query first; and the understanding, noting if none does."""
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
+    if not candidates and understanding.filters:
+        return candidates, replace(
+            understanding, notes=(*understanding.notes, "no document passes the fields that were typed")
+        )
     if not (lexical.wanted or lexical.named):
         return candidates, understanding
     passages = context.contents.passages([item.passage for item in answer.holders])

@@ -27,6 +27,9 @@ _FUNCTION: Final = (
 FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 """Words that join what is asked for; no text is looked up by them."""
 
+_AMOUNT: Final = re.compile(r"\d\s?[a-z]")
+"""A unit after a number is no abbreviation: "MS" is not in "164 ms"."""
+
 _PLURAL: Final = re.compile(r"(?<=[A-Z0-9])['’]?s$")
 _QUESTION: Final = re.compile(
     r"(?i)(what|which|who|whose|why|how|when|where|is|are|was|were|do|does|did|can|could|should|will|would|has|have|had)\b"
@@ -127,13 +130,14 @@ def has(item: Asked, text: str) -> bool:
     if any(words.hold(form) for form in item.forms if form != short) or not words.hold(short):
         return True
     flags = re.NOFLAG if item.cased else re.IGNORECASE
-    return re.search(_spelling(item.short), text, flags) is not None
+    found = (match[0] for match in re.finditer(_spelling(item.short), text, flags))
+    return any(_AMOUNT.match(match) is None for match in found)
 
 
 def _spelling(short: str) -> str:
     """A pattern for an abbreviation as a word of its own. One of two letters is often part of another name: "PD-1", "PD-L1"."""
     ending = r"(?!\w|[-\u2010\u2011](?-i:[A-Z0-9]))" if len(short) == 2 else r"(?!\w)"
-    return rf"(?<!\w){re.escape(short)}(?:['’]?s)?{ending}"
+    return rf"(?:\d\s?)?(?<![^\W\d]){re.escape(short)}(?:['’]?s)?{ending}"
 
 
 def meanings_in(item: Asked, text: str) -> tuple[str, ...]:

@@ -59,7 +59,8 @@ class _Reader:
         """What is left of an operator among the words."""
         found = match.groupdict()
         if found["field"]:
-            return "" if self._field(found["field"], found["value"].strip('"').strip()) else match[0]
+            value = found["value"].strip('"').strip()
+            return "" if self._field(found["field"], value) else f"{found['field']} {value}"
         phrase = found["phrase"] or found["excluded"]
         if not terms(phrase):  # stop words and punctuation are not in an index
             return f" {phrase} "

@@ -73,6 +73,7 @@ def test_an_excluded_phrase_in_any_passage_makes_its_document_absent(backend, in
 def test_a_named_document_is_held_by_its_id_or_by_a_field(backend, index):
     by_id = ask(backend, index, lexical("other", named=(("", "other"),)))
     assert [(item.passage, item.score) for item in by_id.holders] == [("other@1#0", 0.0)]
+    assert by_id.total.value == 1
     by_field = ask(
         backend, index, lexical("bmj", wanted=((("bmj",),),), named=(("journal", "BMJ"), ("newer", "BMJ"), ("", "BMJ")))
     )

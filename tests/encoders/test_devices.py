@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from tiny import sentences, write_artifact
 
 from encoders.artifact import Artifact, seal
 from encoders.devices import CPU, CUDA, actual_device, providers
+from encoders.onnx import ort
 from encoders.runtime import GPU_BATCH_TOKENS, GPU_RUNS, BiEncoder
 from mappings.errors import ModelError
 

@@ -11,10 +11,10 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="the train extra is not installed")
 pytest.importorskip("torch", reason="the train extra is not installed")
 
-import onnxruntime as ort  # noqa: E402
 from tiny_torch import CARD, FAMILIES, PAIRS, checkpoint  # noqa: E402
 
 from encoders.artifact import HALF, WEIGHTS, Artifact, Reading  # noqa: E402
+from encoders.onnx import ort  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import MASK_INDEX, mask_index  # noqa: E402
 from encoders.training.export import compact, gate, graphs, half  # noqa: E402

@@ -6,10 +6,10 @@ import json
 import sys
 from types import SimpleNamespace
 
-import onnxruntime as ort
 import pytest
 
 from encoders.devices import CUDA
+from encoders.onnx import ort
 from evaluation.bench import gpu as bench_gpu
 from evaluation.bench.gpu import BERT_BASE, GpuSizes, mixed_lengths, products, work
 from mappings.errors import Unavailable

@@ -81,7 +81,7 @@ def test_a_value_that_is_none_is_searched_as_words(typed):
 
 def test_an_unknown_field_is_searched_as_words_and_a_note_says_so():
     found = read("stroke colour:red")
-    assert found.free == "stroke colour:red"
+    assert found.free == "stroke colour red"
     assert found.notes == (
         "there is no field 'colour' here, so colour:red was searched as words; fields are journal, year, published, id",
     )

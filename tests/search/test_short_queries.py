@@ -58,6 +58,13 @@ def test_two_letters_in_another_name_do_not_count():
     assert has(asked("HIV")[0], "HIV-1")
 
 
+def test_a_unit_after_a_number_does_not_count():
+    (item,) = asked("MS")
+    assert not has(item, "QRS 164 ms, QTcF 418ms")
+    assert has(item, "h/o ms, stable")
+    assert has(item, "In 2010 MS was found")
+
+
 def test_the_meaning_that_a_text_spells_out():
     (item,) = asked("MS")
     assert meanings_in(item, "Relapsing multiple sclerosis (MS)") == ("multiple sclerosis",)

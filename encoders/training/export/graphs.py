@@ -11,6 +11,7 @@ import onnx
 import torch
 from onnx import NodeProto, helper
 
+import encoders.onnx  # noqa: F401 - it silences onnxruntime, whose modules are imported below
 from encoders.training.architectures.cross_encoder import to_logit
 from encoders.training.architectures.families import INPUTS, inputs_of
 

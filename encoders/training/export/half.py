@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+import encoders.onnx  # noqa: F401 - it silences onnxruntime, whose modules are imported below
 from encoders.text import MASK_INDEX
 from encoders.training.export.graphs import set_nodes
 

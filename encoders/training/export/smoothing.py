@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper, numpy_helper
 
+from encoders.onnx import ort
 from encoders.text import Tokens, pad
 from encoders.training.export.graphs import set_nodes
 

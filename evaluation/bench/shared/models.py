@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import onnxruntime as ort
 
 from encoders.artifact import SHIPPED, Artifact, find
+from encoders.onnx import ort
 from encoders.text import ModelTokenizer
 from evaluation.bench.shared.figures import Report, bench_report
 from mappings.errors import InvalidInput

@@ -61,11 +61,13 @@ class TantivyQueryCompiler:
 
     def _holding(self, query: LexicalQuery, names: Sequence[str]) -> Any:
         found = [_every(self._has(forms, names) for forms in query.wanted)] if query.wanted else []
-        for field, value in query.named:
-            if not field or field in self._fields:  # the kind can have got the field after the index was built
-                name = column(field) if field else "document"
-                found.append(Query.term_query(self._schema, name, encodable(value), "basic"))
-        return _any_of(found)
+        return _any_of([*found, *self._named(query)])
+
+    def _named(self, query: LexicalQuery) -> list[Any]:
+        # The kind can have got a field after the index was built.
+        known = [(field, value) for field, value in query.named if not field or field in self._fields]
+        columns = [(column(field) if field else "document", encodable(value)) for field, value in known]
+        return [Query.term_query(self._schema, name, value, "basic") for name, value in columns]
 
     def _has(self, phrases: Sequence[Phrase], names: Sequence[str]) -> Any:
         return _any_of([self._phrase(name, words, 1.0) for words in phrases for name in names])
@@ -75,7 +77,7 @@ class TantivyQueryCompiler:
         names = ("content", "rest") if split else ("content",)
         clauses = [self._term(name, term, 1.0) for term in summed(query.terms) for name in names]
         clauses += [self._phrase(name, words, 1.0) for words in summed(query.phrases) for name in names]
-        matching = self.everything() if query.everything else _any_of(clauses)
+        matching = self.everything() if query.everything else _any_of([*clauses, *self._named(query)])
         holding = self._holding(query, names) if query.required else None
         return _all_of(matching, restriction, holding, _first(self._schema) if split else None)
 

@@ -103,9 +103,7 @@ class OpenSearchQueryCompiler:
 
     def _held(self, query: LexicalQuery, names: Sequence[str]) -> Body:
         found: list[Body] = [{"bool": {"filter": self._holding(query, names)}}] if query.wanted else []
-        for field, value in query.named:
-            found.append({"term": {f"fields.{field}" if field else "document": encodable(value)}})
-        return {"bool": {"should": found, "minimum_should_match": 1}}
+        return {"bool": {"should": found + _named(query), "minimum_should_match": 1}}
 
     def _scored(self, query: LexicalQuery) -> list[Body]:
         clauses = _terms("content", query, 1.0)
@@ -132,8 +130,7 @@ class OpenSearchQueryCompiler:
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
         facets = {name: _facet(name) for name in request.facets if name in self._fields}
-        if query.everything:
-            clauses = [{"match_all": {}}]
+        clauses = [{"match_all": {}}] if query.everything else clauses + _named(query)
         if query.required:
             restriction = [*restriction, self._held(query, ("content", "rest"))]
         return {
@@ -256,6 +253,10 @@ def _range(item: Range, column: str, kind: FieldType) -> Body:
 def _page(limit: int, query: Body) -> Body:
     """The best `limit` entries, with nothing but the ids of their passages."""
     return {"size": limit, "track_total_hits": False, "query": query, **_ONLY_PASSAGE}
+
+
+def _named(query: LexicalQuery) -> list[Body]:
+    return [{"term": {f"fields.{name}" if name else "document": encodable(value)}} for name, value in query.named]
 
 
 def _has(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:

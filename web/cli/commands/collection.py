@@ -72,7 +72,10 @@ def confirm_deletion(medley: Medley, names: list[str], yes: bool) -> None:
     for name in names:
         with suppress(MedleyError):  # it is deleted whether or not its documents can be counted
             count = medley.collections.store(name).counts("").documents
-            click.echo(f"{name}: {count:,} documents and their indexes will be deleted for ever.", err=True)
+            click.echo(
+                f"{name}: {count:,} document{'' if count == 1 else 's'}, with all indexes, will be deleted for ever.",
+                err=True,
+            )
     if click.prompt(f"To confirm, type {listed}", err=True).strip() != listed:
         raise InvalidInput(f"that is not {listed}: nothing was deleted", field="yes")
 

@@ -81,13 +81,12 @@ def inference(names: tuple[str, ...], host: str, port: int, threads: int, max_wa
 
 def _check_models(names: tuple[str, ...], settings: Settings) -> None:
     """Check the models and the device before any process is forked. Raises `ModelError`."""
-    import onnxruntime
-
     from encoders.devices import providers
+    from encoders.onnx import ort
     from web.inference.models import artifacts
 
     artifacts(names, settings)
-    providers(settings.device, onnxruntime.get_available_providers())
+    providers(settings.device, ort.get_available_providers())
 
 
 def _create_model_server(names: tuple[str, ...], settings: Settings, limits: Limits, batching: bool) -> Any:

@@ -92,6 +92,12 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     count, total_ms = answer.total.value, answer.timings_ms["total"]
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
+    lines += answer.understood.notes
+    lines += [
+        f"{item.typed} can mean {', '.join(item.meanings)}"
+        for item in answer.understood.asked
+        if len(item.meanings) > 1
+    ]
     lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit_lines(rank, hit, hidden, answer.invented)]
@@ -103,12 +109,15 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
     shown = (str(value) for value in values if isinstance(value, str | int))
-    details = [*(["invented"] if invented else []), hit.document, *shown]
+    details = [*(["invented"] if invented else []), hit.document, *shown, *hit.meanings]
+    details += [] if hit.lexical else ["found by meaning"]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",
         f"    {click.style(' · '.join(details), dim=True)}",
         *(f"    {_underlined(item)}" for item in hit.evidence),
     ]
+    if hit.others:
+        lines.append(click.style(f"    in the same group: {', '.join(hit.others)}", dim=True))
     return [*lines, f"    {_arithmetic(hit.explain)}"] if hit.explain else lines
 
 
