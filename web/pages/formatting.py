@@ -92,13 +92,20 @@ def details(fields: Mapping[str, FieldValue], collection: Collection, of_hit: bo
     return [
         Detail(
             item.title,
-            format_value(fields[item.name], at_most),
+            _as_known(item.name, fields[item.name]) or format_value(fields[item.name], at_most),
             item.type == "keyword",
             _links(item.name, fields[item.name]),
         )
         for item in shown
         if item.in_hits or not of_hit
     ]
+
+
+def _as_known(name: str, value: FieldValue) -> str:
+    """A month or a year of publication, "" for anything else: where a source says no more, `published` is its first day."""
+    if name != "published" or not isinstance(value, date) or value.day > 1:
+        return ""
+    return f"{value:%B} {value.year}" if value.month > 1 else str(value.year)
 
 
 def _links(name: str, value: FieldValue) -> tuple[OutwardLink, ...]:
