@@ -17,7 +17,8 @@ from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope, scopes
 from mappings.clinical.answers import answer
-from mappings.clinical.cue_rules import HISTORY, Assertion, assertion_cues
+from mappings.clinical.cue_patterns import HISTORY
+from mappings.clinical.cue_rules import Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic
 from mappings.clinical.section_defaults import section_default
 

@@ -19,39 +19,16 @@ from mappings.analysis.mentions.cues import (
     negation_classes,
     negation_phrases,
 )
+from mappings.clinical.cue_patterns import HISTORY, CuePatterns
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
 ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
-HISTORY: Final = "history"
-"""What a cue says that makes a mention historical unless it is a chronic condition."""
-
 _SAYS: Final = (*ASSERTIONS[1:], HISTORY)
 _DIRECTIONS: Final = ("before", "after", "either")
 _SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
 _FAMILY_END: Final = "family-end"
-_YEAR: Final = re.compile(
-    r"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{3,9})\s+(?:of\s+)?)?(?:19[3-9]\d|20[0-4]\d)s?\b", re.I
-)
-_AGE: Final = re.compile(r"\b(?:(?:at|from|since)\s+)?(?:age|aged)\s+(?:of\s+)?\d{1,2}\b", re.I)
-_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>(?=\s[A-Za-z]{3})")
-_TAKES: Final = re.compile(
-    r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
-    r"\band\s+(?:is\s+|now\s+)?on\s",
-    re.I,
-)
-_NOT_WITHOUT: Final = re.compile(
-    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
-    r"[^,.;:]{1,60}?\b(?P<without>(?:without|w/o)\s)(?!difficulty)",
-    re.I,
-)
-_PATTERNS: Final = (
-    (_YEAR, CueKind("clause-either", HISTORY)),
-    (_AGE, CueKind("clause-after", HISTORY)),
-    (_VERSUS, CueKind("either", "uncertain")),
-    (_TAKES, CueKind("end")),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +59,7 @@ class AssertionCues:
             {**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}, classes
         )
         self._signs = signs
+        self._patterns = CuePatterns(classes["relative"])
         longest = sorted(signs, key=lambda sign: (-len(sign), sign))
         self._sign = re.compile("|".join(map(_sign, longest)), re.IGNORECASE)
 
@@ -89,8 +67,7 @@ class AssertionCues:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         found = self._lexicon.find(sentence)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += [Cue(*match.span(), *kind) for pattern, kind in _PATTERNS for match in pattern.finditer(sentence)]
-        more += [Cue(*match.span("without"), "pseudo") for match in _NOT_WITHOUT.finditer(sentence)]
+        more += self._patterns.find(sentence)
         kept = disjoint([*found, *more]) if more else found
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 
