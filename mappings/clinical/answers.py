@@ -41,8 +41,8 @@ def answer(sentence: str, start: int, end: int) -> str:
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
         return "present" if mark in _TICKED and mark else "ruled-out"
-    if signed := _sign_before(sentence, start):
-        return signed
+    if sign := _sign_before(sentence, start):
+        return sign
     following = sentence[end : end + _NEAR]
     if following:
         for says, pattern in _AFTER:
