@@ -34,7 +34,8 @@ _OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the pati
 _NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
 _NEXT_WORDS: Final = 3
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
+    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)

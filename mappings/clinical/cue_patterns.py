@@ -1,4 +1,4 @@
-"""Cues that are no fixed phrases: years, ages and months, "polyp v. stone", double negation, and relatives with "who" or 's."""
+"""Cues that are no fixed phrases: years, ages, months, "polyp v. stone", double negation, and a relative's."""
 
 from __future__ import annotations
 
