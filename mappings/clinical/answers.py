@@ -13,17 +13,26 @@ _MARK: Final = r"\s*(?::|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
 _VALUES: Final = (
     (
         "ruled-out",
-        r"no|none|neg|negative|absent|nil|denies|denied|never|n|non-?reactive|not present|not detected|\(-\)|[-–]",
+        r"no|none|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|\(-\)|[-–]|"
+        r"(?:none|nil|not|never)\s(?:\w+\s)?(?:present|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
+        r"appreciated|observed|reported|elicited|palpable|on|in|at|now)\b[^.,;|\n]{0,30}",
     ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
     ("uncertain", r"unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+"),
     ("historical", r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex"),
 )
 _AFTER: Final = tuple((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES)
+_BARE: Final = re.compile(
+    r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
+)
+"""An answer without a mark: "steroids nil, rash no"."""
 _SIGNED: Final = re.compile(r"\s*\((?P<sign>[-–+])(?:ve)?\)|\s?(?P<bare>[-–+])(?:ve)?(?=[,;.\n]|\s*$)")
 _BOX: Final = re.compile(r"(?:\[(?P<square>[ xX✓*_]?)\]|(?P<tick>[☐☑☒✓✔✗]))\s*(?:\w+\s+){0,2}$")
 _PLUS: Final = re.compile(r"(?:^|[\s,;(])\+\s?$")
 _TICKED: Final = frozenset("xX✓*☑☒✔")
+_BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
+_DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
+_DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
 
 
@@ -32,16 +41,28 @@ def answer(sentence: str, start: int, end: int) -> str:
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
         return "present" if mark in _TICKED and mark else "ruled-out"
+    if sign := _sign_before(sentence, start):
+        return sign
     following = sentence[end : end + _NEAR]
     if following:
         for says, pattern in _AFTER:
             if pattern.match(following):
                 return says
+        if _BARE.match(following):
+            return "ruled-out"
         if _relatives().match(following):
             return "family"
         if signed := _SIGNED.match(following):
             return "present" if (signed["sign"] or signed["bare"]) == "+" else "ruled-out"
     return "present" if _PLUS.search(sentence, max(0, start - 4), start) else ""
+
+
+def _sign_before(sentence: str, start: int) -> str:
+    """What "(+) cough" and "-cough -wheeze +rash" say; a single dash before a word rules nothing out."""
+    if signed := _BRACKETED.search(sentence, max(0, start - 6), start):
+        return "present" if signed["sign"] == "+" else "ruled-out"
+    several = _DASH.search(sentence, max(0, start - 3), start) and len(_DASHED.findall(sentence)) > 1
+    return "ruled-out" if several else ""
 
 
 @cache

@@ -17,7 +17,8 @@ from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope, scopes
 from mappings.clinical.answers import answer
-from mappings.clinical.cue_rules import HISTORY, Assertion, assertion_cues
+from mappings.clinical.cue_patterns import HISTORY
+from mappings.clinical.cue_rules import Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic
 from mappings.clinical.section_defaults import section_default
 
@@ -33,9 +34,12 @@ _OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the pati
 _NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
 _NEXT_WORDS: Final = 3
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
+    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
+_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
+_OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
 _IF: Final = ("clause-before", "clause-after")
 
 
@@ -56,9 +60,11 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if not 0 <= start < end <= len(sentence):
         raise ValueError(f"the mention {start}:{end} is not inside a sentence of {len(sentence)} characters")
     called = f"{sentence[start:end]} {name}"
-    found = _stated(sentence, start, end, called) or section_default(
-        _heading_within(sentence, start) or section, called
-    )
+    found = _stated(sentence, start, end, called)
+    if not found:
+        found = section_default(_heading_within(sentence, start) or section, called)
+        if found == "present" and _is_alternative(sentence, start, end):
+            found = "uncertain"
     return cast(Assertion, found)
 
 
@@ -85,6 +91,11 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if past and not (past == HISTORY and is_chronic(called)):
         return "historical"
     return "present" if said or past else ""
+
+
+def _is_alternative(sentence: str, start: int, end: int) -> bool:
+    """Whether a mention is one of two that a sentence leaves open: "tiny polyp or adherent stone"."""
+    return bool(_OR_AFTER.match(sentence, end) or _OR_BEFORE.search(sentence, max(0, start - 40), start))
 
 
 def _hidden(sentence: str, start: int, end: int) -> str:

@@ -19,21 +19,16 @@ from mappings.analysis.mentions.cues import (
     negation_classes,
     negation_phrases,
 )
+from mappings.clinical.cue_patterns import HISTORY, CuePatterns
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
 ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
-HISTORY: Final = "history"
-"""What a cue says that makes a mention historical unless it is a chronic condition."""
-
 _SAYS: Final = (*ASSERTIONS[1:], HISTORY)
 _DIRECTIONS: Final = ("before", "after", "either")
 _SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
 _FAMILY_END: Final = "family-end"
-_YEAR: Final = re.compile(
-    r"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{3,9})\s+(?:of\s+)?)?(?:19[3-9]\d|20[0-4]\d)s?\b", re.I
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +59,7 @@ class AssertionCues:
             {**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}, classes
         )
         self._signs = signs
+        self._patterns = CuePatterns(classes["relative"])
         longest = sorted(signs, key=lambda sign: (-len(sign), sign))
         self._sign = re.compile("|".join(map(_sign, longest)), re.IGNORECASE)
 
@@ -71,7 +67,7 @@ class AssertionCues:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         found = self._lexicon.find(sentence)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += [Cue(*match.span(), "clause-either", HISTORY) for match in _YEAR.finditer(sentence)]
+        more += self._patterns.find(sentence)
         kept = disjoint([*found, *more]) if more else found
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 

@@ -18,7 +18,7 @@ from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 
-READING_VERSION: Final = "reading-1"
+READING_VERSION: Final = "reading-2"
 """Part of an index's identity: it changes if the same document would give other mentions or assertions."""
 
 KEPT_SENTENCES: Final = 20_000

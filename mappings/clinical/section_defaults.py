@@ -19,7 +19,10 @@ _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychi
 _ASKED: Final = re.compile(
     r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
 )
-_ADVICE: Final = re.compile(r"\b(?:instruction|instructions|return precautions|precautions|when to call)\b")
+_ADVICE: Final = re.compile(
+    r"\b(?:instructions?|precautions|when to call|advice|safety[- ]net\w*|counsel+ing|education|teaching|orders|"
+    r"health maintenance|contingenc\w+)\b"
+)
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
 _COMPLAINT: Final = re.compile(
