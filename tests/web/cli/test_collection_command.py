@@ -131,7 +131,7 @@ def test_on_a_terminal_the_name_must_be_typed(medley, ingest, home):
         os.close(master)
         os.close(terminal)
         assert done.returncode == code, done.stderr
-        assert "journal: 2 documents and their indexes will be deleted for ever." in done.stderr
+        assert "journal: 2 documents, with all indexes, will be deleted for ever." in done.stderr
         assert ("nothing was deleted" in done.stderr) is bool(code)
         assert names(medley) == left
         assert (json.loads(done.stdout)["documents"] if not code else None) == (2 if not code else None)
