@@ -116,7 +116,10 @@ class SearchEngine(Protocol):
         ...
 
     def legs(self, request: LegsRequest) -> LegsAnswer:
-        """All rankings, the total and the facets, in one round trip."""
+        """All rankings, the total and the facets, in one round trip.
+
+        Exclusions take one more, and so do documents that hold a query in several passages.
+        """
         ...
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:

@@ -117,9 +117,14 @@ def _written(pieces: tuple[str, ...]) -> list[Abbreviation]:
     return [entry for entry, same in exact.items() if same or not (entry.cased or alone)]
 
 
-def named(long: str) -> Sequence[Abbreviation]:
+def shortened(long: str) -> Sequence[Abbreviation]:
     """The rows of our dictionary for this long form, by stems."""
     return _by_long().get(tuple(terms(long)), ())
+
+
+def singular(short: str) -> str:
+    """A short form without the s of its plural: "NSAIDs" is "NSAID"."""
+    return _PLURAL.sub(r"\1", short)
 
 
 def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
@@ -129,7 +134,7 @@ def _from_short(words: Sequence[str]) -> Iterator[Abbreviation]:
 
 
 def _pieces(word: str) -> list[str]:
-    word = _PLURAL.sub(r"\1", word)
+    word = singular(word)
     # "HIV-positive" and "anti-TNF" contain abbreviations; the CSF of "G-CSF" is a different one.
     head, hyphen, _ = word.partition("-")
     known = tuple(_PIECES.findall(word.lower())) in _by_short() or head.lower() in _PREFIXES

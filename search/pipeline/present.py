@@ -120,8 +120,9 @@ def _evidence(
     choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
     until = rerank_deadline(query, services, retrieved.collection, trace)
     try:
-        stages = services.reranker(retrieved.collection) if query.rerank and until is not None else None
-        if stages is None or retrieved.understanding.lexical.wanted:
+        by_model = query.rerank and until is not None and not retrieved.understanding.lexical.wanted
+        stages = services.reranker(retrieved.collection) if by_model else None
+        if stages is None:
             return [evidence.best(choice) for choice in choices]
         key = _evidence_key(query, retrieved, passages, stages, services)
         known = services.scores.get(key)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mappings.analysis.abbreviations import named, senses
+from mappings.analysis.abbreviations import senses, shortened, singular
 from mappings.analysis.words import tokens
 from search.query import Phrase
 
@@ -30,7 +30,6 @@ FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 _AMOUNT: Final = re.compile(r"\d\s?[a-z]")
 """A unit after a number is no abbreviation: "MS" is not in "164 ms"."""
 
-_PLURAL: Final = re.compile(r"(?<=[A-Z0-9])['’]?s$")
 _QUESTION: Final = re.compile(
     r"(?i)(what|which|who|whose|why|how|when|where|is|are|was|were|do|does|did|can|could|should|will|would|has|have|had)\b"
     r"|.*\?\s*$"
@@ -86,13 +85,13 @@ def _plain(word: str) -> Iterable[Asked]:
 def _name(words: Sequence[str]) -> Asked | None:
     """The abbreviation or long form of our dictionary that these words are, all of them; None if they are none."""
     typed = " ".join(words).strip(".,;:()")
-    if entries := named(typed):
+    if entries := shortened(typed):
         shorts = [entry.short for entry in entries if not entry.cased and len(senses(entry.short)) == 1]
         return Asked(typed, _forms(typed, *entries[0].longs, *shorts))
     entries = senses(typed)
     if not entries:
         return None
-    short = _PLURAL.sub("", typed)
+    short = singular(typed)
     longs = [long for entry in entries for long in entry.longs]
     meanings = tuple(dict.fromkeys(entry.long for entry in entries))
     return Asked(typed, _forms(short, *longs), short, any(entry.cased for entry in entries), meanings)

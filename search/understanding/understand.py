@@ -67,7 +67,7 @@ def understand(query: Query, fields: Mapping[str, Field] = MappingProxyType({}))
         named=_named(parsed, things, fields),
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
-        everything=bool(parsed.filters or parsed.ids) and not weighted,
+        everything=bool(parsed.filters) and not (weighted or parsed.ids),
     )
     return Understanding(
         lexical,

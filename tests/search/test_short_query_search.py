@@ -96,7 +96,13 @@ def test_a_field_narrows_and_alone_lists(medley):
 def test_an_id_or_an_identifying_value_finds_its_document(medley):
     assert found(medley, "n4")[0] == "n4"
     assert found(medley, "pat-n5")[0] == "n5"
-    assert found(medley, "id:n5") == ["n5"]
+    results = medley.search(Query("notes", READER, "id:n5"))
+    assert ([hit.document for hit in results.hits], results.total.value) == (["n5"], 1)
+
+
+def test_an_id_that_nothing_has_finds_nothing(medley):
+    results = medley.search(Query("notes", READER, "id:n500"))
+    assert (results.hits, results.total.value) == ((), 0)
 
 
 def test_the_meanings_of_an_abbreviation_are_told_apart(medley):
