@@ -31,7 +31,8 @@ class Field:
     """A field of a kind's documents, by which a query can filter.
 
     `name` is its key in filters and records, `title` what people read. If `facet` is true, the search page counts its
-    values. Without `in_hits` its values are shown on the document's page only. A value that `identifies` finds its documents.
+    values. Without `in_hits` its values are shown on the document's page only. If `identifies` is true, a query that is
+    one of its values finds the documents that have it.
     """
 
     name: str

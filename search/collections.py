@@ -32,7 +32,7 @@ class Collections:
         self._stores: dict[str, tuple[str, DocumentStore]] = {}
         self._admitted: set[str] = set()
         self.lists_names = True
-        """Whether errors may name other collections. A gateway's may not: one that vanishes during a request is unknown, too."""
+        """Whether errors may name other collections. A gateway's may not, or a collection that vanishes during a request would reveal the others."""
         self._lock = threading.RLock()
 
     def attach(self, engines: Engines) -> None:
@@ -93,7 +93,7 @@ class Collections:
         self._admitted.add(name)
 
     def forget(self, name: str) -> None:
-        """Close the store of a collection that was removed, and no longer know anything of it."""
+        """Close the store of a collection that was removed, and forget what this process knows about it."""
         with self._lock:
             self._stores.pop(name, None)
             self._loaded.pop(name, None)
@@ -151,9 +151,9 @@ def check_name(name: str) -> str:
 def _check_same(name: str, present: CatalogEntry, kind: str, invented: bool) -> None:
     """Raise `Conflict` unless the collection that is there is the one that is to be created."""
     if present.phase:
+        command = f"rename {present.origin} {name}" if present.phase == "arriving" else f"delete {name}"
         raise Conflict(
-            f"the collection {name!r} is being deleted or renamed: wait, or finish it with `medley collection delete "
-            f"{name}`",
+            f"the collection {name!r} is being deleted or renamed: wait, or finish it with `medley collection {command}`",
             field="collection",
         )
     if present.kind != kind:

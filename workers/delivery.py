@@ -18,10 +18,10 @@ from workers.messages import QueueTarget
 from workers.queueing.queue import Queue
 
 NAMED_DROPPED: Final = 1_000
-"""So many names of dropped fields does a delivery count one by one; it counts the rest together."""
+"""How many names of dropped fields a delivery counts one by one; the others are counted together."""
 
 OTHER_DROPPED: Final = "…"
-"""The name under which it counts the rest."""
+"""The name under which the others are counted: a document counts once for each of its names."""
 
 
 class Delivery:

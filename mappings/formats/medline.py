@@ -78,7 +78,7 @@ def parse(element: etree._Element, collection: Collection) -> Document:
         labels=collection.default_labels,
         fields=fields_of(values, collection),
         source_version=source_version(citation),
-        dropped=dropped_of(values, collection),
+        dropped=dropped_of(values, collection, ("source",)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from wards import WEIGHTS, feed, filled, found, note, remains
 from mappings.documents import Deletion
 from mappings.errors import Conflict, InvalidInput, NotFound
 from search.bootstrap import Medley
+from search.settings import Settings
 from web.cli.indexing import fill_quietly
 from workers.collections import removal, renaming
 from workers.collections.removal import remove_collection
@@ -162,3 +164,29 @@ def test_a_later_collection_of_the_old_name_is_not_taken_for_the_renamed_one(ope
     with pytest.raises(Conflict, match="'ward' exists"):
         rename(opened())
     assert found(medley, "wrad") == ["a", "b"]
+
+
+def test_a_collection_made_while_a_rename_waits_is_not_merged_with_the_renamed_one(opened, monkeypatch):
+    medley = filled(opened(), "wrad")
+    exclusive = medley.engine.exclusive
+
+    def waits(name, wait):
+        feed(opened(), "ward", note("mine"))
+        time.sleep(1.1 if medley.settings.opensearch else 0)  # until this process sees it
+        return exclusive(name, wait)
+
+    monkeypatch.setattr(medley.engine, "exclusive", waits)
+    with pytest.raises(Conflict, match="'ward' exists"):
+        rename(medley)
+    assert set(versions(medley, "ward")) == {"mine"}
+    medley.collections.store("wrad").put([note("c")])  # nothing was sealed
+
+
+def test_a_killed_rename_of_a_collection_of_an_earlier_version_is_continued(tmp_path, monkeypatch):
+    settings = Settings(home=tmp_path / "home", encoder="hashing-256", reranker="none")
+    medley = filled(Medley.open(settings), "wrad")
+    (tmp_path / "home/collections/wrad/collection.json").write_text('{"kind": "notes"}')
+    monkeypatch.setattr(medley.engine, "remove", lambda name: (_ for _ in ()).throw(Killed))
+    with pytest.raises(Killed):
+        rename(medley)
+    assert rename(Medley.open(settings)).documents == 2

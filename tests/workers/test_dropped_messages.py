@@ -90,6 +90,6 @@ def test_an_error_of_a_collection_that_exists_is_still_raised(worker, monkeypatc
         worker.index(NOTES, ["a"], "t")
 
 
-def test_a_queue_that_does_not_answer_is_said():
+def test_a_queue_that_does_not_answer_is_reported():
     with pytest.raises(Unavailable, match="does not answer"):
         Queue("redis://127.0.0.1:9/0").drop("notes")

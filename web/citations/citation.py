@@ -48,14 +48,14 @@ class Citation:
     def day(self) -> str:
         """The date as RIS writes it: YYYY/MM/DD, with blank parts for what is not known; empty without a date.
 
-        Where the source states only the month or the year of publication, `published` is its first day.
+        Of `published` only what the source states; see `stated_parts`.
         """
         day = next(iter(self._dates), None)
         if day is None:
             return ""
-        if day.day > 1 or not isinstance(self.fields.get("published"), date):
-            return f"{day.year:04}/{day.month:02}/{day.day:02}"
-        return f"{day.year:04}/{day.month:02}//" if day.month > 1 else f"{day.year:04}///"
+        count = stated_parts(day) if day == self.fields.get("published") else 3
+        year, month, of_month = f"{day.year:04}", f"{day.month:02}", f"{day.day:02}"
+        return {1: f"{year}///", 2: f"{year}/{month}//", 3: f"{year}/{month}/{of_month}"}[count]
 
     @property
     def _dates(self) -> list[date]:
@@ -102,6 +102,14 @@ class Citation:
     def is_article(self) -> bool:
         """Whether it appeared in a journal."""
         return bool(self.text("journal") or self.text("journal_abbreviation"))
+
+
+def stated_parts(published: date) -> int:
+    """How much of a date of publication the source states: 1 its year, 2 its month too, 3 its day too.
+
+    Where it states only the month or the year, `published` is its first day.
+    """
+    return 3 if published.day > 1 else 2 if published.month > 1 else 1
 
 
 def one_line(text: str) -> str:

@@ -15,6 +15,7 @@ from flask import url_for
 from mappings.collection import Collection
 from mappings.documents import FieldValue
 from search.pipeline.results import Span
+from web.citations.citation import stated_parts
 from web.citations.identifiers import ADDRESSES
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -42,10 +43,11 @@ def segments(text: str, spans: Iterable[Span]) -> Segments:
 
 
 BRIEF_VALUES: Final = 3
+"""How many values of a list a hit shows."""
 
 
 def format_value(value: FieldValue, at_most: int | None = None) -> str:
-    """A field's value for people: of several keywords `at_most` so many, and the number of the others."""
+    """A field's value for people: of several keywords only the first `at_most`, and how many more there are."""
     if isinstance(value, date):
         return f"{value.day} {value:%B %Y}"
     if isinstance(value, float) and value.is_integer():
@@ -102,10 +104,10 @@ def details(fields: Mapping[str, FieldValue], collection: Collection, of_hit: bo
 
 
 def _as_known(name: str, value: FieldValue) -> str:
-    """A month or a year of publication, "" for anything else: where a source says no more, `published` is its first day."""
-    if name != "published" or not isinstance(value, date) or value.day > 1:
+    """A month or a year of publication where the source states no more; "" for anything else."""
+    if name != "published" or not isinstance(value, date):
         return ""
-    return f"{value:%B} {value.year}" if value.month > 1 else str(value.year)
+    return {1: str(value.year), 2: f"{value:%B} {value.year}"}.get(stated_parts(value), "")
 
 
 def _links(name: str, value: FieldValue) -> tuple[OutwardLink, ...]:

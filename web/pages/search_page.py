@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -108,7 +109,7 @@ class SearchPage:
         return [
             (
                 item.typed,
-                [(long, self.address.with_value("text", text.replace(item.typed, long))) for long in item.meanings],
+                [(long, self.address.with_value("text", _reworded(text, item.typed, long))) for long in item.meanings],
             )
             for item in found
             if len(item.meanings) > 1
@@ -205,3 +206,8 @@ class SearchPage:
         count = f"{total.value:,} {'document' if total.value == 1 else 'documents'}"
         verb = "matches" if total.value == 1 else "match"
         return f"{_BOUNDS.get(total.relation, '')}{count} {verb} the words"
+
+
+def _reworded(text: str, short: str, long: str) -> str:
+    """`text` with `long` for each `short` that is a word of its own: the "PE" of "PE PEEP", not that of "PEEP"."""
+    return re.sub(rf"(?<!\w){re.escape(short)}(?!\w)", lambda _: long, text)

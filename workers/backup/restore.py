@@ -18,7 +18,7 @@ from search.engines.embedded.layout import unavailable
 from search.storage import DocumentStore, ExportedVersion, Job
 from workers.backup.files import begins_with, copy_whole, read_lines
 from workers.backup.manifest import BackupManifest, documents_file, home_file, jobs_file, read_manifest, verify
-from workers.backup.save import SavedDocuments
+from workers.copying import CopiedDocuments
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def check_targets(medley: Medley, backup: CheckedBackup, targets: Mapping[str, s
 
 
 def restore_collection(
-    medley: Medley, backup: CheckedBackup, name: str, target: str, on_progress: SavedDocuments
+    medley: Medley, backup: CheckedBackup, name: str, target: str, on_progress: CopiedDocuments
 ) -> None:
     """Write a saved collection as `target`: catalog entry, documents with their version numbers, and jobs.
 
@@ -114,7 +114,7 @@ def _job_name(backup: CheckedBackup, target: str) -> str:
     return f"{target}.restore-{backup.manifest.id}"
 
 
-def _versions(path: Path, on_progress: SavedDocuments) -> Iterator[ExportedVersion]:
+def _versions(path: Path, on_progress: CopiedDocuments) -> Iterator[ExportedVersion]:
     for line in read_lines(path):
         yield _version(path, line)
         on_progress(1)

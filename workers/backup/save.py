@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,13 +17,11 @@ from search.bootstrap import Medley
 from search.storage import DocumentStore, ExportedVersion
 from workers.backup.files import checksum, copy_file, folder_aside, make_folder, write_lines
 from workers.backup.manifest import BackupManifest, SavedCollection, documents_file, jobs_file
-
-SavedDocuments = Callable[[int], None]
-"""Called with how many more documents are saved or restored."""
+from workers.copying import CopiedDocuments, CountedVersions
 
 
 def save(
-    medley: Medley, target: Path, names: Sequence[str], home_files: Iterable[Path], on_progress: SavedDocuments
+    medley: Medley, target: Path, names: Sequence[str], home_files: Iterable[Path], on_progress: CopiedDocuments
 ) -> BackupManifest:
     """Save the collections `names`, and the files `home_files` of the home folder, in the new folder `target`.
 
@@ -48,35 +46,18 @@ def save(
 
 
 def _save_collection(
-    medley: Medley, folder: Path, name: str, store: DocumentStore, on_progress: SavedDocuments
+    medley: Medley, folder: Path, name: str, store: DocumentStore, on_progress: CopiedDocuments
 ) -> SavedCollection:
     entry = medley.engines.catalog.read(name)
     if entry is None:
         raise NotFound(f"there is no collection {name!r} any more", field="collection")
-    documents = _Counted(store.export(), on_progress)
+    documents = CountedVersions(store.export(), on_progress)
     make_folder((folder / documents_file(name)).parent)
     write_lines(folder / documents_file(name), (_line(item) for item in documents))
     jobs = [asdict(job) for identifier in sorted(documents.jobs) if (job := store.job(identifier)) is not None]
     write_lines(folder / jobs_file(name), jobs)
     existing = documents.total - documents.deleted
     return SavedCollection(entry.kind, entry.tuned, existing, documents.deleted, len(jobs), entry.invented)
-
-
-class _Counted:
-    """Versions that are counted as they pass, and the jobs that brought them."""
-
-    def __init__(self, versions: Iterator[ExportedVersion], on_progress: SavedDocuments) -> None:
-        self._versions, self._on_progress = versions, on_progress
-        self.total = self.deleted = 0
-        self.jobs: set[str] = set()
-
-    def __iter__(self) -> Iterator[ExportedVersion]:
-        for item in self._versions:
-            self.total += 1
-            self.deleted += item.content is None
-            self.jobs |= {item.job} - {""}
-            self._on_progress(1)
-            yield item
 
 
 def _line(item: ExportedVersion) -> dict[str, Any]:

@@ -57,9 +57,10 @@ def remove_collection(medley: Medley, name: str, wait: float = WAIT_SECONDS) -> 
     What was begun and interrupted is continued. Raises the errors of `find_removable`, and `Conflict` while another process
     writes an index of it after `wait` seconds; then nothing is changed.
     """
-    entry = find_removable(medley, name)
+    find_removable(medley, name)
     medley.collections.admit(name)
     with medley.engine.exclusive(name, wait):
+        entry = find_removable(medley, name)  # again: others can have changed it while this call waited
         documents = _seal(medley, name)
         if entry.phase == "arriving" and entry.origin:  # a rename that is given up
             with suppress(NotFound):

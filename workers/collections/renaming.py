@@ -9,7 +9,7 @@ can be repeated after a kill, and is, when the same call is made again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final
@@ -19,15 +19,12 @@ from search.bootstrap import Medley
 from search.catalog import CatalogEntry
 from search.collections import check_name
 from search.protocols import IndexMeta
-from search.storage import ExportedVersion
 from workers.collections.removal import WAIT_SECONDS, find_removable, take_away
+from workers.copying import CopiedDocuments, CountedVersions
 from workers.indexing.filling import fill
 from workers.indexing.indexer import Indexer
 from workers.indexing.inspection import verify
 from workers.indexing.rebuild import drop_unused, find_encoders, find_known_vectors
-
-Renamed = Callable[[int], None]
-"""Called with how many more documents are copied or indexed."""
 
 _ATTEMPTS: Final = 3
 
@@ -59,7 +56,7 @@ def _is_continued(name: str, found: CatalogEntry | None, there: CatalogEntry) ->
 
 
 def rename_collection(
-    medley: Medley, name: str, target: str, on_progress: Renamed, wait: float = WAIT_SECONDS
+    medley: Medley, name: str, target: str, on_progress: CopiedDocuments, wait: float = WAIT_SECONDS
 ) -> IndexMeta | None:
     """Rename a collection; its new index, None if it had none.
 
@@ -68,13 +65,13 @@ def rename_collection(
     """
     check_rename(medley, name, target)
     catalog = medley.engines.catalog
-    entry, there = catalog.read(name), catalog.read(target)
     medley.collections.admit(name)
     medley.collections.admit(target)
-    if entry is not None:
+    if catalog.read(name) is not None:
         with medley.engine.exclusive(name, wait):
-            if there is None:
-                there = _begin(medley, entry, name, target)
+            check_rename(medley, name, target)  # again: others can have changed either one while this call waited
+            entry = _with_id(medley, name)
+            there = catalog.read(target) or _begin(medley, entry, name, target)
             if there.phase:
                 _copy(medley, name, target, on_progress)
                 catalog.add(target, replace(there, phase=""))
@@ -86,13 +83,22 @@ def rename_collection(
     return medley.engine.meta(published) if published else None
 
 
+def _with_id(medley: Medley, name: str) -> CatalogEntry:
+    """The entry of the old collection; one of an earlier version gets an id, by which an interrupted rename knows it again."""
+    catalog = medley.engines.catalog
+    entry = catalog.read(name)
+    if entry is not None and not entry.id:
+        catalog.add(name, entry)
+        entry = catalog.read(name)
+    if entry is None:
+        raise medley.collections.unknown(name)
+    return entry
+
+
 def _begin(medley: Medley, entry: CatalogEntry, name: str, target: str) -> CatalogEntry:
     """The entry of the new collection, hidden until it is complete."""
     catalog = medley.engines.catalog
-    if not entry.id:  # of an earlier version
-        catalog.add(name, entry)
-    known = catalog.read(name) or entry
-    begun = CatalogEntry(entry.kind, "", entry.invented, phase="arriving", origin=name, origin_id=known.id)
+    begun = CatalogEntry(entry.kind, "", entry.invented, phase="arriving", origin=name, origin_id=entry.id)
     catalog.add(target, begun)
     if entry.tuned:
         catalog.tune(target, entry.tuned)
@@ -102,12 +108,12 @@ def _begin(medley: Medley, entry: CatalogEntry, name: str, target: str) -> Catal
     return made
 
 
-def _copy(medley: Medley, name: str, target: str, on_progress: Renamed) -> None:
+def _copy(medley: Medley, name: str, target: str, on_progress: CopiedDocuments) -> None:
     """Fill the new collection; what an interrupted call has copied stays."""
     source, copy = medley.collections.store(name), medley.collections.store(target)
     source.seal()
-    versions = _Versions(source.export(), name, target, on_progress)
-    copy.restore(versions)
+    versions = CountedVersions(source.export(), on_progress)
+    copy.restore(replace(item, job=_moved(item.job, name, target)) for item in versions)
     for identifier in sorted(versions.jobs):
         if job := source.job(identifier):
             copy.keep_job(replace(job, id=_moved(identifier, name, target)))
@@ -116,26 +122,12 @@ def _copy(medley: Medley, name: str, target: str, on_progress: Renamed) -> None:
         _index(medley, medley.engine.meta(published), target, on_progress)
 
 
-class _Versions:
-    """The exported versions of a store under the new name, and the jobs that brought them."""
-
-    def __init__(self, versions: Iterable[ExportedVersion], name: str, target: str, on_progress: Renamed) -> None:
-        self._versions, self._name, self._target, self._on_progress = versions, name, target, on_progress
-        self.jobs: set[str] = set()
-
-    def __iter__(self) -> Iterator[ExportedVersion]:
-        for item in self._versions:
-            self.jobs |= {item.job} - {""}
-            self._on_progress(1)
-            yield replace(item, job=_moved(item.job, self._name, self._target))
-
-
 def _moved(job: str, name: str, target: str) -> str:
     """The id of a job under the new name: it begins with the name of its collection."""
     return f"{target}{job.removeprefix(name)}" if job.startswith(f"{name}.") else job
 
 
-def _index(medley: Medley, old: IndexMeta, target: str, on_progress: Renamed) -> None:
+def _index(medley: Medley, old: IndexMeta, target: str, on_progress: CopiedDocuments) -> None:
     """Write and publish the index of the new collection, with the vectors of the old one."""
     indexer = Indexer.of(medley, target, encoders={})
     indexer = replace(indexer, encoders=find_encoders(indexer, old))

@@ -30,7 +30,7 @@ _BODY: Final[dict[str, Any]] = {
 }
 _COLLECTIONS: Final = "collections"
 _REMOVED: Final = "_removed"
-"""Where the highest generation of a removed collection is kept: other processes can know its indexes by name."""
+"""Where the highest generation of a removed collection is kept: other processes may still know its indexes by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Admin:
         return self._index
 
     def collections(self) -> dict[str, dict[str, Any]]:
-        """Name -> {kind, tuned} of every collection."""
+        """Name -> the catalog entry of every collection, hidden ones included."""
         return self._read(_COLLECTIONS).content or {}
 
     def set_collection(self, name: str, entry: Mapping[str, Any]) -> None:

@@ -169,7 +169,8 @@ def _tokens_for(medley: Medley, name: str) -> list[str]:
 
 
 def _renamed_text(report: Mapping[str, Any]) -> str:
-    lines = [f"renamed {report['renamed']} to {report['to']}: {report['documents']:,} documents"]
+    count = report["documents"]
+    lines = [f"renamed {report['renamed']} to {report['to']}: {count:,} document{'s' * (count != 1)}"]
     lines += [
         f"the token of {token} may write to {report['renamed']}, not to {report['to']}: make another with `medley tokens add`"
         for token in report["tokens"]
@@ -235,8 +236,8 @@ def _show_text(found: Mapping[str, Any]) -> str:
 
 def size_text(count: float) -> str:
     """A number of bytes in words, such as 1.4 MB."""
-    for unit in _UNITS:
-        if count < 1_000 or unit == _UNITS[-1]:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1_000
-    raise AssertionError("the last unit fits any number")
+    units = iter(_UNITS)
+    unit = next(units)
+    while count >= 1_000 and unit != _UNITS[-1]:
+        count, unit = count / 1_000, next(units)
+    return f"{count:.0f} {unit}" if unit == _UNITS[0] else f"{count:.1f} {unit}"
