@@ -4,47 +4,58 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from encoders.ancestry.overlap import find_overlap
+from encoders.ancestry.overlap import Overlap, find_overlap
 from encoders.ancestry.record import Ancestry, read_ancestry
 from encoders.artifact import MANIFEST, find
 from encoders.hashing import HashingEncoder
 from encoders.labels.evaluated import JudgedData, read_judged_suite
 from encoders.labels.pairs import Text
-from evaluation.task import Question, Task
+from evaluation.task import Task
+from mappings import collection as kinds
+from mappings.collection import Collection
 from mappings.errors import ModelError
-from search.bootstrap import Medley
 from search.models.registry import Models
 
 
-def describe_ancestry(medley: Medley, suite: str, task: Task, rerank: bool) -> list[dict[str, Any]]:
+def describe_ancestry(models: Models, suite: str, task: Task, rerank: bool) -> list[dict[str, Any]]:
     """For each trained model of the task: `state` (clean, overlap or unknown), the counts, and both as a `sentence`.
 
     Raises `ModelError` for a damaged record.
     """
-    found = dict(_trained_models(medley, task, rerank))
-    judged = _judged(medley.settings.data, suite, task) if found else None
-    rows = []
-    for fingerprint, name in found.items():
-        overlap = find_overlap(_read(medley.models, name, fingerprint), judged) if judged else None
-        if overlap is not None:
-            counts = {part: asdict(overlap)[part] for part in ("queries", "texts", "entities")}
-            named = {"model": Path(name).name, "fingerprint": fingerprint}
-            rows.append({**named, "state": overlap.state, **counts, "sentence": str(overlap)})
-    return rows
+    collection = kinds.load(task.corpus.name, task.corpus.kind, models.settings.collections)
+    found = dict(_trained_models(models, collection, rerank))
+    if not found:
+        return []
+    judged = _judged(models.settings.data, suite, task)
+    return [
+        _row(name, fingerprint, find_overlap(_read(models, name, fingerprint), judged))
+        for fingerprint, name in found.items()
+    ]
 
 
-def _trained_models(medley: Medley, task: Task, rerank: bool) -> Iterator[tuple[str, str]]:
+def _row(name: str, fingerprint: str, overlap: Overlap) -> dict[str, Any]:
+    return {
+        "model": Path(name).name,
+        "fingerprint": fingerprint,
+        "state": overlap.state,
+        "queries": overlap.queries,
+        "texts": overlap.texts,
+        "entities": overlap.entities,
+        "sentence": str(overlap),
+    }
+
+
+def _trained_models(models: Models, collection: Collection, rerank: bool) -> Iterator[tuple[str, str]]:
     """(fingerprint, name) of each model that was trained: encoders, then rerankers."""
-    collection, settings = medley.collections.get(task.corpus.name), medley.settings
+    settings = models.settings
     untrained = HashingEncoder(256).fingerprint
-    for field, fingerprint in medley.engine.resolve(task.corpus.name).encoders.items():
-        if fingerprint != untrained:
-            yield fingerprint, settings.encoder or collection.vectors.get(field, "")
-    stages = medley.models.rerank_stages(collection) if rerank else None
+    for field, encoder in models.encoders(collection).items():
+        if encoder.fingerprint != untrained:
+            yield encoder.fingerprint, settings.encoder or collection.vectors[field]
+    stages = models.rerank_stages(collection) if rerank else None
     if stages is not None:
         if stages.first is not None and collection.reranking.first is not None:
             yield stages.first.reranker.fingerprint, collection.reranking.first.model
@@ -67,11 +78,9 @@ def _read(models: Models, name: str, fingerprint: str) -> Ancestry:
 def _judged(data: Path | None, suite: str, task: Task) -> JudgedData:
     """What the suite evaluates: by its data set, or for judgements of one's own by the task itself."""
     known = read_judged_suite(data, suite) if data is not None else None
-    return known or JudgedData(suite, tuple(map(_spell, task.questions)), tuple(_relevant_texts(task)))
-
-
-def _spell(question: Question) -> str:
-    return question.text or f"{question.entity} {question.aspect}"
+    return known or JudgedData(
+        suite, tuple(question.words for question in task.questions), tuple(_relevant_texts(task))
+    )
 
 
 def _relevant_texts(task: Task) -> Iterator[Text]:

@@ -33,6 +33,12 @@ def open_rerankers(collection: Collection, settings: Settings) -> RerankStages |
     return Models(settings).rerank_stages(collection)
 
 
+def reranker_fingerprints(collection: Collection, settings: Settings) -> list[str]:
+    """Those of the rerankers that `open_rerankers` opens, in the order of their stages."""
+    stages = open_rerankers(collection, settings)
+    return [item.reranker.fingerprint for item in (stages.first, stages.last) if item] if stages else []
+
+
 def configure(task: Task, settings: Settings) -> Settings:
     """The settings under which the corpus of a task is indexed: with its own bi-encoder if it names one."""
     return replace(settings, encoder=task.encoder) if task.encoder else settings

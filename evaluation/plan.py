@@ -9,9 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from evaluation.ancestry import describe_ancestry
 from evaluation.corpus.index import home, mark
-from evaluation.models import configure
-from evaluation.run import chosen_tasks, describe
+from evaluation.models import configure, reranker_fingerprints
+from evaluation.run import chosen_tasks, describe, judged_as
 from evaluation.suite import Report, SuiteOptions, command, spell_option
 from evaluation.suites.registry import SUITES, find_suite, suites_with
 from evaluation.task import Task
@@ -19,7 +20,6 @@ from mappings import collection as kinds
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from search.models.registry import Models
-from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
 QUICK_QUERIES: Final = 50
@@ -68,14 +68,13 @@ def identity(name: str, options: SuiteOptions, settings: Settings) -> tuple[str,
 
 def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str, Any]:
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
-    stages = Models(settings).rerank_stages(collection) if options.rerank else None
     return {
         "corpus": mark(task.corpus, configure(task, settings)),
         "questions": [str(question) for question in task.questions],
         "judgements": [task.judgements, task.strict],
         "measures": [task.measures, task.unit, task.candidates, task.reference, task.depth],
         "collection": _spell_collection(collection),
-        "reranking": _fingerprints(stages) if stages else None,
+        "reranking": reranker_fingerprints(collection, settings) or None if options.rerank else None,
         "searched": [settings.window, settings.candidates, settings.form, settings.device],
     }
 
@@ -85,19 +84,16 @@ def _spell_collection(collection: Collection) -> str:
     return str(collection).replace("PassageParts(", "Parts(")
 
 
-def _fingerprints(stages: RerankStages) -> list[str]:
-    return [item.reranker.fingerprint for item in (stages.first, stages.last) if item is not None]
-
-
 def renew(report: Report, name: str, options: SuiteOptions, settings: Settings) -> Report:
-    """A kept report with the words of today: notes and published rows are no reason to measure again, nor to stay as they were.
+    """A kept report with today's notes, published rows and ancestry: a change of these is no reason to measure again.
 
     That of a standalone suite stays as it is, since its notes are measured.
     """
     if find_suite(name, options).standalone is not None:
         return report
     _, tasks = chosen_tasks(name, options, settings)
-    return report | describe(tasks, report["rows"], report["tests"])
+    ancestry = describe_ancestry(Models(home(settings)), judged_as(name, options), tasks[0], options.rerank)
+    return report | describe(tasks, report["rows"], report["tests"]) | {"ancestry": ancestry}
 
 
 def find_kept(file: Path, identity: str) -> Report | None:

@@ -12,7 +12,7 @@ from evaluation.statistics import closed_share, compare, interval
 from evaluation.suite import Report
 from evaluation.task import Task
 
-SUFFIX: Final = ", "
+SEPARATOR: Final = ", "
 """Between a system and the variant that marks its row."""
 
 
@@ -22,7 +22,7 @@ def rows_and_tests(
     """A row per system with every measure and its interval, and the paired tests; `variant` marks both."""
     measures = [parse(name) for name in task.measures]
     values = {system: per_query(measures, judgements, run) for system, run in runs.items()}
-    suffix = f"{SUFFIX}{variant}" if variant else ""
+    suffix = f"{SEPARATOR}{variant}" if variant else ""
     found = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
     pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
     tests = [
@@ -40,7 +40,7 @@ def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]
     """
     found = []
     for row in lead(tasks, rows):
-        system, _, variant = row["system"].partition(SUFFIX)
+        system, _, variant = row["system"].partition(SEPARATOR)
         trained = _task_of(tasks, variant).trained if system in stages.OF_MODELS else ""
         bare = {key: value for key, value in row.items() if key != "note"}
         found.append(bare | ({"note": trained} if trained else {}))
@@ -50,7 +50,7 @@ def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]
 def find_alike(tasks: Sequence[Task], rows: Sequence[Report]) -> Report:
     """`{"alike": system}`: the last stage in the set-up of the published rows; empty where no task has it."""
     last = [
-        f"{stage}{SUFFIX}{task.variant}" for task in tasks if task.leads for stage in (stages.RERANKED, stages.FUSED)
+        f"{stage}{SEPARATOR}{task.variant}" for task in tasks if task.leads for stage in (stages.RERANKED, stages.FUSED)
     ]
     systems = {row["system"] for row in rows}
     return next(({"alike": name} for name in last if name in systems), {})
@@ -58,7 +58,7 @@ def find_alike(tasks: Sequence[Task], rows: Sequence[Report]) -> Report:
 
 def lead(tasks: Sequence[Task], items: Sequence[Report]) -> list[Report]:
     """Rows or tests, those of leading tasks first, otherwise in their order."""
-    return sorted(items, key=lambda item: not _task_of(tasks, item["system"].partition(SUFFIX)[2]).leads)
+    return sorted(items, key=lambda item: not _task_of(tasks, item["system"].partition(SEPARATOR)[2]).leads)
 
 
 def _task_of(tasks: Sequence[Task], variant: str) -> Task:

@@ -44,7 +44,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         medley = open_corpus(task.corpus, configure(task, settings))
         if not models:
             models = describe_models(medley, task.corpus.name, options.rerank)
-            ancestry = describe_ancestry(medley, _judged_as(name, options), task, options.rerank)
+            ancestry = describe_ancestry(medley.models, judged_as(name, options), task, options.rerank)
         models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
         more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
         rows += more_rows
@@ -60,7 +60,7 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
     return everything[0], [task.sampled(options.queries) for task in chosen]
 
 
-def _judged_as(name: str, options: SuiteOptions) -> str:
+def judged_as(name: str, options: SuiteOptions) -> str:
     """The suite whose data set a suite evaluates: `claims` has no claims of its own unless it is given a folder."""
     return "check-covid" if name == "claims" and options.folder is None else name
 

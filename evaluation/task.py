@@ -29,6 +29,11 @@ class Question:
     entity: str = ""
     aspect: str = ""
 
+    @property
+    def words(self) -> str:
+        """Text, entity and aspect in one string."""
+        return " ".join(part for part in (self.text, self.entity, self.aspect) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Published:

@@ -42,9 +42,9 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=HASH_BYTES).digest(), "big")
 
 
-def passage_hashes(text: Text, title: bool = True) -> set[int]:
-    """The hashes of a passage and, with `title`, of its title; none for those too short to be one source's own."""
-    parts = ((text.text, MIN_TEXT_WORDS), (text.title if title else "", MIN_TITLE_WORDS))
+def passage_hashes(text: Text) -> set[int]:
+    """The hashes of a passage and of its title; none for those too short to be one source's own."""
+    parts = ((text.text, MIN_TEXT_WORDS), (text.title, MIN_TITLE_WORDS))
     return {text_hash(part) for part, least in parts if len(part.split()) >= least}
 
 

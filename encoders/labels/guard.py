@@ -6,7 +6,7 @@ checked in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -38,16 +38,26 @@ def digest(text: str) -> bytes:
     return sha256(normalise(text).encode()).digest()
 
 
-class Guard:
-    """The hashes of all evaluation queries, judged texts and their titles, each with its suite."""
+class JudgedEntities:
+    """The names of all judged entities, each with its suite."""
 
     def __init__(self, suites: Iterable[JudgedData]) -> None:
+        self._suites = {name: judged.suite for judged in suites for name in judged.names}
+
+    def find(self, text: Text, corpus: str) -> str:
+        """The suite that judges the entity that an article is about, under any of its names; "" for none."""
+        return self._suites.get(name_key(text.title), "") if corpus in ARTICLES else ""
+
+
+class Guard:
+    """The hashes of all evaluation queries, judged texts and their titles, each with its suite; and the judged entities."""
+
+    def __init__(self, suites: Sequence[JudgedData]) -> None:
         self._queries: dict[bytes, str] = {}
         self._texts: dict[bytes, set[str]] = {}
         self._known: dict[int, frozenset[str]] = {}
-        self._names: dict[str, str] = {}
+        self._entities = JudgedEntities(suites)
         for judged in suites:
-            self._names |= dict.fromkeys(judged.names, judged.suite)
             self._queries |= {digest(query): judged.suite for query in judged.queries}
             for query in judged.queries:  # as a title or a passage it would be shown with an answer
                 if len(query.split()) >= MIN_TITLE_WORDS:
@@ -71,13 +81,9 @@ class Guard:
             for text in texts:
                 if suite := self._judging_suite(text.text, pair.task) or self._judging_suite(text.title, pair.task):
                     raise InvalidInput(f"{_named(name, text)} is judged by the suite {suite}: {_REFUSED}", field=name)
-                if suite := self.suite_of_entity(text, pair.corpus):
+                if suite := self._entities.find(text, pair.corpus):
                     what = f"is an article on {text.title!r}, an entity of the suite {suite} by one of its names"
                     raise InvalidInput(f"{_named(name, text)} {what}: {_REFUSED}", field=name)
-
-    def suite_of_entity(self, text: Text, corpus: str) -> str:
-        """The suite that judges the entity that an article is about, under any of its names; "" for none."""
-        return self._names.get(name_key(text.title), "") if corpus in ARTICLES else ""
 
     def _judging_suite(self, text: str, task: str) -> str:
         """The suite that judges `text`; "" for none, or if the task shares that suite's corpus."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from encoders.labels.evaluated import JudgedData
-from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, SHARED, Guard
+from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, SHARED, JudgedEntities
 from encoders.labels.leaks import SAME_CLAIM, Twins, normalise, unmask
 from encoders.labels.pairs import Pair, Text
 
@@ -31,7 +31,7 @@ class Sieve:
         self._whole = frozenset(normalise(text) for text in whole if len(text.split()) >= MIN_TITLE_WORDS)
         self._texts = Twins((t.text for t in texts if len(t.text.split()) >= MIN_TEXT_WORDS), *SAME_TEXT)
         self._clinical = _ClinicalTwins(found for found in suites if found.clinical)
-        self._names = Guard(suites)
+        self._entities = JudgedEntities(suites)
         self._verdicts: dict[int, frozenset[str]] = {}
 
     def filter_pairs(self, found: Iterable[Pair]) -> Iterator[Pair]:
@@ -78,7 +78,7 @@ class Sieve:
             same = (*(parts & self._whole), *self._texts.find(text.text))
             cut = self._clinical.find(text.text) if corpus in NOTES else ()
             self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found]).union(cut)
-        named = self._names.suite_of_entity(text, corpus)
+        named = self._entities.find(text, corpus)
         return named or min(self._verdicts[key] - ({own} & SHARED), default="")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evaluation.baselines.prepared import TfIdf, expansions_for, plain_tokens, prepared_tokens
 from evaluation.measures import Run, Values, ordered
-from evaluation.task import Question, Task
+from evaluation.task import Task
 from mappings.errors import Unavailable
 
 TF_IDF: Final = "TF-IDF"
@@ -40,7 +40,7 @@ def rank(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict
     for document in task.corpus.documents():
         names.append(document.id)
         texts.append(" ".join([document.title, *(item.text for item in document.sections)]))
-    questions = [_words(question) for question in task.questions]
+    questions = [question.words for question in task.questions]
     prepared = partial(prepared_tokens, expansions=expansions_for([*texts, *questions]))
     plain = [plain_tokens(text) for text in texts]
     found: dict[str, Run] = {}
@@ -93,17 +93,13 @@ def _model(name: str, texts: Sequence[Sequence[str]]) -> Any:
     return getattr(rank_bm25, name)(texts)
 
 
-def _words(question: Question) -> str:
-    return " ".join(part for part in (question.text, question.entity, question.aspect) if part)
-
-
 def _run(
     task: Task, names: Sequence[str], model: LexicalModel, tokens: Tokens, chosen: Mapping[str, frozenset[str]] | None
 ) -> Run:
     run = {}
     depth = max(task.depth, LEAST_DEPTH)
     for question in task.questions:
-        scores = model.get_scores(tokens(_words(question)))
+        scores = model.get_scores(tokens(question.words))
         within = chosen[question.id] if chosen else None
         found = {names[at]: float(scores[at]) for at in _best(scores, depth if within is None else len(names))}
         run[question.id] = ordered({name: found[name] for name in (found if within is None else within)})[:depth]

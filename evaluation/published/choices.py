@@ -111,12 +111,11 @@ def choices_section(ledger: ChoiceLedger) -> str:
         HEADING,
         "",
         f"{number} choices were made after figures of a suite had been seen. For those suites the figures",
-    ]
-    lines += [
         "are not of unseen judgements. The second table says what each shipped setting and model was chosen on.",
         "",
+        "| # | choice | made after figures of | what was chosen |",
+        "|---|---|---|---|",
     ]
-    lines += ["| # | choice | made after figures of | what was chosen |", "|---|---|---|---|"]
     lines += [
         f"| {place} | [{item.name}]({item.page}), {item.date.isoformat()} | {', '.join(item.suites)} | {item.chosen} |"
         for place, item in enumerate(ledger.choices, 1)

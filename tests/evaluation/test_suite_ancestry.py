@@ -15,6 +15,7 @@ from encoders.ancestry.record import Ancestry, KnownOverlap
 from encoders.ancestry.seen import SeenTexts, text_hash
 from encoders.artifact import Artifact
 from evaluation import reports
+from evaluation.plan import renew
 from evaluation.run import run_suite
 from evaluation.suite import Report, SuiteOptions
 from mappings.errors import ModelError
@@ -70,6 +71,14 @@ def test_models_are_clean_overlapping_or_unknown(mine: Path, settings: Settings,
     assert "tiny-bi and this suite: clean (saw nothing of this suite)" in shown
     assert "tiny-cross and this suite: overlap (saw 3 queries of this suite)" in shown
     assert "overlap (saw 3 queries of this suite)" in reports.markdown(report)
+
+
+def test_a_kept_report_says_what_is_recorded_today(mine: Path, settings: Settings, models: dict[str, Artifact]) -> None:
+    options = SuiteOptions(folder=mine)
+    report = {key: value for key, value in run_suite("beir", options, settings).items() if key != "ancestry"}
+    saw("Another text").write(models["tiny-bi"].folder, models["tiny-bi"].fingerprint)
+    found = renew(report, "beir", options, settings)["ancestry"]
+    assert [(row["model"], row["state"]) for row in found] == [("tiny-bi", "clean"), ("tiny-cross", "unknown")]
 
 
 def test_what_a_person_recorded_is_printed(mine: Path, settings: Settings, models: dict[str, Artifact]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Final
 
 from encoders.labels.split import bucket
@@ -51,8 +52,4 @@ def _by_use(item: tuple[str, int]) -> tuple[int, str]:
 def choose_name(names: Mapping[str, int], key: str) -> str:
     """The name that the hash of `key` chooses, each as often as it is used."""
     place = bucket(key, sum(names.values()))
-    for name, count in names.items():
-        if place < count:
-            return name
-        place -= count
-    raise AssertionError("the place is below the sum of the counts")
+    return next(name for name, end in zip(names, accumulate(names.values()), strict=True) if place < end)

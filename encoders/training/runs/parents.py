@@ -41,9 +41,19 @@ def read_source_ancestry(name: str) -> Ancestry:
 
     A checkpoint that Medley did not write is the end of a chain. Raises `ModelError` for a damaged record.
     """
+    return _read_source(name)[1]
+
+
+def _read_source(name: str) -> tuple[str, Ancestry]:
+    """(fingerprint, "" for a checkpoint; ancestry). A model directory is verified, which reads all of its files, once."""
     folder = Path(resolve_base(name))
     if is_artifact(name):
-        return read_ancestry(folder, Artifact.open(folder).fingerprint)
+        fingerprint = Artifact.open(folder).fingerprint
+        return fingerprint, read_ancestry(folder, fingerprint)
+    return "", _read_checkpoint(name, folder)
+
+
+def _read_checkpoint(name: str, folder: Path) -> Ancestry:
     if (folder / ANCESTRY).is_file() or (folder / ARCHITECTURE).is_file():
         return read_ancestry(folder)
     weights = next((folder / file for file in WEIGHTS if (folder / file).is_file()), None)
@@ -74,8 +84,7 @@ def find_parents(recipe: Recipe, evaluated: Path | None, unknown_allowed: bool) 
 
 
 def _read_parent(role: str, name: str) -> Parent:
-    fingerprint = Artifact.open(Path(resolve_base(name))).fingerprint if is_artifact(name) else ""
-    return Parent(role, name, fingerprint, read_source_ancestry(name))
+    return Parent(role, name, *_read_source(name))
 
 
 def _refuse_overlaps(parents: Sequence[Parent], evaluated: Path, recorded_allowed: bool) -> None:

@@ -11,6 +11,7 @@ from evaluation.suites.lookups.queries import Lookup
 from mappings.collection import Collection
 from mappings.documents import Document
 from search.bootstrap import Medley
+from search.pipeline.grouping import group_key
 from search.pipeline.retrieve import retrieve
 from search.pipeline.search import search
 from search.pipeline.services import Trace
@@ -35,9 +36,8 @@ class HitGroups:
     @classmethod
     def of(cls, documents: Iterable[Document], collection: Collection) -> HitGroups:
         """The hits of these documents; one without the field is a hit by itself."""
-        name = collection.group_by
-        found = {item.id: item.fields.get(name) for item in documents}
-        return cls({identifier: f"{name}:{value}" if value else identifier for identifier, value in found.items()})
+        fields = {item.id: item.fields for item in documents}
+        return cls({identifier: group_key(fields, collection.group_by, identifier) for identifier in fields})
 
     def shown(self, documents: Iterable[str]) -> list[str]:
         """Of documents by rank, the one that each hit shows: its best."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from random import Random
@@ -32,7 +32,7 @@ FEW: Final = 10
 """Most documents that hold a rare word, and most that share a title that is looked up."""
 LONGEST_TITLE: Final = 1_000
 ROUNDS: Final = 25
-"""How often each document is asked for another phrase, or for two more of its words."""
+"""How many phrases, and how many pairs of words, are drawn from each document at most."""
 _WIDEST_GAP: Final = 2
 """Most stop words within a phrase."""
 _DRUG: Final = re.compile(
@@ -184,15 +184,15 @@ def _titles(documents: Sequence[Document], source: Random) -> Iterator[Lookup]:
             yield Lookup(TITLE, title, frozenset(holders[plain(title)]))
 
 
-def _asked(index: WordIndex, source: Random) -> Iterator[Document]:
-    """Every document in a random order, then again in another one, a limited number of times."""
-    places: Mapping[str, Document] = {document.id: document for document in index.documents}
+def _rounds(index: WordIndex, source: Random) -> Iterator[Document]:
+    """All documents, `ROUNDS` times, each time in another random order."""
+    by_id = {document.id: document for document in index.documents}
     for _ in range(ROUNDS):
-        yield from (places[identifier] for identifier in _shuffled(places, source))
+        yield from (by_id[identifier] for identifier in _shuffled(by_id, source))
 
 
 def _phrases(index: WordIndex, source: Random) -> Iterator[Lookup]:
-    for document in _asked(index, source):
+    for document in _rounds(index, source):
         text = source.choice(parts(document))
         words = tokens(text)
         length = source.randint(2, 4)
@@ -213,7 +213,7 @@ def _phrase(text: str, words: Sequence[Token]) -> str:
 
 
 def _two_words(index: WordIndex, source: Random) -> Iterator[Lookup]:
-    for document in _asked(index, source):
+    for document in _rounds(index, source):
         stems = sorted({token.term for part in parts(document) for token in tokens(part)})
         usable = [stem for stem in stems if len(index.spellings[stem]) >= 3 and _is_content(index.spellings[stem])]
         if len(usable) >= 2:

@@ -14,7 +14,7 @@ import numpy as np
 from evaluation import stages
 from evaluation.corpus.index import digest, home, mark, open_corpus
 from evaluation.measures import Values
-from evaluation.models import describe_models, keep_scores, open_rerankers
+from evaluation.models import describe_models, keep_scores, open_rerankers, reranker_fingerprints
 from evaluation.statistics import compare, interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.lookups.corpora import corpora, decided_by, stored, waiting
@@ -26,7 +26,6 @@ from mappings.analysis.lexicon import rows as lexicon_rows
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from search.models.registry import Models
 from search.ranking.cascade import RerankStages
 from search.settings import Settings
 
@@ -93,7 +92,7 @@ class LookupsSuite:
             [
                 str(collection),
                 _documents_mark(settings, options, collection),
-                _fingerprints(settings, options, collection),
+                reranker_fingerprints(collection, settings) if options.rerank else [],
             ]
             for collection in _collections(settings, options)
         ]
@@ -217,8 +216,3 @@ def _documents_mark(settings: Settings, options: SuiteOptions, collection: Colle
     medley = Medley.open(settings)
     documents = sorted(stored(medley, collection.name), key=lambda document: document.id)
     return [digest(documents), waiting(medley, collection.name), decided_by(medley, collection.name)]
-
-
-def _fingerprints(settings: Settings, options: SuiteOptions, collection: Collection) -> list[str]:
-    found = Models(settings).rerank_stages(collection) if options.rerank else None
-    return [item.reranker.fingerprint for item in (found.first, found.last) if item is not None] if found else []
