@@ -140,20 +140,18 @@ def _read(path: Path) -> Iterator[tuple[str, ClinicalConcept]]:
     """(file and line, concept) of each row."""
     header: tuple[str, ...] = COLUMNS
     group = next((name for name in GROUPS if f"{path.stem}-".startswith(f"{name}-")), path.stem)
-    for place, (number, row) in enumerate(rows_of(path)):
-        if not place and row[0].lower() == "id":
-            header = _header(f"{path}:{number}", row)
+    for index, (number, row) in enumerate(rows_of(path)):
+        place = f"{path}:{number}"
+        if not index and row[0].lower() == "id":
+            header = _header(place, row)
         else:
-            yield (
-                f"{path}:{number}",
-                _concept(f"{path}:{number}", group, dict(_cells(f"{path}:{number}", header, row))),
-            )
+            yield place, _concept(place, group, dict(_cells(place, header, row)))
 
 
 def _header(place: str, row: tuple[str, ...]) -> tuple[str, ...]:
     known = {name.lower(): name for name in (*COLUMNS, *CODES)}
     unknown = [name for name in row if name.lower() not in known]
-    if unknown or row[: len(COLUMNS)] != tuple(name for name in row if name.lower() in COLUMNS):
+    if unknown or tuple(name.lower() for name in row[: len(COLUMNS)]) != COLUMNS:
         raise _error(place, f"the columns are {', '.join(COLUMNS)}, and then any of {', '.join(CODES)}")
     return tuple(known[name.lower()] for name in row)
 

@@ -8,9 +8,9 @@ another concept of the same group. Names of which the words are apart ("lung and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
@@ -45,57 +45,44 @@ class _Leaf(NamedTuple):
 
 _LEAF: Final = ""
 """The key of a trie's node that holds what its path names; no token is empty."""
+_T = TypeVar("_T")
 _Node = dict[str, "_Node | _Leaf"]
 
 
-class _Keys(dict[str, str]):
-    """The stem of every word seen; a stop word stays itself, since "not" and "of" tell names apart."""
+class _Memo(dict[str, _T]):
+    """What `function` gives for every word seen."""
 
     _CAPACITY = 200_000
 
-    def __missing__(self, word: str) -> str:
-        found = terms(word)
-        # "Maxillary sinus" has the stems of "maxillary sinusitis".
-        key = found[0] if found and not word.lower().endswith("itis") else lower(word)
-        if len(self) >= self._CAPACITY:
-            self.clear()
-        self[word] = key
-        return key
-
-
-class _Singulars(dict[str, str]):
-    """Every word seen in lowercase, without the ending of a plural."""
-
-    _CAPACITY = 200_000
-
-    def __missing__(self, word: str) -> str:
-        small = lower(word)
-        if small.endswith("ies") and len(small) > 4:
-            small = f"{small[:-3]}y"
-        elif small.endswith(("sses", "shes", "ches", "xes")):
-            small = small[:-2]
-        elif len(small) > 3 and small.endswith("s") and not small.endswith(("ss", "us", "is")):
-            small = small[:-1]
-        if len(self) >= self._CAPACITY:
-            self.clear()
-        self[word] = small
-        return small
-
-
-class _Starts(dict[str, bool]):
-    """For every word seen, whether a name or an abbreviation starts with it."""
-
-    _CAPACITY = 200_000
-
-    def __init__(self, can_start: Callable[[str], bool]) -> None:
+    def __init__(self, function: Callable[[str], _T]) -> None:
         super().__init__()
-        self._can_start = can_start
+        self._function = function
 
-    def __missing__(self, word: str) -> bool:
+    def __missing__(self, word: str) -> _T:
+        found = self._function(word)
         if len(self) >= self._CAPACITY:
             self.clear()
-        self[word] = self._can_start(word)
-        return self[word]
+        self[word] = found
+        return found
+
+
+def _key(word: str) -> str:
+    """The stem of a word; a stop word stays itself, since "not" and "of" tell names apart."""
+    found = terms(word)
+    # "Maxillary sinus" has the stems of "maxillary sinusitis".
+    return found[0] if found and not word.lower().endswith("itis") else lower(word)
+
+
+def _singular(word: str) -> str:
+    """A word in lowercase, without the ending of a plural."""
+    small = lower(word)
+    if small.endswith("ies") and len(small) > 4:
+        return f"{small[:-3]}y"
+    if small.endswith(("sses", "shes", "ches", "xes")):
+        return small[:-2]
+    if len(small) > 3 and small.endswith("s") and not small.endswith(("ss", "us", "is")):
+        return small[:-1]
+    return small
 
 
 class _Sides(NamedTuple):
@@ -111,8 +98,8 @@ class ConceptFinder:
     """Finds the names and abbreviations of the concepts of a lexicon."""
 
     def __init__(self, lexicon: ConceptLexicon) -> None:
-        self._keys = _Keys()
-        self._singulars = _Singulars()
+        self._keys = _Memo(_key)
+        self._singulars = _Memo(_singular)
         self._names: _Node = {}
         self._single: dict[str, _Leaf] = {}
         self._short: _Node = {}
@@ -126,7 +113,7 @@ class ConceptFinder:
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
-        self._starts = _Starts(self._can_start)
+        self._starts = _Memo(self._can_start)
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
@@ -161,24 +148,16 @@ class ConceptFinder:
         return self._keys[word] in self._names or self._singulars[word] in self._single or word in self._short
 
 
-def decide(
-    found: Sequence[FoundName], sure: Mapping[str, str], group: Callable[[str], str], near: Iterable[str]
-) -> dict[FoundName, str]:
-    """The concept of each of `found` that the context decides; the others are left out.
+def decide(item: FoundName, sure: Container[str], near: Container[str], group: Callable[[str], str]) -> str:
+    """The concept of a mention, or "" where it is ambiguous and the context leaves it open.
 
-    `sure`: concept -> its group, of all that the document names in full; `near`: the groups that the sentence's section names.
+    `sure`: the concepts that the document names in full; `near`: the groups of those that the mention's section names.
     """
-    groups = frozenset(near)
-    decided: dict[FoundName, str] = {}
-    for item in found:
-        if not item.ambiguous:
-            decided[item] = item.concepts[0]
-            continue
-        named = [concept for concept in item.concepts if concept in sure]
-        likely = named or [concept for concept in item.concepts if group(concept) in groups]
-        if len(likely) == 1:
-            decided[item] = likely[0]
-    return decided
+    if not item.ambiguous:
+        return item.concepts[0]
+    likely = [concept for concept in item.concepts if concept in sure]
+    likely = likely or [concept for concept in item.concepts if group(concept) in near]
+    return likely[0] if len(likely) == 1 else ""
 
 
 def _words(name: str) -> list[str]:

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.assertion import assertion
-from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
+from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 
-READING_VERSION: Final = "reading-2"
-"""Part of an index's identity: it changes if the same document would give other mentions or assertions."""
+READING_VERSION: Final = "reading-3"
+"""It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
 
@@ -73,7 +73,7 @@ class ConceptReader:
         sections = document.sections if isinstance(document, Document) else document
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
         if any(item.item.found.ambiguous for item in placed):
-            placed = self._decided(placed)
+            placed = list(self._decided(sections, placed))
         return DocumentReading(tuple(map(_mention, placed)))
 
     def _section(self, number: int, section: Section) -> Iterator[_Placed]:
@@ -94,33 +94,29 @@ class ConceptReader:
     def _group(self, concept: str) -> str:
         return self.lexicon.get(concept).group
 
-    def _decided(self, placed: Sequence[_Placed]) -> list[_Placed]:
+    def _decided(self, sections: Sequence[Section], placed: Sequence[_Placed]) -> Iterator[_Placed]:
         """`placed` without the abbreviations that the context leaves open, the others with their one concept."""
-        certain = [item for item in placed if not item.item.found.ambiguous]
-        sure = {item.item.found.concepts[0]: self._group(item.item.found.concepts[0]) for item in certain}
+        sure: set[str] = set()
         near: dict[int, set[str]] = defaultdict(set)
-        for item in certain:
-            near[item.section].add(sure[item.item.found.concepts[0]])
-        kept: list[_Placed] = []
+        for item in placed:
+            if not item.item.found.ambiguous:
+                concept = item.item.found.concepts[0]
+                sure.add(concept)
+                near[item.section].add(self._group(concept))
         for item in placed:
             found = item.item.found
-            chosen = decide([found], sure, self._group, near[item.section]).get(found)
-            if chosen:
-                kept.append(
-                    item._replace(item=_Read(FoundName(found.start, found.end, (chosen,)), item.item.assertion))
-                )
-        return kept
+            chosen = decide(found, sure, near[item.section], self._group)
+            if chosen and found.ambiguous:
+                yield item._replace(item=self._chosen(sections[item.section], item, chosen))
+            elif chosen:
+                yield item
 
-
-@cache
-def shipped_reader() -> ConceptReader:
-    """The reader by the shipped lexicon."""
-    return ConceptReader(shipped_concepts())
-
-
-def read(document: Document | Sequence[Section]) -> DocumentReading:
-    """The reading of a document, or of sections, by the shipped lexicon."""
-    return shipped_reader().read(document)
+    def _chosen(self, section: Section, item: _Placed, concept: str) -> _Read:
+        """An abbreviation as the one `concept`, whose name tells whether it is chronic."""
+        start, end = item.item.found.start, item.item.found.end
+        sentence = section.text[item.sentence.start : item.sentence.end]
+        asserted = assertion(sentence, start, end, section.heading, self.lexicon.get(concept).name)
+        return _Read(FoundName(start, end, (concept,)), asserted)
 
 
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:

@@ -78,7 +78,9 @@ def test_an_own_file_can_have_codes(tmp_path: Path) -> None:
     assert (concept.group, concept.parents) == ("own", ("fever",))
 
 
-@pytest.mark.parametrize("header", ["id\tname", "id\tpreferred name\tparents\tsynonyms\tabbreviations\tLOINC"])
+@pytest.mark.parametrize(
+    "header", ["id\tname", "id\tsynonyms", "id\tpreferred name\tparents\tsynonyms\tabbreviations\tLOINC"]
+)
 def test_a_header_with_other_columns_is_an_error(tmp_path: Path, header: str) -> None:
     own = tmp_path / "own.tsv"
     own.write_text(f"{header}\nx\tx ray\n", encoding="utf-8")

@@ -122,3 +122,8 @@ def test_a_sentence_of_20_000_words_takes_linear_time(reader: ConceptReader, par
     started = time.process_time()
     reader.read([Section("", text)])
     assert time.process_time() - started < 5
+
+
+def test_a_decided_abbreviation_is_chronic_by_its_concept(reader: ConceptReader) -> None:
+    sections = [Section("Past medical history", "MS."), Section("HPI", "Multiple sclerosis.")]
+    assert [item.assertion for item in reader.read(sections).mentions] == ["present", "present"]
