@@ -1,4 +1,4 @@
-"""DOIs and PubMed ids: which texts are ones, and the addresses that they lead to."""
+"""Recognises DOIs and PubMed ids, and builds the addresses that they lead to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PMID: Final = re.compile(r"(?:pmid:?\s*)?([1-9]\d{0,8})(?:\.\d{1,3})?", re.IGNO
 
 
 def doi_of(text: str) -> str:
-    """The DOI that `text` is, also as an address, after `doi:`, or marked `[doi]` as in MEDLINE; empty if it is none."""
+    """The DOI in `text`, which may be an address, begin with `doi:`, or end in `[doi]` as in MEDLINE; empty if it is not a DOI."""
     text = _DOI_MARK.sub("", text.strip())
     if address := _DOI_ADDRESS.match(text):
         text = unquote(text[address.end() :])
@@ -25,7 +25,7 @@ def doi_of(text: str) -> str:
 
 
 def pmid_of(text: str) -> str:
-    """The PubMed id that `text` is, without its version; empty if it is none."""
+    """The PubMed id in `text`, without its version; empty if it is not one."""
     match = _PMID.fullmatch(text.strip())
     return match[1] if match else ""
 
