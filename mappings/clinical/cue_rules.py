@@ -110,9 +110,10 @@ def marked(text: str) -> tuple[str, int, int] | None:
 
 def _sign(sign: str) -> str:
     if sign == "?":  # "?DVT" and "DVT?", but not the end of "Is it so? Yes."
-        return r"(?<!\w)\?(?!\s*$)|\?(?!\w)"
-    opens = "" if sign[0] in "?(" else r"(?<!\w)"
-    return opens + re.escape(sign) + r"(?!\w)"
+        return r"\?(?:(?<!\w\?)(?!\s*$)|(?!\w))"
+    first, rest = re.escape(sign[0]), re.escape(sign[1:])
+    opens = "" if sign[0] in "?(" else rf"(?<!\w{first})"
+    return first + opens + rest + r"(?!\w)"  # a search for a character is much faster than one for what precedes it
 
 
 def _with_colon(sentence: str, cue: Cue) -> Cue:
