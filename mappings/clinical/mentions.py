@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from itertools import accumulate
+from typing import Final, NamedTuple, TypeVar, cast
 
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
-_TOKEN: Final = re.compile(r"[^\W_]+(?:['’](?!s\b)[^\W_]+)?")
+_TOKEN: Final = re.compile(r"([^\W_]+(?:['’](?!s\b)[^\W_]+)?)")
 _GAP: Final = re.compile(r"(?:['’]s)?[ \t\n\r\u00a0\-\u2010-\u2014/.'’()&+,]{0,3}")
 _BREAKS: Final = re.compile(r"[.,;:]\s|\n\n")
 _LEAST_LOWERCASE: Final = 4
@@ -28,8 +28,7 @@ _PLAIN: Final = (
 _NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(_PLAIN.split())
 
 
-@dataclass(frozen=True, slots=True)
-class FoundName:
+class FoundName(NamedTuple):
     """One of the `concepts` at the characters `start:end`; `ambiguous` if the spelling commonly means something else."""
 
     start: int
@@ -45,6 +44,8 @@ class _Leaf(NamedTuple):
 
 _LEAF: Final = ""
 """The key of a trie's node that holds what its path names; no token is empty."""
+_END: Final = "\n"
+"""What follows the last word: no word."""
 _T = TypeVar("_T")
 _Node = dict[str, "_Node | _Leaf"]
 
@@ -85,13 +86,15 @@ def _singular(word: str) -> str:
     return small
 
 
-class _Sides(NamedTuple):
-    """The words of a sentence, their stems, and where they are."""
+class _Start(NamedTuple):
+    """What can start at a word: names of several words, by the stem that follows, a name of one, and abbreviations."""
 
-    words: list[str]
-    keys: list[str]
-    spans: list[tuple[int, int]]
-    sentence: str
+    names: _Node
+    single: _Leaf | None
+    short: _Node
+
+
+_NO_NODE: Final[_Node] = {}
 
 
 class ConceptFinder:
@@ -113,39 +116,43 @@ class ConceptFinder:
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
-        self._starts = _Memo(self._can_start)
+        self._starts = _Memo(self._start)
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
-        words, starts = _TOKEN.findall(sentence), self._starts
-        if not any(map(starts.__getitem__, words)):
+        pieces = _TOKEN.split(sentence)  # what is between two words, and a word, by turns
+        starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, pieces[1::2])) if start]
+        if not starts:
             return []
-        spans = [match.span() for match in _TOKEN.finditer(sentence)]
-        sides = _Sides(words, [self._keys[word] for word in words], spans, sentence)
-        capitals = sentence.isupper()
+        pieces.append(_END)
         found: list[FoundName] = []
-        at, count = 0, len(words)
-        while at < count:
-            best, size = self._at(sides, at, capitals) if starts[words[at]] else (None, 1)
+        ends: list[int] = []
+        past = 0
+        for place, start in starts:
+            if place < past or not (start.single or start.short or self._keys[pieces[2 * place + 3]] in start.names):
+                continue
+            best, size = self._at(sentence, pieces, place, start)
             if best:
-                found.append(FoundName(spans[at][0], spans[at + size - 1][1], best.concepts, best.ambiguous))
-            at += size
+                ends = ends or list(accumulate(map(len, pieces)))
+                past = place + size
+                found.append(FoundName(ends[2 * place], ends[2 * past - 1], *best))
         return found
 
-    def _at(self, sides: _Sides, at: int, capitals: bool) -> tuple[_Leaf | None, int]:
-        """What is named from the word `at`, and how many words it has, at least 1."""
-        word = sides.words[at]
-        best, size = _longest(self._names, sides.keys, at, sides)
+    def _at(self, sentence: str, pieces: Sequence[str], place: int, start: _Start) -> tuple[_Leaf | None, int]:
+        """What is named from the word number `place`, and how many words it has."""
+        best, size = _longest(start.names, pieces, place, self._keys.__getitem__)
         if not best:
-            best, size = self._single.get(self._singulars[word]), 1
-        if word in self._short and not (capitals and word.lower() in _NEVER_IN_CAPITALS):
-            leaf, length = _longest(self._short, sides.words, at, sides)
+            best = start.single
+        if start.short and not (pieces[2 * place + 1].lower() in _NEVER_IN_CAPITALS and sentence.isupper()):
+            leaf, length = _longest(start.short, pieces, place, str)
             if leaf and (length > size or not best):
-                best, size = leaf, length
+                return leaf, length
         return best, size
 
-    def _can_start(self, word: str) -> bool:
-        return self._keys[word] in self._names or self._singulars[word] in self._single or word in self._short
+    def _start(self, word: str) -> _Start | None:
+        names = cast(_Node, self._names.get(self._keys[word], _NO_NODE))
+        found = _Start(names, self._single.get(self._singulars[word]), cast(_Node, self._short.get(word, _NO_NODE)))
+        return found if any(found) else None
 
 
 def decide(item: FoundName, sure: Container[str], near: Container[str], group: Callable[[str], str]) -> str:
@@ -189,27 +196,28 @@ def _insert(root: _Node, path: Sequence[str], concept: str, ambiguous: bool) -> 
     node[_LEAF] = _Leaf((concept,), ambiguous)
 
 
-def _longest(root: _Node, keys: Sequence[str], at: int, sides: _Sides) -> tuple[_Leaf | None, int]:
-    """What the longest path from the word `at` names, and how many words it has."""
-    node, best, size = root, None, 0
-    for place in range(at, len(keys)):
-        following = node.get(keys[place])
-        if following is None:
+def _longest(node: _Node, pieces: Sequence[str], place: int, key: Callable[[str], str]) -> tuple[_Leaf | None, int]:
+    """What the longest path names, and how many words it has, at least 1. `node` is that of the word number `place`.
+
+    `pieces`: what is between two words, and a word, by turns, and `_END`.
+    """
+    best, size = cast("_Leaf | None", node.get(_LEAF)), 1
+    at = 2 * place + 1
+    while following := node.get(key(pieces[at + 2])):
+        if not _joined(pieces[at], pieces[at + 1]):
             break
-        if place > at and not _joined(sides.sentence, sides.spans[place - 1][1], sides.spans[place][0]):
-            break
-        node = following  # type: ignore[assignment]  # only the key "" holds a leaf
-        leaf = node.get(_LEAF)
-        if isinstance(leaf, _Leaf):
-            best, size = leaf, place - at + 1
+        node = cast(_Node, following)
+        at += 2
+        leaf = cast("_Leaf | None", node.get(_LEAF))
+        if leaf:
+            best, size = leaf, at // 2 - place + 1
     return best, size
 
 
-def _joined(sentence: str, end: int, start: int) -> bool:
-    """Whether two words can be of one name: only a space, a hyphen or the like is between them."""
-    between = sentence[end:start]
+def _joined(word: str, between: str) -> bool:
+    """Whether a word and the next can be of one name: only a space, a hyphen or the like is between them."""
     if between == " ":
         return True
     # The stop in "C. difficile" ends no sentence.
-    initial = between == ". " and not sentence[max(0, end - 2) : end - 1].isalnum()
+    initial = between == ". " and not word[-2:-1].isalnum()
     return initial or bool(_GAP.fullmatch(between) and not _BREAKS.search(between))

@@ -67,13 +67,13 @@ class _Start:
         self._known = {word for _, found in self._phrases for _, words in found for word in words}
         self._patterns: dict[str, _Patterns] = {}
 
-    def patterns(self, word: str, compiled: Callable[[list[str]], re.Pattern[str]]) -> _Patterns:
+    def patterns(self, word: str, compiled: Callable[[tuple[str, ...]], re.Pattern[str]]) -> _Patterns:
         """A pattern for the phrases of each kind that can go on with `word`, `compiled` when it is first needed."""
         key = word if word in self._known else ""
         found = self._patterns.get(key)
         if found is None:
             chosen = (
-                (kind, [phrase for phrase, words in phrases if key in words or "" in words])
+                (kind, tuple(phrase for phrase, words in phrases if key in words or "" in words))
                 for kind, phrases in self._phrases
             )
             found = self._patterns[key] = [(kind, compiled(phrases)) for kind, phrases in chosen if phrases]
@@ -88,6 +88,7 @@ class CueLexicon:
         self._alternatives = {name: _joined(words) for name, words in self._classes.items()}
         self._phrases = _by_first_word(phrases)
         self._starts: dict[str, _Start] = {}
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
@@ -115,8 +116,12 @@ class CueLexicon:
         found = self._starts[word] = _Start(self._phrases[word], self._next_words)
         return found
 
-    def _compiled(self, phrases: list[str]) -> re.Pattern[str]:
-        return re.compile(rf"(?:{'|'.join(map(self._phrase, phrases))})(?!\w)", re.IGNORECASE)
+    def _compiled(self, phrases: tuple[str, ...]) -> re.Pattern[str]:
+        found = self._patterns.get(phrases)
+        if found is None:
+            pattern = "|".join(map(self._phrase, phrases))
+            found = self._patterns[phrases] = re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)
+        return found
 
     def _next_words(self, phrase: str) -> frozenset[str]:
         """The words of which one follows the first word of a phrase, with "" if none has to."""
