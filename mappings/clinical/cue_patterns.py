@@ -7,43 +7,42 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.analysis.mentions.screens import ScreenedPattern, spaced
+from mappings.analysis.mentions.screens import ScreenedPattern, words_of
 
 HISTORY: Final = "history"
 """What a cue says that makes a mention historical unless it is a chronic condition."""
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
+_YEARS: Final = [f"{year}{plural}" for year in range(1930, 2050) for plural in ("", "s")]
 _YEAR: Final = ScreenedPattern(
     rf"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{{3,9}})\s+(?:of\s+)?)?{_YEAR_NUMBER}s?\b",
-    " 19",
-    " 20",
+    _YEARS,
 )
 _YEAR_OF: Final = ScreenedPattern(
-    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", " 19", " 20"
+    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", _YEARS
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
+_MONTHS: Final = (
+    "January|February|March|April|June|July|August|September|October|November|December|"
+    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"
+)
 _MONTH: Final = ScreenedPattern(
-    r"\b(?:in|last|back in|(?:early|late) in)\s+(?:January|February|March|April|June|July|August|September|October|November|"
-    r"December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b",
-    *(f" {month}" for month in ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
-    flags=re.NOFLAG,
+    rf"\b(?:in|last|back in|(?:early|late) in)\s+(?:{_MONTHS})\b",
+    _MONTHS.lower().split("|"),
+    re.NOFLAG,
 )
-_AGE: Final = ScreenedPattern(r"\b(?:at\s+)?(?:age|aged)\s+(?:of\s+)?\d{1,2}\b", "age ", "aged ")
-_VERSUS: Final = ScreenedPattern(
-    r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>(?=\s[A-Za-z]{3})", " v ", " v. ", " > ", flags=re.NOFLAG
-)
+_AGE: Final = ScreenedPattern(r"\b(?:at\s+)?(?:age|aged)\s+(?:of\s+)?\d{1,2}\b", ("age", "aged"))
+_VERSUS: Final = ScreenedPattern(r"(?<=\w\s)v\.?(?=\s[a-z]{3})", ("v",), re.NOFLAG)
+_OVER: Final = re.compile(r">(?<=[A-Za-z]{3}\s>)(?=\s[A-Za-z]{3})")
 _TAKES: Final = ScreenedPattern(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
     r"\band\s+(?:is\s+|now\s+)?on\s",
-    " on ",
-    ",on ",
-    ";on ",
+    ("on",),
 )
 _NOT_WITHOUT: Final = ScreenedPattern(
     r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
-    "without ",
-    "w/o ",
+    ("without", "o"),
 )
 _PATTERNS: Final = (
     (_YEAR, CueKind("clause-either", HISTORY)),
@@ -58,34 +57,42 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
+        relatives = tuple(relatives)
+        parts = [max(words_of(relative), key=len) for relative in relatives]
         words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
         whose = r"(?:\w+\s+with\s+)?(?:(?:his|her|their|the|a|an)\s+)?(?:\w+\s+)?"
         self._who = ScreenedPattern(
             rf"\b{whose}(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
             r"(?!\s+(?:here|present|at\s+bedside))",
-            " who ",
+            ("who",),
         )
         prepositions = r"by|to|from|with|of|after|over|about|through|during"
-        self._possessive = ScreenedPattern(
-            rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", "'s", "’s"
-        )
+        self._possessive = ScreenedPattern(rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", parts)
         self._owner = ScreenedPattern(
-            rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", "'", "’"
+            rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", parts
         )
+
+        screened = (*(pattern for pattern, _ in _PATTERNS), _NOT_WITHOUT, _YEAR_OF, self._who, self._possessive)
+        self._screen = frozenset(word for pattern in screened for word in pattern.words)
 
     def find(self, sentence: str) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
-        form = spaced(sentence)
+        if ">" in sentence:
+            for match in _OVER.finditer(sentence):
+                yield Cue(*match.span(), "either", "uncertain")
+        words = words_of(sentence)
+        if self._screen.isdisjoint(words):
+            return
         for pattern, kind in _PATTERNS:
-            for match in pattern.find(sentence, form):
+            for match in pattern.find(sentence, words):
                 yield Cue(*match.span(), *kind)
-        for match in _NOT_WITHOUT.find(sentence, form):
+        for match in _NOT_WITHOUT.find(sentence, words):
             yield Cue(*match.span("cue"), "pseudo")
-        for match in _YEAR_OF.find(sentence, form):
+        for match in _YEAR_OF.find(sentence, words):
             if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
                 yield Cue(*match.span(), "clause-either", HISTORY)
         for pattern in (self._who, self._possessive):
-            for match in pattern.find(sentence, form):
+            for match in pattern.find(sentence, words):
                 yield Cue(*match.span(), "clause-before", "family")
-        for match in self._owner.find(sentence, form):
+        for match in self._owner.find(sentence, words):
             yield Cue(*match.span(), "clause-after", "family")

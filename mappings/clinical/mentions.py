@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar, cast
 
+from mappings.analysis.mentions.screens import blanked, starts_of
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
@@ -94,6 +94,38 @@ class _Start(NamedTuple):
     short: _Node
 
 
+class _Words:
+    """The words of a sentence: `words` has "" between two if more than one character separates them, and ends with `_END`."""
+
+    def __init__(self, sentence: str) -> None:
+        apart = _alone(sentence) if "'" in sentence or "’" in sentence else blanked(sentence)
+        self.sentence = sentence
+        self.words = apart.split(" ")
+        self._starts: list[int] = []
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Where the words from number `first` to `last` are."""
+        starts = self._starts = self._starts or starts_of(self.words)
+        return starts[first], starts[last] + len(self.words[last])
+
+    def following(self, place: int) -> int:
+        """The number of the word after the one at `place`, or of `_END`."""
+        place += 1
+        while not self.words[place]:
+            place += 1
+        return place
+
+    def are_joined(self, place: int, following: int) -> bool:
+        """Whether two words can be of one name: only a space, a hyphen or the like is between them."""
+        start, end = self.span(place, following)
+        between = self.sentence[start + len(self.words[place]) : end - len(self.words[following])]
+        if between == " ":
+            return True
+        # The stop in "C. difficile" ends no sentence.
+        initial = between == ". " and not self.words[place][-2:-1].isalnum()
+        return initial or bool(_GAP.fullmatch(between) and not _BREAKS.search(between))
+
+
 _NO_NODE: Final[_Node] = {}
 
 
@@ -120,34 +152,32 @@ class ConceptFinder:
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
-        pieces = _TOKEN.split(sentence)  # what is between two words, and a word, by turns
-        starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, pieces[1::2])) if start]
-        if not starts:
-            return []
-        pieces.append(_END)
+        text = _Words(sentence)
+        words = text.words
+        starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, words)) if start]
+        words.append(_END)
         found: list[FoundName] = []
-        ends: list[int] = []
         past = 0
         for place, start in starts:
-            if place < past or not (start.single or start.short or self._keys[pieces[2 * place + 3]] in start.names):
-                continue
-            best, size = self._at(sentence, pieces, place, start)
-            if best:
-                ends = ends or list(accumulate(map(len, pieces)))
-                past = place + size
-                found.append(FoundName(ends[2 * place], ends[2 * past - 1], *best))
+            names, single, short = start
+            following = words[place + 1]
+            if place >= past and (single or short or not following or self._keys[following] in names):
+                best, last = self._at(text, place, start)
+                if best:
+                    found.append(FoundName(*text.span(place, last), *best))
+                    past = last + 1
         return found
 
-    def _at(self, sentence: str, pieces: Sequence[str], place: int, start: _Start) -> tuple[_Leaf | None, int]:
-        """What is named from the word number `place`, and how many words it has."""
-        best, size = _longest(start.names, pieces, place, self._keys.__getitem__)
-        if not best:
-            best = start.single
-        if start.short and not (pieces[2 * place + 1].lower() in _NEVER_IN_CAPITALS and sentence.isupper()):
-            leaf, length = _longest(start.short, pieces, place, str)
-            if leaf and (length > size or not best):
-                return leaf, length
-        return best, size
+    def _at(self, text: _Words, place: int, start: _Start) -> tuple[_Leaf | None, int]:
+        """What is named from the word at `place`, and the place of its last word."""
+        names, single, short = start
+        best, last = _longest(names, text, place, self._keys.__getitem__)
+        best = best or single
+        if short and not (text.words[place].lower() in _NEVER_IN_CAPITALS and text.sentence.isupper()):
+            leaf, end = _longest(short, text, place, str)
+            if leaf and (end > last or not best):
+                return leaf, end
+        return best, last
 
     def _start(self, word: str) -> _Start | None:
         names = cast(_Node, self._names.get(self._keys[word], _NO_NODE))
@@ -196,28 +226,21 @@ def _insert(root: _Node, path: Sequence[str], concept: str, ambiguous: bool) -> 
     node[_LEAF] = _Leaf((concept,), ambiguous)
 
 
-def _longest(node: _Node, pieces: Sequence[str], place: int, key: Callable[[str], str]) -> tuple[_Leaf | None, int]:
-    """What the longest path names, and how many words it has, at least 1. `node` is that of the word number `place`.
-
-    `pieces`: what is between two words, and a word, by turns, and `_END`.
-    """
-    best, size = cast("_Leaf | None", node.get(_LEAF)), 1
-    at = 2 * place + 1
-    while following := node.get(key(pieces[at + 2])):
-        if not _joined(pieces[at], pieces[at + 1]):
-            break
-        node = cast(_Node, following)
-        at += 2
-        leaf = cast("_Leaf | None", node.get(_LEAF))
-        if leaf:
-            best, size = leaf, at // 2 - place + 1
-    return best, size
+def _longest(node: _Node, text: _Words, place: int, key: Callable[[str], str]) -> tuple[_Leaf | None, int]:
+    """What the longest path from the word at `place` names, and the place of its last word; `node` is that of the word."""
+    best, last = cast("_Leaf | None", node.get(_LEAF)), place
+    while True:
+        following = text.following(place)
+        child = node.get(key(text.words[following]))
+        if child is None or not text.are_joined(place, following):
+            return best, last
+        node, place = cast(_Node, child), following
+        if _LEAF in node:
+            best, last = cast(_Leaf, node[_LEAF]), place
 
 
-def _joined(word: str, between: str) -> bool:
-    """Whether a word and the next can be of one name: only a space, a hyphen or the like is between them."""
-    if between == " ":
-        return True
-    # The stop in "C. difficile" ends no sentence.
-    initial = between == ". " and not word[-2:-1].isalnum()
-    return initial or bool(_GAP.fullmatch(between) and not _BREAKS.search(between))
+def _alone(sentence: str) -> str:
+    """`sentence` with a space for every character that is not of a word; an apostrophe can be of one."""
+    pieces = _TOKEN.split(sentence)
+    pieces[::2] = [" " * len(between) for between in pieces[::2]]
+    return "".join(pieces)

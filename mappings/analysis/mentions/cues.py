@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
-from mappings.analysis.mentions.screens import lowered
+from mappings.analysis.mentions.screens import blanked, lowered, starts_of
 
 KINDS: Final = (
     "before",
@@ -29,9 +29,10 @@ KINDS: Final = (
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
-_WORD: Final = re.compile(r"(\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+)")
-_PLAIN_WORD: Final = re.compile(r"(\w+)")
-"""As `_WORD` where there is neither an apostrophe nor a slash, and faster."""
+_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
+_ODD_WORD: Final = re.compile(r"['’/](?:(?<=n.)t|[op])\b")
+"""What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
+_RUN: Final = re.compile(r"\w+")
 _NOTS: Final = frozenset(["n't", "n’t"])
 _NUMBERED: Final = re.compile(r"no(?<!\wno)\.? ?\d")
 
@@ -58,26 +59,29 @@ class CueKind(NamedTuple):
 _Patterns = list[tuple[CueKind, re.Pattern[str]]]
 
 
-class _Start:
-    """The phrases that start with a word: patterns of those that can go on with the word that follows in a sentence."""
+class _Start(dict[str, _Patterns]):
+    """The patterns of the phrases that start with a word, by the word that follows; compiled when they are first needed.
 
-    def __init__(self, phrases: Mapping[CueKind, Sequence[str]], following: Callable[[str], frozenset[str]]) -> None:
-        """`following`: the words of which one follows the first word of a phrase, with "" if none has to."""
-        self._phrases = [(kind, [(phrase, following(phrase)) for phrase in found]) for kind, found in phrases.items()]
-        self._known = {word for _, found in self._phrases for _, words in found for word in words}
-        self._patterns: dict[str, _Patterns] = {}
+    `words` are those that can follow; `alone` has the patterns of the phrases that can go on with any other.
+    """
 
-    def patterns(self, word: str, compiled: Callable[[tuple[str, ...]], re.Pattern[str]]) -> _Patterns:
-        """A pattern for the phrases of each kind that can go on with `word`, `compiled` when it is first needed."""
-        key = word if word in self._known else ""
-        found = self._patterns.get(key)
-        if found is None:
-            chosen = (
-                (kind, tuple(phrase for phrase, words in phrases if key in words or "" in words))
-                for kind, phrases in self._phrases
-            )
-            found = self._patterns[key] = [(kind, compiled(phrases)) for kind, phrases in chosen if phrases]
-        return found
+    def __init__(self, phrases: _Following, compiled: Callable[[tuple[str, ...]], re.Pattern[str]]) -> None:
+        super().__init__()
+        self._phrases, self._compiled = phrases, compiled
+        self.words = {word for _, found in phrases for _, words in found for word in words}
+        self.alone = self[""]
+
+    def __missing__(self, word: str) -> _Patterns:
+        chosen = (
+            (kind, tuple(phrase for phrase, words in phrases if word in words or "" in words))
+            for kind, phrases in self._phrases
+        )
+        self[word] = [(kind, self._compiled(phrases)) for kind, phrases in chosen if phrases]
+        return self[word]
+
+
+_Following = list[tuple[CueKind, list[tuple[str, frozenset[str]]]]]
+"""The phrases of each kind with the words of which one follows the first word, with "" if none has to."""
 
 
 class CueLexicon:
@@ -92,20 +96,12 @@ class CueLexicon:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        text, phrases = lowered(sentence), self._phrases
-        plain = "/" not in text and "'" not in text and "’" not in text
-        pieces = (_PLAIN_WORD if plain else _WORD).split(text)  # what is between two words, and a word, by turns
-        words = pieces[1::2] if plain else ["not" if word in _NOTS else word for word in pieces[1::2]]
+        text = lowered(sentence)
         found: list[Cue] = []
-        firsts = [place for place, word in enumerate(words) if word in phrases]
-        if firsts:
-            ends = list(accumulate(map(len, pieces)))
-            words.append("")
-        for place in firsts:
-            following = words[place + 1] if plain else _run(text, ends[2 * place + 1])
-            start = self._starts.get(words[place]) or self._start(words[place])
-            for kind, pattern in start.patterns(following, self._compiled):
-                match = pattern.match(sentence, ends[2 * place])
+        for word, first, following in (_odd_words if _ODD_WORD.search(text) else _plain_words)(text, self._phrases):
+            start = self._starts.get(word) or self._start(word)
+            for kind, pattern in start[following] if following in start.words else start.alone:
+                match = pattern.match(sentence, first)
                 if match:
                     found.append(Cue(*match.span(), *kind))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(text)]
@@ -113,8 +109,10 @@ class CueLexicon:
 
     def _start(self, word: str) -> _Start:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
-        found = self._starts[word] = _Start(self._phrases[word], self._next_words)
-        return found
+        by_kind = self._phrases[word].items()
+        following = [(kind, [(phrase, self._next_words(phrase)) for phrase in phrases]) for kind, phrases in by_kind]
+        self._starts[word] = _Start(following, self._compiled)
+        return self._starts[word]
 
     def _compiled(self, phrases: tuple[str, ...]) -> re.Pattern[str]:
         found = self._patterns.get(phrases)
@@ -209,8 +207,30 @@ def _first(phrase: str) -> str:
 
 def _run(text: str, start: int = 0) -> str:
     """The first run of letters and digits of `text[start:]`, or ""."""
-    match = _PLAIN_WORD.search(text, start)
+    match = _RUN.search(text, start)
     return match[0] if match else ""
+
+
+def _plain_words(text: str, known: Container[str]) -> list[tuple[str, int, str]]:
+    """Each of the `known` words of a text in lowercase, with its start and the word that follows, or ""."""
+    words = blanked(text).split(" ")
+    places = [place for place, word in enumerate(words) if word in known]
+    starts = starts_of(words) if places else []
+    words.append("")
+    return [
+        (words[place], starts[place], words[place + 1] or next(filter(None, words[place + 2 :]), ""))
+        for place in places
+    ]
+
+
+def _odd_words(text: str, known: Container[str]) -> list[tuple[str, int, str]]:
+    """As `_plain_words`, where "isn't" is "is" and "not", and "h/o" one word."""
+    found = []
+    for match in _WORD.finditer(text):
+        word = "not" if match[0] in _NOTS else match[0]
+        if word in known:
+            found.append((word, match.start(), _run(text, match.end())))
+    return found
 
 
 def _joined(words: Iterable[str]) -> str:

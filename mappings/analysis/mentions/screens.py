@@ -1,12 +1,14 @@
-"""Patterns that are slow to search for, and what a text has to contain for a search to be worth its time."""
+"""Cheap tests before expensive ones: the words of a text, and patterns that can only match beside certain words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final
 
-NOTHING: Final[tuple[re.Match[str], ...]] = ()
+_BLANK: Final = ord(" ")
+_ASCII: Final = bytes(code if code < 128 and chr(code).isalnum() else _BLANK for code in range(256))
 
 
 def lowered(text: str) -> str:
@@ -14,21 +16,41 @@ def lowered(text: str) -> str:
     return text.replace("\u0130", "\u0131").lower()  # of all letters, only this one has two in lowercase
 
 
-def spaced(text: str) -> str:
-    """`text` in lowercase, with one space for any white space, and one at each end."""
-    return f" {' '.join(lowered(text).split())} "
+def blanked(text: str) -> str:
+    """`text` with a space for every character that is neither a letter nor a digit."""
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII).decode("ascii")
+    return text.translate(_OTHERS)
+
+
+def words_of(text: str) -> list[str]:
+    """The runs of letters and digits of `text`, in lowercase."""
+    return blanked(lowered(text)).split()
+
+
+def starts_of(parts: Sequence[str]) -> list[int]:
+    """Where each of the `parts` starts in `" ".join(parts)`."""
+    return [end + place for place, end in enumerate(accumulate(map(len, parts[:-1]), initial=0))]
+
+
+class _Blanks(dict[int, int]):
+    """What `blanked` makes of every character seen."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = code if chr(code).isalnum() else _BLANK
+        return self[code]
+
+
+_OTHERS: Final = _Blanks()
 
 
 class ScreenedPattern:
-    """A pattern of which every match contains one of the `parts` in its `spaced` form, or next to the match."""
+    """A pattern of which every match contains one of `words`: runs of letters and digits, in lowercase."""
 
-    def __init__(self, pattern: str, *parts: str, flags: re.RegexFlag = re.IGNORECASE) -> None:
+    def __init__(self, pattern: str, words: Iterable[str], flags: re.RegexFlag = re.IGNORECASE) -> None:
         self.pattern: Final = re.compile(pattern, flags)
-        self._parts = parts
+        self.words: Final = frozenset(words)
 
-    def find(self, text: str, form: str) -> Iterable[re.Match[str]]:
-        """The matches in `text`, in order; `form` is `spaced(text)`."""
-        for part in self._parts:
-            if part in form:
-                return self.pattern.finditer(text)
-        return NOTHING
+    def find(self, text: str, words: Iterable[str]) -> Iterable[re.Match[str]]:
+        """The matches in `text`, in order; `words` is `words_of(text)`."""
+        return () if self.words.isdisjoint(words) else self.pattern.finditer(text)
