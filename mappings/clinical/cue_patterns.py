@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue, CueKind
@@ -64,7 +64,7 @@ class CuePatterns:
         self._who = ScreenedPattern(
             rf"\b{whose}(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
             r"(?!\s+(?:here|present|at\s+bedside))",
-            ("who",),
+            parts,
         )
         prepositions = r"by|to|from|with|of|after|over|about|through|during"
         self._possessive = ScreenedPattern(rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", parts)
@@ -72,15 +72,14 @@ class CuePatterns:
             rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", parts
         )
 
-        screened = (*(pattern for pattern, _ in _PATTERNS), _NOT_WITHOUT, _YEAR_OF, self._who, self._possessive)
+        screened = (*(pattern for pattern, _ in _PATTERNS), _NOT_WITHOUT, _YEAR_OF, self._who)
         self._screen = frozenset(word for pattern in screened for word in pattern.words)
 
-    def find(self, sentence: str) -> Iterator[Cue]:
-        """The cues of a sentence in no order; they can overlap."""
+    def find(self, sentence: str, words: Sequence[str]) -> Iterator[Cue]:
+        """The cues of a sentence in no order; they can overlap. `words` is `words_of(sentence)`."""
         if ">" in sentence:
             for match in _OVER.finditer(sentence):
                 yield Cue(*match.span(), "either", "uncertain")
-        words = words_of(sentence)
         if self._screen.isdisjoint(words):
             return
         for pattern, kind in _PATTERNS:
@@ -91,8 +90,14 @@ class CuePatterns:
         for match in _YEAR_OF.find(sentence, words):
             if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
                 yield Cue(*match.span(), "clause-either", HISTORY)
-        for pattern in (self._who, self._possessive):
-            for match in pattern.find(sentence, words):
+        yield from self._of_family(sentence, words)
+
+    def _of_family(self, sentence: str, words: Sequence[str]) -> Iterator[Cue]:
+        if "who" in words:
+            for match in self._who.find(sentence, words):
                 yield Cue(*match.span(), "clause-before", "family")
-        for match in self._owner.find(sentence, words):
-            yield Cue(*match.span(), "clause-after", "family")
+        if "'" in sentence or "’" in sentence:
+            for match in self._possessive.find(sentence, words):
+                yield Cue(*match.span(), "clause-before", "family")
+            for match in self._owner.find(sentence, words):
+                yield Cue(*match.span(), "clause-after", "family")

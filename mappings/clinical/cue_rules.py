@@ -19,6 +19,7 @@ from mappings.analysis.mentions.cues import (
     negation_classes,
     negation_phrases,
 )
+from mappings.analysis.mentions.screens import words_of
 from mappings.clinical.cue_patterns import HISTORY, CuePatterns
 from mappings.errors import InvalidInput
 
@@ -65,9 +66,10 @@ class AssertionCues:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
-        found = self._lexicon.find(sentence)
+        words = words_of(sentence)
+        found = self._lexicon.find(sentence, words)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += self._patterns.find(sentence)
+        more += self._patterns.find(sentence, words)
         kept = disjoint([*found, *more]) if more else found
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 

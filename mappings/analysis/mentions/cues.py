@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
-from mappings.analysis.mentions.screens import blanked, lowered, starts_of
+from mappings.analysis.mentions.screens import lowered, starts_of, words_of
 
 KINDS: Final = (
     "before",
@@ -30,11 +30,11 @@ _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
-_ODD_WORD: Final = re.compile(r"['’/](?:(?<=n.)t|[op])\b")
+_ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
 _RUN: Final = re.compile(r"\w+")
 _NOTS: Final = frozenset(["n't", "n’t"])
-_NUMBERED: Final = re.compile(r"no(?<!\wno)\.? ?\d")
+_NUMBERED: Final = re.compile(r"[nN][oO](?<!\w..)\.? ?\d")
 
 
 class Cue(NamedTuple):
@@ -94,17 +94,22 @@ class CueLexicon:
         self._starts: dict[str, _Start] = {}
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
-    def find(self, sentence: str) -> list[Cue]:
-        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        text = lowered(sentence)
+    def find(self, sentence: str, words: Sequence[str] = ()) -> list[Cue]:
+        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts.
+
+        `words`: `words_of(sentence)`, if known.
+        """
+        known = self._phrases
+        odd = _ODD_WORD.search(sentence)
+        firsts = _odd_words(sentence, known) if odd else _plain_words(words or words_of(sentence), known)
         found: list[Cue] = []
-        for word, first, following in (_odd_words if _ODD_WORD.search(text) else _plain_words)(text, self._phrases):
+        for word, first, following in firsts:
             start = self._starts.get(word) or self._start(word)
             for kind, pattern in start[following] if following in start.words else start.alone:
                 match = pattern.match(sentence, first)
                 if match:
                     found.append(Cue(*match.span(), *kind))
-        found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(text)]
+        found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return disjoint(found)
 
     def _start(self, word: str) -> _Start:
@@ -211,21 +216,16 @@ def _run(text: str, start: int = 0) -> str:
     return match[0] if match else ""
 
 
-def _plain_words(text: str, known: Container[str]) -> list[tuple[str, int, str]]:
-    """Each of the `known` words of a text in lowercase, with its start and the word that follows, or ""."""
-    words = blanked(text).split(" ")
+def _plain_words(words: Sequence[str], known: Container[str]) -> list[tuple[str, int, str]]:
+    """Each of the `known` words of a sentence, with its start and the word that follows, or ""."""
     places = [place for place, word in enumerate(words) if word in known]
     starts = starts_of(words) if places else []
-    words.append("")
-    return [
-        (words[place], starts[place], words[place + 1] or next(filter(None, words[place + 2 :]), ""))
-        for place in places
-    ]
+    return [(words[place], starts[place], next(filter(None, words[place + 1 :]), "")) for place in places]
 
 
-def _odd_words(text: str, known: Container[str]) -> list[tuple[str, int, str]]:
+def _odd_words(sentence: str, known: Container[str]) -> list[tuple[str, int, str]]:
     """As `_plain_words`, where "isn't" is "is" and "not", and "h/o" one word."""
-    found = []
+    found, text = [], lowered(sentence)
     for match in _WORD.finditer(text):
         word = "not" if match[0] in _NOTS else match[0]
         if word in known:

@@ -24,12 +24,12 @@ def blanked(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The runs of letters and digits of `text`, in lowercase."""
-    return blanked(lowered(text)).split()
+    """The runs of letters and digits of `text`, in lowercase; "" is between two that more than one character separates."""
+    return blanked(lowered(text)).split(" ")
 
 
 def starts_of(parts: Sequence[str]) -> list[int]:
-    """Where each of the `parts` starts in `" ".join(parts)`."""
+    """Where each of the `parts` starts in `" ".join(parts)`: each of `words_of(text)` in the text."""
     return [end + place for place, end in enumerate(accumulate(map(len, parts[:-1]), initial=0))]
 
 
