@@ -54,10 +54,8 @@ class _Read(NamedTuple):
     assertion: Assertion
 
 
-class _Placed(NamedTuple):
-    section: int
-    sentence: Sentence
-    item: _Read
+_Placed = tuple[int, Sentence, _Read]
+"""The number of a section, a sentence of it, and what was read there."""
 
 
 class ConceptReader:
@@ -72,15 +70,17 @@ class ConceptReader:
         """The reading of a document's sections, or of sections that belong to no document."""
         sections = document.sections if isinstance(document, Document) else document
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
-        if any(item.item.found.ambiguous for item in placed):
+        if any(read.found.ambiguous for _, _, read in placed):
             placed = list(self._decided(sections, placed))
         return DocumentReading(tuple(map(_mention, placed)))
 
-    def _section(self, number: int, section: Section) -> Iterator[_Placed]:
+    def _section(self, number: int, section: Section) -> list[_Placed]:
         text, heading = section.text, section.heading
-        for sentence in _whole_sentences(text):
-            for item in self._sentence(text[sentence.start : sentence.end], heading):
-                yield _Placed(number, sentence, item)
+        return [
+            (number, sentence, item)
+            for sentence in _whole_sentences(text)
+            for item in self._sentence(text[sentence.start : sentence.end], heading)
+        ]
 
     def _read_sentence(self, sentence: str, heading: str) -> tuple[_Read, ...]:
         return tuple(
@@ -98,25 +98,23 @@ class ConceptReader:
         """`placed` without the abbreviations that the context leaves open, the others with their one concept."""
         sure: set[str] = set()
         near: dict[int, set[str]] = defaultdict(set)
-        for item in placed:
-            if not item.item.found.ambiguous:
-                concept = item.item.found.concepts[0]
+        for section, _, read in placed:
+            if not read.found.ambiguous:
+                concept = read.found.concepts[0]
                 sure.add(concept)
-                near[item.section].add(self._group(concept))
-        for item in placed:
-            found = item.item.found
-            chosen = decide(found, sure, near[item.section], self._group)
-            if chosen and found.ambiguous:
-                yield item._replace(item=self._chosen(sections[item.section], item, chosen))
+                near[section].add(self._group(concept))
+        for section, sentence, read in placed:
+            chosen = decide(read.found, sure, near[section], self._group)
+            if chosen and read.found.ambiguous:
+                yield section, sentence, self._chosen(sections[section], sentence, read.found, chosen)
             elif chosen:
-                yield item
+                yield section, sentence, read
 
-    def _chosen(self, section: Section, item: _Placed, concept: str) -> _Read:
+    def _chosen(self, section: Section, sentence: Sentence, found: FoundName, concept: str) -> _Read:
         """An abbreviation as the one `concept`, whose name tells whether it is chronic."""
-        start, end = item.item.found.start, item.item.found.end
-        sentence = section.text[item.sentence.start : item.sentence.end]
-        asserted = assertion(sentence, start, end, section.heading, self.lexicon.get(concept).name)
-        return _Read(FoundName(start, end, (concept,)), asserted)
+        text = section.text[sentence.start : sentence.end]
+        asserted = assertion(text, found.start, found.end, section.heading, self.lexicon.get(concept).name)
+        return _Read(FoundName(found.start, found.end, (concept,)), asserted)
 
 
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:
@@ -134,16 +132,10 @@ def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertio
 
 
 def _mention(placed: _Placed) -> ConceptMention:
-    (found, asserted), sentence = placed.item, placed.sentence
+    section, sentence, (found, asserted) = placed
     start = sentence.start
     return ConceptMention(
-        found.concepts[0],
-        start + found.start,
-        start + found.end,
-        placed.section,
-        start,
-        sentence.end,
-        asserted,
+        found.concepts[0], start + found.start, start + found.end, section, start, sentence.end, asserted
     )
 
 
