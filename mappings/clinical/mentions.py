@@ -165,7 +165,7 @@ class ConceptFinder:
             names, best, short = start
             last = place
             following = words[place + 1] or words[text.following(place)]
-            if short or self._keys[following] in names:
+            if self._keys[following] in names or (short and (_LEAF in short or following in short)):
                 best, last = self._at(text, place, start)
             if best:
                 found.append(FoundName(*text.span(place, last), *best))
