@@ -18,6 +18,7 @@ from mappings.analysis.mentions.cues import (
     disjoint,
     negation_classes,
     negation_phrases,
+    tokens,
 )
 from mappings.clinical.cue_patterns import HISTORY, CuePatterns
 from mappings.errors import InvalidInput
@@ -175,10 +176,14 @@ def _merged(kinds: set[CueKind]) -> Iterator[CueKind]:
 
 
 def _spelt_out(phrase: str, classes: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """A phrase that starts with a class, once for each of the class's words: cues are found by their first word."""
-    first, _, rest = phrase.partition(" ")
-    if not first.startswith("<"):
+    """A phrase that starts with a class or a group, once for each of its words: cues are found by their first word."""
+    first, *more = tokens(phrase)
+    if first[0] not in "<{":
         yield phrase.lower()
         return
-    for word in classes[first[1:-1]]:
-        yield f"{word} {rest}".strip()
+    rest = " ".join(more)
+    if first[-1] in "*?":
+        yield from _spelt_out(rest, classes)
+    name = first.rstrip("*?")[1:-1]
+    for word in classes[name] if first[0] == "<" else name.split(","):
+        yield f"{word} {rest}".strip().lower()

@@ -26,6 +26,10 @@ KINDS: Final = (
 )
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
+_GAP: Final = 4
+_ANY_WORD: Final = r"[^\s,.;:()\[\]]+"
+_END_OF_PART: Final = r"(?=\s*(?:[.,;:)\]]|$|\s[-–—]\s))"
+_TOKEN: Final = re.compile(r"\{[^}]*\}\??|\S+")
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+", re.IGNORECASE)
 _PLAIN_WORD: Final = re.compile(r"\w+")
@@ -96,18 +100,33 @@ class CueLexicon:
         return re.compile(rf"\b(?:{self._classes[name]})(?!\w)", re.IGNORECASE)
 
     def _phrase(self, phrase: str) -> str:
-        *first, last = phrase.split()
-        parts = (self._part(word) if word.endswith("*") else rf"{self._part(word)}\s+" for word in first)
-        return "".join(parts) + self._part(last)
+        """The pattern of a phrase. Beside words it has classes, `{one,of several}`, `...` and `$` (see `assertion.tsv`)."""
+        first, *more = tokens(phrase)
+        return self._part(first) + "".join(map(self._following, more))
+
+    def _following(self, token: str) -> str:
+        """The pattern of a token after the first, with the space before it."""
+        if token == "...":
+            return rf"(?:\s+{_ANY_WORD}){{0,{_GAP}}}?"
+        if token == "$":
+            return _END_OF_PART
+        if token[0] in "<{" and token[-1] in "*?":
+            return rf"(?:\s+{self._part(token[:-1])}){{0,{_REPEAT if token[-1] == '*' else 1}}}"
+        return rf"\s+{self._part(token)}"
 
     def _part(self, word: str) -> str:
         if word == "not":
             return _NOT
-        if word.endswith("*"):
-            return rf"(?:\b(?:{self._classes[word[1:-2]]})\s+){{0,{_REPEAT}}}"
         if word.startswith("<"):
             return rf"\b(?:{self._classes[word[1:-1]]})\b"
+        if word.startswith("{"):
+            return rf"(?<!\w)(?:{_joined(word[1:-1].split(','))})(?!\w)"
         return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def tokens(phrase: str) -> list[str]:
+    """The words, classes and groups of a phrase."""
+    return _TOKEN.findall(phrase)
 
 
 def disjoint(found: list[Cue]) -> list[Cue]:
@@ -160,7 +179,7 @@ def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[C
     """First word -> kind -> phrases, those with most words first. Every phrase starts with a plain word."""
     found: dict[str, dict[CueKind, list[str]]] = {}
     for kind in sorted(phrases, key=lambda kind: _RANKS.get(kind.kind, len(KINDS))):
-        for phrase in sorted(phrases[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
+        for phrase in sorted(phrases[kind], key=lambda phrase: (-len(tokens(phrase)), -len(phrase), phrase)):
             found.setdefault(_first(phrase), {}).setdefault(kind, []).append(phrase)
     return found
 
