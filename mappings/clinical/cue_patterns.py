@@ -1,4 +1,4 @@
-"""Cues that are no fixed phrases: years, ages, months, "polyp v. stone", double negation, and a relative's."""
+"""Cues that are no fixed phrases: times, "polyp v. stone", examinations and their purpose, double negation, a relative's."""
 
 from __future__ import annotations
 
@@ -7,23 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue, CueKind
-
-HISTORY: Final = "history"
-"""What a cue says that makes a mention historical unless it is a chronic condition."""
+from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
-_YEAR: Final = re.compile(
-    rf"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{{3,9}})\s+(?:of\s+)?)?{_YEAR_NUMBER}s?\b", re.I
-)
 _YEAR_OF: Final = re.compile(
     rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
-_MONTH: Final = re.compile(
-    r"\b(?:in|last|back in|(?:early|late) in)\s+(?:January|February|March|April|June|July|August|September|October|November|"
-    r"December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
-)
-_AGE: Final = re.compile(r"\b(?:at\s+)?(?:age|aged)\s+(?:of\s+)?\d{1,2}\b", re.I)
 _VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>(?=\s[A-Za-z]{3})")
 _TAKES: Final = re.compile(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
@@ -35,10 +25,44 @@ _NOT_WITHOUT: Final = re.compile(
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
     re.I,
 )
+_EXAMINATION: Final = (
+    r"(?:CTPA|CTA|CT|CAT scan|MRI|MRA|MRCP|MR|PET|x-?rays?|XR|CXR|KUB|films?|radiographs?|ultrasound|ultrasonography|US|USS|"
+    r"sono(?:gram)?|doppler|duplex|scans?|echo(?:cardiogram)?|TTE|TEE|EKG|ECG|EEG|EMG|holter|stress test|angiogra(?:m|phy)|"
+    r"venogram|mammogra(?:m|phy)|biops(?:y|ies)|colonoscopy|endoscopy|EGD|bronchoscopy|cystoscopy|laparoscopy|LP|"
+    r"lumbar puncture|aspirat(?:e|ion)|swabs?|smears?|cultures?|serolog(?:y|ies)|titers?|d-?dimer|troponins?|labs?|"
+    r"blood(?:s|work)?|tests?|testing|panel|screen|level|urinalysis|UA|work-?up|studies|study|imaging|investigations?|"
+    r"monitoring|ordered|obtain(?:ed)?|sent|requested|arranged|booked|referred|referral|admit(?:ted)?|get|check(?:ed)?)"
+)
+_EXAMINED_FOR: Final = re.compile(
+    rf"(?<!\w){_EXAMINATION}\b(?:\s(?:of|the|chest|abdomen|abdo|pelvis|head|brain|neck|spine|scan|w/|with|without|contrast|"
+    r"today|tomorrow|stat|urgently|urgent|now|\w+)){0,4}?\s(?:is\s|was\s|pending\s)?(?:to\s(?:help\s|further\s)?|for\s)?"
+    r"(?:r/o|rule\s?-?out|exclude|confirm(?:\sor\s\w+)?|look\sfor|see\sif|assess\sfor|evaluate\sfor|check\sfor)(?!\w)",
+    re.I,
+)
+"""An examination and its purpose: "CT head r/o bleed"; without one, "r/o" leaves a condition open."""
+_MARKER: Final = re.compile(
+    r"\b(?:[A-Z][A-Z0-9]+|[A-Z]+[0-9]+|[A-Z][a-z]?\d*)(?:[-/ ][A-Z0-9]+)?[\s-](?:negative|neg|null)\b"
+    r"(?=\s(?!for|on|in|at|x\d|and|but|by|so|today|again|with|as|to|since|per|twice|throughout|per)[a-z])"
+)
+"""A result that describes the condition after it: "EGFR negative adenocarcinoma"."""
+_TOOK: Final = re.compile(
+    r"\b(?:took|was on|were on|used|had|received|tried|got|was given|had been on|was taking|was treated with)\b"
+    r"(?=[^.;:]{2,60}\b(?:for\s(?:about\s|nearly\s|almost\s)?(?:\d+|a|an|one|two|three|four|five|six|several|many|some)\s(?:\w+\s)?"
+    r"(?:days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
+    re.I,
+)
+"""What was taken for a time and is taken no longer."""
+_UNTIL_KNOWN: Final = re.compile(
+    r"\b(?:until|till|once|when|as soon as|after|unless|if)\b(?=[^.;,]{1,60}\b(?:is|are|has been|have been|gets|comes|come|turns out|"
+    r"be)\s(?:\w+\s)?(?:ruled out|excluded|confirmed|available|back|known|proven|proved|established|positive|negative|stable|"
+    r"complete|done|ready|found|diagnosed|clear|resolved|safe|due|met)\b)",
+    re.I,
+)
 _PATTERNS: Final = (
-    (_YEAR, CueKind("clause-either", HISTORY)),
-    (_MONTH, CueKind("clause-after", HISTORY)),
-    (_AGE, CueKind("clause-after", HISTORY)),
+    (_MARKER, CueKind("skip")),
+    (_TOOK, CueKind("doubt-before", TAKEN)),
+    (_UNTIL_KNOWN, CueKind("clause-before", "hypothetical")),
+    (_EXAMINED_FOR, CueKind("doubt-before", "hypothetical")),
     (_VERSUS, CueKind("either", "uncertain")),
     (_TAKES, CueKind("end")),
 )
@@ -49,7 +73,7 @@ class CuePatterns:
 
     def __init__(self, relatives: Iterable[str]) -> None:
         words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-        whose = r"(?:\w+\s+with\s+)?(?:(?:his|her|their|the|a|an)\s+)?(?:\w+\s+)?"
+        whose = r"(?:\w+\s+){0,4}?(?:\w+\s+with\s+)?(?:(?:his|her|their|the|a|an)\s+)?(?:\w+\s+)?"
         self._who = re.compile(
             rf"\b{whose}(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
             r"(?!\s+(?:here|present|at\s+bedside))",
@@ -66,6 +90,8 @@ class CuePatterns:
         for pattern, kind in _PATTERNS:
             for match in pattern.finditer(sentence):
                 yield Cue(*match.span(), *kind)
+        yield from past_times(sentence)
+        yield from future_times(sentence)
         for match in _NOT_WITHOUT.finditer(sentence):
             yield Cue(*match.span("cue"), "pseudo")
         for match in _YEAR_OF.finditer(sentence):

@@ -20,15 +20,22 @@ from mappings.analysis.mentions.cues import (
     negation_phrases,
     tokens,
 )
-from mappings.clinical.cue_patterns import HISTORY, CuePatterns
+from mappings.clinical.cue_patterns import CuePatterns
+from mappings.clinical.time_patterns import HISTORY, PLANNED
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
 ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
-_SAYS: Final = (*ASSERTIONS[1:], HISTORY, "present")
-_DIRECTIONS: Final = ("before", "after", "either")
-_SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
+CURRENT: Final = "current"
+"""What a cue says that keeps a mention from being history."""
+CONSIDERED: Final = "considered"
+"""What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
+_SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, CONSIDERED, CURRENT, "present")
+_DIRECTIONS: Final = ("before", "after", "either", "facing")
+_SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")
+FACING: Final = "facing"
+"""The kind of a cue that is about what follows it, or about what precedes it where nothing follows: "possible"."""
 _FAMILY_END: Final = "family-end"
 
 
@@ -158,6 +165,8 @@ def _kind(rule: CueRule) -> CueKind:
         return CueKind(rule.scope)
     if rule.scope == "end":
         return CueKind(_FAMILY_END if rule.says == "family" else "end")
+    if rule.direction == FACING:
+        return CueKind(FACING, rule.says)
     if rule.scope != "list":
         return CueKind(f"{rule.scope}-{rule.direction}", rule.says)
     if rule.says == "ruled-out":
@@ -172,7 +181,7 @@ def _merged(kinds: set[CueKind]) -> Iterator[CueKind]:
         if kind.says not in both:
             yield kind
     for says in both:
-        yield CueKind("either", says)
+        yield CueKind("either" if says == "ruled-out" else FACING, says)
 
 
 def _spelt_out(phrase: str, classes: dict[str, tuple[str, ...]]) -> Iterator[str]:

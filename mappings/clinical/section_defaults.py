@@ -16,12 +16,27 @@ _FIXED: Final = {
     "allergies": "hypothetical",
 }
 _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychiatric history"])
+_FAMILY: Final = re.compile(
+    r"\b(?:family|familial|maternal|paternal|parental|mother['’]?s|father['’]?s|donor|sibling|genetic)\b[^:]*\b(?:history|hx|anamnesis|pedigree)\b|"
+    r"\b(?:fh|fhx|famhx|fmhx|pedigree|family tree)\b"
+)
+_OVER: Final = re.compile(
+    r"\b(?:resolved|inactive|past|previous|prior|former|old)\s(?:problems?|issues?|diagnos[ei]s|conditions?|illness(?:es)?|"
+    r"hospitali[sz]ations?|admissions?|operations?|surger(?:y|ies)|procedures?|medications?|meds|treatments?|injur(?:y|ies))\b|"
+    r"\bsurgical (?:history|hx)\b|\b(?:psh|pshx)\b|\boperations\b|\bdiscontinued (?:medications?|meds)\b|\bneonatal history\b"
+)
+_OPEN: Final = re.compile(
+    r"\b(?:differentials?|ddx|considerations?|possibilities|(?:possible|probable|suspected|provisional|working|query|referral) diagnos[ei]s|"
+    r"questions?|clinical question|query)\b"
+)
 _ASKED: Final = re.compile(
     r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
 )
 _ADVICE: Final = re.compile(
     r"\b(?:instructions?|precautions|when to call|advice|safety[- ]net\w*|counsel+ing|education|teaching|orders|"
-    r"health maintenance|contingenc\w+)\b"
+    r"health maintenance|contingenc\w+|guidance|prevention|prophylaxis|screening|red flags|warning signs|return criteria|"
+    r"side effects|adverse (?:effects|reactions)|safety plan|crisis plan|action plan|what to watch for|preventive care|"
+    r"contraindications|intolerances?|waiting list|prn|as needed)\b"
 )
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
@@ -40,6 +55,12 @@ def section_default(heading: str, called: str) -> str:
         return "present"
     if kind in _FIXED:
         return _FIXED[kind]
+    if _FAMILY.search(plain) and kind not in _PAST:
+        return "family"
+    if _OVER.search(plain):
+        return "historical"
+    if _OPEN.search(plain):
+        return "uncertain"
     if kind in _PAST:
         return "present" if is_chronic(called) else "historical"
     if _ASKED.search(plain):
