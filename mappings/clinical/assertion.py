@@ -41,6 +41,8 @@ _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
+_TREATED_IN: Final = re.compile(r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])")
+"""A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
@@ -49,7 +51,9 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|\d)\b)",
+    r"instead|then|only|following|pending|so|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"altogether|early|late|sometime|shortly|soon|later|already|myself|himself|herself|"
+    r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )
 _WHOLE: Final = ("sentence-before", "sentence-after")
@@ -119,7 +123,7 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
         return state
     if layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
-    past = _past(layers.past, start, end) or (HISTORY if _YEAR_AFTER.match(sentence, end) else "")
+    past = _past(layers.past, start, end) or (HISTORY if _YEAR_AFTER.match(sentence, end) or _TREATED_IN.match(sentence, end) else "")
     if past and not (past == HISTORY and is_chronic(called)):
         return "historical"
     return "present" if past else ""
@@ -286,5 +290,6 @@ def _clause(sentence: str, cue: Cue, direction: str, every: Sequence[Cue]) -> It
     if direction in ("after", "either"):
         if cue.says in _PAST and _opens(sentence, cue):  # "Two years ago she had a seizure."
             yield from _clause(sentence, cue, "before", every)
-        starts = [match.end() for match in _CLAUSE_START.finditer(sentence, 0, cue.start)]
+        last = len(sentence[: cue.start].rstrip(" ,"))  # "diarrhea, should it strike"
+        starts = [match.end() for match in _CLAUSE_START.finditer(sentence, 0, last)]
         yield Scope(max([0, *starts]), cue.start, cue, cue.says)

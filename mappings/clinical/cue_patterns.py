@@ -53,12 +53,25 @@ _TOOK: Final = re.compile(
 )
 """What was taken for a time and is taken no longer."""
 _UNTIL_KNOWN: Final = re.compile(
-    r"\b(?:until|till|once|when|as soon as|after|unless|if)\b(?=[^.;,]{1,60}\b(?:is|are|has been|have been|gets|comes|come|turns out|"
+    r"\b(?:until|till|once|when|as soon as|after|unless|if)\s+(?=[^.;,]{1,60}\b(?:is|are|has been|have been|gets|comes|come|turns out|"
     r"be)\s(?:\w+\s)?(?:ruled out|excluded|confirmed|available|back|known|proven|proved|established|positive|negative|stable|"
     r"complete|done|ready|found|diagnosed|clear|resolved|safe|due|met)\b)",
     re.I,
 )
+_PRN_FOR: Final = re.compile(
+    r"\b(?:prn|as needed|when needed|as required|if needed|on demand)\s(?:[\w.%/-]+\s){1,6}?for\b", re.I
+)
+_WHEN: Final = re.compile(
+    r"(?:(?<=^)|(?<=[.;:]\s)|(?<=,\s))(?:when|once|whenever|as soon as)\b(?=[^.;,]{1,50}\b(?:clears|resolves|settles|improves|heals|recurs|"
+    r"occurs|happens|starts|arises|develops|returns|worsens|persists|comes on|strikes|stops|subsides|begins|goes|falls|rises|"
+    r"reaches|drops)\b)",
+    re.I,
+)
+_TOLD: Final = re.compile(r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b", re.I)
+"""Whoever told her that he has something is not the patient."""
 _PATTERNS: Final = (
+    (_PRN_FOR, CueKind("doubt-before", "hypothetical")),
+    (_WHEN, CueKind("clause-before", "hypothetical")),
     (_MARKER, CueKind("skip")),
     (_TOOK, CueKind("doubt-before", TAKEN)),
     (_UNTIL_KNOWN, CueKind("clause-before", "hypothetical")),
@@ -81,6 +94,7 @@ class CuePatterns:
         )
         prepositions = r"by|to|from|with|of|after|over|about|through|during"
         self._possessive = re.compile(rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", re.I)
+        self._himself = re.compile(rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b", re.I)
         self._owner = re.compile(
             rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", re.I
         )
@@ -100,5 +114,9 @@ class CuePatterns:
         for pattern in (self._who, self._possessive):
             for match in pattern.finditer(sentence):
                 yield Cue(*match.span(), "clause-before", "family")
+        for match in self._himself.finditer(sentence):
+            yield Cue(*match.span("cue"), "clause-before", "family")
+        for match in _TOLD.finditer(sentence):
+            yield Cue(*match.span(), "clause-before", "family")
         for match in self._owner.finditer(sentence):
             yield Cue(*match.span(), "clause-after", "family")

@@ -34,6 +34,7 @@ CONSIDERED: Final = "considered"
 _SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, CONSIDERED, CURRENT, "present")
 _DIRECTIONS: Final = ("before", "after", "either", "facing")
 _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")
+_ONE_WAY: Final = ("before", "after", "doubt-before", "doubt-after")
 FACING: Final = "facing"
 """The kind of a cue that is about what follows it, or about what precedes it where nothing follows: "possible"."""
 _FAMILY_END: Final = "family-end"
@@ -73,10 +74,14 @@ class AssertionCues:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
-        found = self._lexicon.find(sentence)
+        found = self._lexicon.find_all(sentence)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(sentence)
-        kept = disjoint([*found, *more]) if more else found
+        every = [*found, *more]
+        # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
+        kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
+        kept = disjoint([cue for cue in every if cue not in kin])
+        kept = sorted([*kept, *disjoint(kin)])
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
@@ -162,7 +167,7 @@ def _by_kind(found: list[CueRule], classes: dict[str, tuple[str, ...]]) -> dict[
 
 def _kind(rule: CueRule) -> CueKind:
     if rule.scope in ("pseudo", "skip", "keep"):
-        return CueKind(rule.scope)
+        return CueKind(rule.scope, "family" if rule.says == "family" else "")
     if rule.scope == "end":
         return CueKind(_FAMILY_END if rule.says == "family" else "end")
     if rule.direction == FACING:
@@ -175,6 +180,8 @@ def _kind(rule: CueRule) -> CueKind:
 
 
 def _merged(kinds: set[CueKind]) -> Iterator[CueKind]:
+    facing = {kind.says for kind in kinds if kind.kind == FACING}
+    kinds = {kind for kind in kinds if kind.says not in facing or kind.kind not in _ONE_WAY}
     lists = {kind.says for kind in kinds if kind.kind in ("doubt-before", "before")}
     both = lists & {kind.says for kind in kinds if kind.kind in ("doubt-after", "after")}
     for kind in kinds:

@@ -95,7 +95,7 @@ _FUTURE: Final = re.compile(
     rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
     rf"months?|mos?|years?|yrs?)\b(?!\s(?:ago|old))|in\s\d+(?:-\d+)?/(?:7|12|52)|within\s(?:the\snext\s)?{_COUNT}\s(?:days?|weeks?|months?)|at\s(?:follow[-\s]?up|the\snext\svisit)|"
     r"on\s(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\smorning)?(?=\s*[.,;)]|$)|prior\sto\sdischarge|"
-    r"before\s(?:discharge|she\sgoes|he\sgoes)|once\s(?!a\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
+    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
     re.IGNORECASE,
 )
 

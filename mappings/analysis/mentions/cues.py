@@ -73,6 +73,10 @@ class CueLexicon:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
+        return disjoint(self.find_all(sentence))
+
+    def find_all(self, sentence: str) -> list[Cue]:
+        """The cues of `sentence` in no order; they can overlap."""
         phrases = self._phrases
         found: list[Cue] = []
         plain = "/" not in sentence and "'" not in sentence and "’" not in sentence
@@ -85,7 +89,7 @@ class CueLexicon:
                 if starting.any.match(sentence, match.start()):
                     found.extend(_starting_at(sentence, match.start(), starting.kinds))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
-        return disjoint(found)
+        return found
 
     def _compile(self, first: str) -> _FirstWord:
         """The patterns of the cues that start with a word, when it is first met: most words never are."""
@@ -133,7 +137,7 @@ def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
     if len(found) < 2:
         return found
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, len(KINDS))))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):

@@ -153,7 +153,7 @@ def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
 
 def _limit(sentence: str, found: Sequence[Cue], number: int) -> int:
     for later, cue in enumerate(found[number + 1 :], start=number + 1):
-        if cue.kind in _CLOSING and not _is_part_of_negation(sentence, found, later):
+        if cue.kind in _CLOSING and cue.start >= found[number].end and not _is_part_of_negation(sentence, found, later):
             return cue.start
     return len(sentence)
 
@@ -205,7 +205,7 @@ def _backward(sentence: str, found: Sequence[Cue], number: int) -> int:
 def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
     cue = found[number]
     # "an effusion, which has resolved": the clause is about what precedes "which".
-    before = [other.end for other in found[:number] if other.kind != "relative"]
+    before = [other.end for other in found[:number] if other.kind != "relative" and other.end <= cue.start]
     stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
     return max([0, *before, *stops])
 
