@@ -44,6 +44,9 @@ _NOTE: Final = (
 )
 _NOTES: Final = tuple((says, re.compile(rf"\s?[(\[]\s?{words}", re.I)) for says, words in _NOTE)
 """A note in parentheses: "cystitis (resolved 2015)"."""
+_FREE: Final = re.compile(r"-\s?free\b|\s+free(?=\s*(?:[.,;]|$|since\b|now\b|today\b|for\b))", re.I)
+_LIKE: Final = re.compile(r"-(?:like|ish|type)\b", re.I)
+_NON: Final = re.compile(r"(?<!\w)non-?\s?$", re.I)
 _SIGNED: Final = re.compile(r"\s*\((?P<sign>[-–+])(?:ve)?\)|\s?(?P<bare>[-–+])(?:ve)?(?=[,;.\n]|\s*$)")
 _BOX: Final = re.compile(r"(?:\[(?P<square>[ xX✓*_]?)\]|(?P<tick>[☐☑☒✓✔✗]))\s*(?:\w+\s+){0,2}$")
 _PLUS: Final = re.compile(r"(?:^|[\s,;(])\+\s?$")
@@ -61,6 +64,8 @@ def answer(sentence: str, start: int, end: int) -> str:
         return "present" if mark in _TICKED and mark else "ruled-out"
     if sign := _sign_before(sentence, start):
         return sign
+    if _NON.search(sentence, max(0, start - 5), start):
+        return "ruled-out"
     following = sentence[end : end + _NEAR]
     if following:
         for says, pattern in _AFTER:
@@ -68,6 +73,10 @@ def answer(sentence: str, start: int, end: int) -> str:
                 return says
         if _BARE.match(following):
             return "ruled-out"
+        if _FREE.match(following):
+            return "ruled-out"
+        if _LIKE.match(following):
+            return "uncertain"
         if letter := _LETTER.match(following):
             return "ruled-out" if letter["letter"] == "N" else "present"
         for says, pattern in _NOTES:

@@ -47,12 +47,14 @@ _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")
+_OF_CAUSE: Final = re.compile(r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I)
+"""What follows a doubt about a cause: "abdominal pain, probably from constipation"."""
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
-    r"altogether|early|late|sometime|shortly|soon|later|already|myself|himself|herself|"
+    r"instead|then|only|following|pending|so|owing|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )
@@ -121,12 +123,13 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
         return "hypothetical" if is_intervention(called) else "uncertain"
     if state:
         return state
-    if layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
+    past = _past(layers.past, start, end)
+    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
-    past = _past(layers.past, start, end) or (HISTORY if _YEAR_AFTER.match(sentence, end) or _TREATED_IN.match(sentence, end) else "")
-    if past and not (past == HISTORY and is_chronic(called)):
+    past = past or (HISTORY if _YEAR_AFTER.match(sentence, end) or _TREATED_IN.match(sentence, end) else "")
+    if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
-    return "present" if past else ""
+    return "present" if past == HISTORY else ""
 
 
 def _is_alternative(sentence: str, start: int, end: int) -> bool:
@@ -166,7 +169,7 @@ def _past(found: Sequence[Scope], start: int, end: int) -> str:
     over = [scope for scope in inside if scope.states == "historical"]
     if any(scope.states == CURRENT for scope in inside):
         over = [scope for scope in over if scope.cue.start >= start]
-        return "historical" if over else ""
+        return "historical" if over else CURRENT
     return "historical" if over else HISTORY if inside else ""
 
 
@@ -247,6 +250,8 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:
+        if cue.says == "uncertain" and _OF_CAUSE.match(sentence, cue.end) and sentence[: cue.start].rstrip().endswith((",", ")")):
+            return cue._replace(kind="keep")
         after = _NOTHING_FOLLOWS.match(sentence, cue.end)
         ruled_out = cue.says == "ruled-out"
         return cue._replace(kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before")

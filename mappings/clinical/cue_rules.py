@@ -21,7 +21,7 @@ from mappings.analysis.mentions.cues import (
     tokens,
 )
 from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.time_patterns import HISTORY, PLANNED
+from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
@@ -31,7 +31,7 @@ CURRENT: Final = "current"
 """What a cue says that keeps a mention from being history."""
 CONSIDERED: Final = "considered"
 """What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
-_SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, CONSIDERED, CURRENT, "present")
+_SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, TAKEN, CONSIDERED, CURRENT, "present")
 _DIRECTIONS: Final = ("before", "after", "either", "facing")
 _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")
 _ONE_WAY: Final = ("before", "after", "doubt-before", "doubt-after")

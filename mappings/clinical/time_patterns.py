@@ -71,13 +71,17 @@ _TIMES: Final = "|".join(
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
         rf"(?:before|prior\sto|until|till)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
         rf"(?<=[a-z]\s){_YEAR_NUMBER}\s?(?:-|–|to)\s?{_YEAR_NUMBER}\b",
-        rf"(?:^|(?<=[.;]\s)){_EARLIER}{_STAY}\b",
+        rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
+        rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
+        rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
         r"up\sto\s(?:the\s)?(?:age\s(?:of\s)?)?\d{1,2}\b(?!\s?(?:mg|ml|cm|mm|%|times|per|flights|pounds|lbs|kg|days|weeks|hours))",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
 _PAST_TIME: Final = re.compile(rf"\b(?:{_TIMES})", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
+_DONE_THEN: Final = re.compile(r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE)
+"""What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
 _PAST_HINT: Final = re.compile(
     r"ago|back|earlier|previous|prior|last|past|age|when|while|as an?\b|child|infan|birth|adolesc|youth|teens|ties\b|0'?’?s\b|"
     r"19\d\d|20\d\d|before|\bin\b|during|\btime\b|then\b|from which|first|\bone\b",
@@ -86,7 +90,7 @@ _PAST_HINT: Final = re.compile(
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
     r"noticed|discovered|compared|than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
     re.IGNORECASE,
 )
 _FUTURE: Final = re.compile(
@@ -106,7 +110,8 @@ def past_times(sentence: str) -> Iterator[Cue]:
         return
     for match in _PAST_TIME.finditer(sentence):
         if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
-            yield Cue(*match.span(), "clause-either" if _IN_YEAR.match(match[0]) else "clause-after", HISTORY)
+            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
+            yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
 
 
 def future_times(sentence: str) -> Iterator[Cue]:

@@ -146,7 +146,9 @@ def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
         end = joins[place + 1].start() if place + 1 < len(joins) else limit
         listed = any(_word(later) in ("or", "nor", "and/or") for later in joins[place:])
         named = not _only_described(sentence[start : join.start()])
-        if join.start() > start and named and not _continues_list(sentence[join.end() : end], _word(join), listed):
+        # "No new complaints, still nauseous": the cue itself can be the first item.
+        item = join.start() > start or " " in sentence[found[number].start : start]
+        if item and named and not _continues_list(sentence[join.end() : end], _word(join), listed):
             return join.start()
     return limit
 
