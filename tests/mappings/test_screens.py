@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mappings.analysis.mentions.screens import ScreenedPattern, blanked, lowered, words_of
-from mappings.clinical import cue_patterns
+from mappings.clinical import cue_patterns, time_patterns
 from mappings.clinical.cue_patterns import CuePatterns
 from mappings.clinical.cue_rules import classes
 
 SCREENED = [
     item
-    for holder in (cue_patterns, CuePatterns(classes()["relative"]))
+    for holder in (cue_patterns, time_patterns, CuePatterns(classes()["relative"]))
     for item in vars(holder).values()
     if isinstance(item, ScreenedPattern)
 ]
