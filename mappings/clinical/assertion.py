@@ -189,10 +189,14 @@ def _past(found: Sequence[Scope], start: int, end: int) -> str:
     """What the past says of a mention; one that is ongoing is over only if that is said after it."""
     inside = [scope for scope in found if scope.covers(start, end)]
     over = [scope for scope in inside if scope.states == "historical"]
-    if any(scope.states == CURRENT for scope in inside):
+    if any(scope.states == CURRENT and not _is_between(over, scope.cue.start, start) for scope in inside):
         over = [scope for scope in over if scope.cue.start >= start]
         return "historical" if over else CURRENT
     return "historical" if over else HISTORY if inside else ""
+
+
+def _is_between(found: Sequence[Scope], first: int, last: int) -> bool:
+    return any(first < scope.cue.start < last for scope in found)
 
 
 def _winner(found: Sequence[Scope], start: int, end: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
@@ -67,56 +67,83 @@ _WHEN: Final = re.compile(
     r"reaches|drops)\b)",
     re.I,
 )
-_TOLD: Final = re.compile(r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b", re.I)
-"""Whoever told her that he has something is not the patient."""
+
+
+class CuePattern(NamedTuple):
+    """A pattern for cues of one kind. It is tried only in a sentence that contains one of `hints`, in lowercase.
+
+    A cue is what the group `cue` matches, or all of the match without such a group.
+    """
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    kind: CueKind
+
+    def find(self, sentence: str, lowered: str) -> Iterator[Cue]:
+        """The cues of a sentence in order."""
+        if any(hint in lowered for hint in self.hints):
+            group = "cue" if "cue" in self.pattern.groupindex else 0
+            for match in self.pattern.finditer(sentence):
+                yield Cue(*match.span(group), *self.kind)
+
+
 _PATTERNS: Final = (
-    (_PRN_FOR, CueKind("doubt-before", "hypothetical")),
-    (_WHEN, CueKind("clause-before", "hypothetical")),
-    (_MARKER, CueKind("skip")),
-    (_TOOK, CueKind("doubt-before", TAKEN)),
-    (_UNTIL_KNOWN, CueKind("clause-before", "hypothetical")),
-    (_EXAMINED_FOR, CueKind("doubt-before", "hypothetical")),
-    (_VERSUS, CueKind("either", "uncertain")),
-    (_TAKES, CueKind("end")),
+    CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
+    CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
+    CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),
+    CuePattern((" for ", "until", "till", "from "), _TOOK, CueKind("doubt-before", TAKEN)),
+    CuePattern(
+        ("until", "till", "once", "when", "as soon as", "after", "unless", "if "),
+        _UNTIL_KNOWN,
+        CueKind("clause-before", "hypothetical"),
+    ),
+    CuePattern(
+        ("r/o", "rule", "exclude", "confirm", "look for", "see if", "assess for", "evaluate for", "check for"),
+        _EXAMINED_FOR,
+        CueKind("doubt-before", "hypothetical"),
+    ),
+    CuePattern((" v ", " v. ", " > "), _VERSUS, CueKind("either", "uncertain")),
+    CuePattern((" on ",), _TAKES, CueKind("end")),
+    CuePattern(("without", "w/o"), _NOT_WITHOUT, CueKind("pseudo")),
 )
+
+
+def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
+    """The patterns for people other than the patient, who are called by the words `relatives`."""
+    words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
+    whose = r"(?:his|her|their|the)\s+"
+    forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
+    who = (
+        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
+        r"(?!\s+(?:here|present|at\s+bedside))"
+    )
+    possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
+    himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
+    # Whoever told her that he has something is not the patient.
+    told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
+    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=[\s,.;)]|$)"
+    return (
+        CuePattern((" who ",), re.compile(who, re.I), forward),
+        CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
+        CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
+        CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
+        CuePattern(("'", "’"), re.compile(owner, re.I), back),
+    )
 
 
 class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-        whose = r"(?:\w+\s+){0,4}?(?:\w+\s+with\s+)?(?:(?:his|her|their|the|a|an)\s+)?(?:\w+\s+)?"
-        self._who = re.compile(
-            rf"\b{whose}(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
-            r"(?!\s+(?:here|present|at\s+bedside))",
-            re.I,
-        )
-        prepositions = r"by|to|from|with|of|after|over|about|through|during"
-        self._possessive = re.compile(rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", re.I)
-        self._himself = re.compile(rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b", re.I)
-        self._owner = re.compile(
-            rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", re.I
-        )
+        self._patterns = (*_PATTERNS, *people_patterns(relatives))
 
     def find(self, sentence: str) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
-        for pattern, kind in _PATTERNS:
-            for match in pattern.finditer(sentence):
-                yield Cue(*match.span(), *kind)
+        lowered = sentence.lower()
+        for pattern in self._patterns:
+            yield from pattern.find(sentence, lowered)
         yield from past_times(sentence)
         yield from future_times(sentence)
-        for match in _NOT_WITHOUT.finditer(sentence):
-            yield Cue(*match.span("cue"), "pseudo")
         for match in _YEAR_OF.finditer(sentence):
             if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
                 yield Cue(*match.span(), "clause-either", HISTORY)
-        for pattern in (self._who, self._possessive):
-            for match in pattern.finditer(sentence):
-                yield Cue(*match.span(), "clause-before", "family")
-        for match in self._himself.finditer(sentence):
-            yield Cue(*match.span("cue"), "clause-before", "family")
-        for match in _TOLD.finditer(sentence):
-            yield Cue(*match.span(), "clause-before", "family")
-        for match in self._owner.finditer(sentence):
-            yield Cue(*match.span(), "clause-after", "family")

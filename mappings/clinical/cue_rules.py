@@ -82,8 +82,10 @@ class AssertionCues:
         every = [*found, *more]
         # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
         kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
-        kept = disjoint([cue for cue in every if cue not in kin])
-        kept = sorted([*kept, *disjoint(kin)])
+        if kin:
+            kept = sorted([*disjoint([cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]), *disjoint(kin)])
+        else:
+            kept = disjoint(every)
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:

@@ -64,7 +64,7 @@ _TIMES: Final = "|".join(
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
-        rf"(?:last|the\sprevious|the\sfollowing|the\spast|that|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
         r"the\s(?:year|month|week|night|day)\sbefore(?:\slast)?\b",
         r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
@@ -78,13 +78,18 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(rf"\b(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(
+    r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE
+)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
 _DONE_THEN: Final = re.compile(r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE)
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
 _PAST_HINT: Final = re.compile(
-    r"ago|back|earlier|previous|prior|last|past|age|when|while|as an?\b|child|infan|birth|adolesc|youth|teens|ties\b|0'?’?s\b|"
-    r"19\d\d|20\d\d|before|\bin\b|during|\btime\b|then\b|from which|first|\bone\b",
+    r"ago\b|back\b|earlier|previous|prior|former|last|latest|\bpast\b|child|\bkid\b|baby|infan|toddler|newborn|neonat|"
+    r"\bboy|\bgirl|teen|adolesc|youth|student|school|college|universit|army|navy|military|\bwar\b|puberty|adulthood|utero|"
+    r"ties\b|0['’]?s\b|first|second|third|trimester|(?:19|20)\d\d|\bages?d?\b|birth|before|then\b|those days|(?:that|the) (?:time|point)|"
+    r"(?:when|while) (?:he|she|they|i) was|from which|up to|(?:one|other|that) (?:year|week|month)|year|transplant|menopause|retire|marriage|"
+    r"(?:in|back in|early|late) (?:January|February|March|April|May|June|July|August|September|October|November|December)",
     re.IGNORECASE,
 )
 _BEGAN: Final = re.compile(
@@ -102,6 +107,10 @@ _FUTURE: Final = re.compile(
     r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
     re.IGNORECASE,
 )
+_FUTURE_HINT: Final = re.compile(
+    r"tomorrow|tonight|later|next|\bin\b|within|follow|\bon (?:mon|tue|wed|thu|fri|sat|sun)|to discharge|before|when|once|to OR\b",
+    re.IGNORECASE,
+)
 
 
 def past_times(sentence: str) -> Iterator[Cue]:
@@ -116,5 +125,7 @@ def past_times(sentence: str) -> Iterator[Cue]:
 
 def future_times(sentence: str) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
+    if not _FUTURE_HINT.search(sentence):
+        return
     for match in _FUTURE.finditer(sentence):
         yield Cue(*match.span(), "clause-either", PLANNED)
