@@ -78,11 +78,11 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(
-    r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE
-)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
-_DONE_THEN: Final = re.compile(r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE)
+_DONE_THEN: Final = re.compile(
+    r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
+)
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
 _PAST_HINT: Final = re.compile(
     r"ago\b|back\b|earlier|previous|prior|former|last|latest|\bpast\b|child|\bkid\b|baby|infan|toddler|newborn|neonat|"
