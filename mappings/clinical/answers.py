@@ -34,7 +34,10 @@ _NOTE: Final = (
         r"resected|repaired|discontinued|dc['’]?d|d/c['’]?d|stopped|quit|completed|inactive|remote|previous|former|past|"
         r"in remission|treated|status post|s/p)\b",
     ),
-    ("ruled-out", r"(?:negative|neg|absent|excluded|ruled out|denied|denies|none|not (?:present|seen|found|detected|taking))\b"),
+    (
+        "ruled-out",
+        r"(?:negative|neg|absent|excluded|ruled out|denied|denies|none|not (?:present|seen|found|detected|taking))\b",
+    ),
     (
         "uncertain",
         r"(?:possible|possibly|probable|probably|suspected|presumed|likely|unlikely|unconfirmed|not confirmed|not excluded|"

@@ -41,13 +41,17 @@ _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
-_TREATED_IN: Final = re.compile(r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])")
+_TREATED_IN: Final = re.compile(
+    r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
+)
 """A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")
-_OF_CAUSE: Final = re.compile(r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I)
+_OF_CAUSE: Final = re.compile(
+    r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I
+)
 """What follows a doubt about a cause: "abdominal pain, probably from constipation"."""
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
@@ -158,9 +162,7 @@ def _nearest_before(found: Sequence[Scope], start: int, end: int) -> int | None:
 
 def _is_conditional(found: Sequence[Scope], start: int, end: int) -> bool:
     """Whether a condition covers the mention, and so whatever its clause states: "return if the fever is not gone"."""
-    return any(
-        scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found
-    )
+    return any(scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found)
 
 
 def _past(found: Sequence[Scope], start: int, end: int) -> str:
@@ -225,7 +227,9 @@ def _orders(sentence: str, cue: Cue, found: Sequence[Cue]) -> Iterator[Scope]:
 
 def _scopes(sentence: str, chosen: Sequence[Cue], every: Sequence[Cue]) -> Iterator[Scope]:
     """The scopes of lists, as in negation, and those of single words and whole clauses."""
-    lists = [_as_list(sentence, cue) for cue in chosen if not cue.kind.startswith(_OTHER_REACH) or _is_afterthought(cue)]
+    lists = [
+        _as_list(sentence, cue) for cue in chosen if not cue.kind.startswith(_OTHER_REACH) or _is_afterthought(cue)
+    ]
     yield from scopes(sentence, lists)
     for cue in chosen:
         reach, _, direction = cue.kind.partition("-")
@@ -254,11 +258,17 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:
-        if cue.says == "uncertain" and _OF_CAUSE.match(sentence, cue.end) and sentence[: cue.start].rstrip().endswith((",", ")")):
+        if (
+            cue.says == "uncertain"
+            and _OF_CAUSE.match(sentence, cue.end)
+            and sentence[: cue.start].rstrip().endswith((",", ")"))
+        ):
             return cue._replace(kind="keep")
         after = _NOTHING_FOLLOWS.match(sentence, cue.end)
         ruled_out = cue.says == "ruled-out"
-        return cue._replace(kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before")
+        return cue._replace(
+            kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
+        )
     return cue
 
 

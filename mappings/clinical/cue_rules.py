@@ -81,7 +81,9 @@ class AssertionCues:
         # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
         kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
         if kin:
-            kept = sorted([*disjoint([cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]), *disjoint(kin)])
+            kept = sorted(
+                [*disjoint([cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]), *disjoint(kin)]
+            )
         else:
             kept = disjoint(every)
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept

@@ -59,7 +59,7 @@ _TIMES: Final = "|".join(
         rf"(?:in|during)\s(?:early\s|late\s)?{_WHOSE}{_LIFE}\b",
         rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
         rf"(?:in|during|with|on|at|from|after)\s(?:one\sof\s)?{_WHOSE}{_EARLIER}(?:\w+\s)?{_STAY}\b",
-        rf"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
+        r"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
         rf"{_EARLIER}{_STAY}\b(?=\s*[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
@@ -78,11 +78,11 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(
-    r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE
-)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
-_DONE_THEN: Final = re.compile(r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE)
+_DONE_THEN: Final = re.compile(
+    r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
+)
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
 _PAST_HINT: Final = re.compile(
     r"ago\b|back\b|earlier|previous|prior|former|last|latest|\bpast\b|child|\bkid\b|baby|infan|toddler|newborn|neonat|"
