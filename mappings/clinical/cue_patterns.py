@@ -14,7 +14,7 @@ _YEAR_OF: Final = re.compile(
     rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
-_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>(?=\s[A-Za-z]{3})")
+_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
 _TAKES: Final = re.compile(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
     r"\band\s+(?:is\s+|now\s+)?on\s",
@@ -35,7 +35,7 @@ _EXAMINATION: Final = (
 )
 _EXAMINED_FOR: Final = re.compile(
     rf"(?<!\w){_EXAMINATION}\b(?:\s(?:of|the|chest|abdomen|abdo|pelvis|head|brain|neck|spine|scan|w/|with|without|contrast|"
-    r"today|tomorrow|stat|urgently|urgent|now|\w+)){0,4}?\s(?:is\s|was\s|pending\s)?(?:to\s(?:help\s|further\s)?|for\s)?"
+    r"today|tomorrow|stat|urgently|urgent|now|(?!not\b|cannot|does|doesn|did|do\b|enough|fails?|failed|unable|negative|normal|could|can\b|insufficient|and\b)\w+)){0,4}?\s(?:is\s|was\s|pending\s)?(?:to\s(?:help\s|further\s)?|for\s)?"
     r"(?:r/o|rule\s?-?out|exclude|confirm(?:\sor\s\w+)?|look\sfor|see\sif|assess\sfor|evaluate\sfor|check\sfor)(?!\w)",
     re.I,
 )
@@ -102,7 +102,7 @@ _PATTERNS: Final = (
         _EXAMINED_FOR,
         CueKind("doubt-before", "hypothetical"),
     ),
-    CuePattern((" v ", " v. ", " > "), _VERSUS, CueKind("either", "uncertain")),
+    CuePattern((" v ", " v. ", " >"), _VERSUS, CueKind("either", "uncertain")),
     CuePattern((" on ",), _TAKES, CueKind("end")),
     CuePattern(("without", "w/o"), _NOT_WITHOUT, CueKind("pseudo")),
 )

@@ -59,7 +59,7 @@ _TIMES: Final = "|".join(
         rf"(?:in|during)\s(?:early\s|late\s)?{_WHOSE}{_LIFE}\b",
         rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
         rf"(?:in|during|with|on|at|from|after)\s(?:one\sof\s)?{_WHOSE}{_EARLIER}(?:\w+\s)?{_STAY}\b",
-        rf"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
+        r"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
         rf"{_EARLIER}{_STAY}\b(?=\s*[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
@@ -84,13 +84,113 @@ _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
-_PAST_HINT: Final = re.compile(
-    r"ago\b|back\b|earlier|previous|prior|former|last|latest|\bpast\b|child|\bkid\b|baby|infan|toddler|newborn|neonat|"
-    r"\bboy|\bgirl|teen|adolesc|youth|student|school|college|universit|army|navy|military|\bwar\b|puberty|adulthood|utero|"
-    r"ties\b|0['’]?s\b|first|second|third|trimester|(?:19|20)\d\d|\bages?d?\b|birth|before|then\b|those days|(?:that|the) (?:time|point)|"
-    r"(?:when|while) (?:he|she|they|i) was|from which|up to|(?:one|other|that) (?:year|week|month)|year|transplant|menopause|retire|marriage|"
-    r"(?:in|back in|early|late) (?:January|February|March|April|May|June|July|August|September|October|November|December)",
-    re.IGNORECASE,
+_PAST_HINTS: Final = (
+    "ago",
+    "back",
+    "earlier",
+    "previous",
+    "prior",
+    "former",
+    "last",
+    "latest",
+    "past",
+    "child",
+    "kid",
+    "baby",
+    "infan",
+    "toddler",
+    "newborn",
+    "neonat",
+    "boy",
+    "girl",
+    "teen",
+    "adolesc",
+    "youth",
+    "student",
+    "school",
+    "college",
+    "universit",
+    "army",
+    "navy",
+    "military",
+    "war",
+    "puberty",
+    "adulthood",
+    "utero",
+    "ties",
+    "0s",
+    "0's",
+    "0’s",
+    "first",
+    "second",
+    "third",
+    "trimester",
+    "19",
+    "20",
+    "age",
+    "birth",
+    "before",
+    "then",
+    "those days",
+    "time",
+    "point",
+    "when",
+    "while",
+    "from which",
+    "up to",
+    "year",
+    "month",
+    "week",
+    "transplant",
+    "menopause",
+    "retire",
+    "marriage",
+    "in jan",
+    "in feb",
+    "in mar",
+    "in apr",
+    "in may",
+    "in jun",
+    "in jul",
+    "in aug",
+    "in sep",
+    "in oct",
+    "in nov",
+    "in dec",
+    "early",
+    "late",
+)
+_FUTURE_HINTS: Final = (
+    "tomorrow",
+    "tonight",
+    "later",
+    "next",
+    "morning",
+    "afternoon",
+    "evening",
+    "in am",
+    "in a.m",
+    "in pm",
+    "the am",
+    "the pm",
+    "hour",
+    "hr",
+    "day",
+    "week",
+    "wk",
+    "month",
+    "mo",
+    "year",
+    "yr",
+    "/7",
+    "/12",
+    "/52",
+    "follow",
+    "discharge",
+    "before",
+    "when",
+    "once",
+    "to or",
 )
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
@@ -107,15 +207,12 @@ _FUTURE: Final = re.compile(
     r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
     re.IGNORECASE,
 )
-_FUTURE_HINT: Final = re.compile(
-    r"tomorrow|tonight|later|next|\bin\b|within|follow|\bon (?:mon|tue|wed|thu|fri|sat|sun)|to discharge|before|when|once|to OR\b",
-    re.IGNORECASE,
-)
 
 
 def past_times(sentence: str) -> Iterator[Cue]:
     """The past times of a sentence, as cues; those at which something only began are none."""
-    if not _PAST_HINT.search(sentence):
+    lowered = sentence.lower()
+    if not any(hint in lowered for hint in _PAST_HINTS):
         return
     for match in _PAST_TIME.finditer(sentence):
         if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
@@ -125,7 +222,8 @@ def past_times(sentence: str) -> Iterator[Cue]:
 
 def future_times(sentence: str) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
-    if not _FUTURE_HINT.search(sentence):
+    lowered = sentence.lower()
+    if not any(hint in lowered for hint in _FUTURE_HINTS):
         return
     for match in _FUTURE.finditer(sentence):
         yield Cue(*match.span(), "clause-either", PLANNED)

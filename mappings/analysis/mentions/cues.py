@@ -29,9 +29,11 @@ KINDS: Final = (
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
 _GAP: Final = 4
+_ANY: Final = "..."
+_LAST: Final = "$"
 _ANY_WORD: Final = r"[^\s,.;:()\[\]]+"
 _END_OF_PART: Final = r"(?=\s*(?:[.,;:)\]]|$|\s[-–—]\s))"
-_TOKEN: Final = re.compile(r"\{[^}]*\}\??|\S+")
+_TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
@@ -160,9 +162,9 @@ class CueLexicon:
 
     def _following(self, token: str) -> str:
         """The pattern of a token after the first, with the space before it."""
-        if token == "...":
+        if token == _ANY:
             return rf"(?:\s+{_ANY_WORD}){{0,{_GAP}}}?"
-        if token == "$":
+        if token == _LAST:
             return _END_OF_PART
         if token[0] in "<{" and token[-1] in "*?":
             return rf"(?:\s+{self._part(token[:-1])}){{0,{_REPEAT if token[-1] == '*' else 1}}}"
