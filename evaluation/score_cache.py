@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from search.protocols import Reranker, Vectors
+from encoders.interfaces import Reranker
+from search.protocols import Vectors
 
 
 class KeptScores:
