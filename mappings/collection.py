@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from mappings import checks
 from mappings.errors import InvalidInput, NotFound
-from mappings.fields import READ_FIELDS, Field, FieldType
+from mappings.fields import ASPECTS, READ_FIELDS, Field, FieldType
 
 Granularity = Literal["document", "section", "passage"]
 FUSION_METHODS: Final = ("weighted", "rrf")
@@ -174,7 +174,7 @@ class Collection:
     def index_fields(self) -> Mapping[str, FieldType]:
         """Name -> type of every field by which an index of this collection can filter and count."""
         own = {name: item.type for name, item in self.fields.items()}
-        return {**own, **READ_FIELDS} if self.concepts else own
+        return {**own, ASPECTS: "keyword", **(READ_FIELDS if self.concepts else {})}
 
     @property
     def facets(self) -> tuple[str, ...]:

@@ -14,11 +14,15 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mappings.analysis.headings import normalise_heading
 from mappings.documents import Access, FieldValue, Passage
-from mappings.fields import ASSERTED, MENTIONED
+from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
 from search.query import Facets, Filter, LexicalQuery, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
+
+ASPECT_CHARACTERS: Final = 200
+"""A longer heading is none: an index does not count it among the aspects of a document."""
 
 BM25: Final = "bm25"
 """The name of the lexical leg; a dense leg has the name of its vector field."""
@@ -101,12 +105,16 @@ class IndexEntry:
 
     @property
     def indexed_fields(self) -> Mapping[str, FieldValue]:
-        """The document's fields, and what it asserts: of wider concepts too, and of those that it mentions alone."""
-        if not self.asserted:
-            return self.fields
-        mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
-        asserted = frozenset().union(*self.asserted)
-        return {**self.fields, ASSERTED: tuple(sorted(asserted)), MENTIONED: tuple(sorted(mentioned))}
+        """The document's fields, and those of `mappings.fields` that come from its headings and from its being read."""
+        aspects = {normalise_heading(item.heading) for item in self.passages} - {""}
+        found = {**self.fields, ASPECTS: tuple(sorted(item for item in aspects if len(item) <= ASPECT_CHARACTERS))}
+        if self.asserted:
+            asserted = frozenset[str]().union(*self.asserted)
+            mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
+            concepts = {key.partition("|")[0] for key in asserted}
+            read = {ASSERTED: asserted, MENTIONED: mentioned, CONCEPTS: concepts}
+            found |= {name: tuple(sorted(keys)) for name, keys in read.items()}
+        return found
 
     def proven(self, number: int) -> tuple[str, ...]:
         """The keys of what passage `number` asserts, sorted."""
@@ -158,6 +166,14 @@ class SearchEngine(Protocol):
         """Document -> its passages that assert one of `keys` (`concept|assertion`), in order.
 
         Documents without one, and those that the caller may not see, are absent from the result.
+        """
+        ...
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it, exactly; without the documents `withheld`.
+
+        At most `MAX_VALUES` values (`search.engines.values`), the most frequent ones. Raises `InvalidInput` for a field that
+        the index does not have.
         """
         ...
 

@@ -23,6 +23,9 @@ MAX_KEYWORD_BYTES: Final = 8_191
 FACET_VALUES: Final = 100
 """Most values of one facet."""
 
+MAX_VALUES: Final = 60_000
+"""Most values of a field that are counted at once; engines allow about 65,000."""
+
 
 def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
     """The type of a field. Raises `InvalidInput` for one that the index does not have."""

@@ -102,6 +102,11 @@ class EmbeddedEngine:
         with self._open(index) as snapshot:
             return snapshot.proofs(documents, keys, access)
 
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        with self._open(index) as snapshot:
+            return snapshot.values(field, access, withheld)
+
     def create(
         self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
     ) -> IndexMeta:

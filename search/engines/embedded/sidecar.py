@@ -173,3 +173,17 @@ def _write(descriptor: int, content: bytes, offset: int) -> None:
     while view:
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written
+
+
+def without_slots(slots: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`slots`, ascending, except `removed`."""
+    places = np.searchsorted(slots, removed)
+    found = places < len(slots)
+    found[found] = slots[places[found]] == removed[found]
+    return np.delete(slots, places[found])
+
+
+def spread_slots(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Every slot of the runs that start at `firsts` and are `rows` long."""
+    starts = np.cumsum(rows) - rows
+    return np.repeat(firsts - starts, rows) + np.arange(rows.sum())

@@ -19,13 +19,12 @@ from search.engines.codec import decode_fields
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
-from search.engines.embedded.sidecar import SlotReader
-from search.engines.values import FACET_VALUES, check_query_vector, number_text, top_values
+from search.engines.embedded.sidecar import SlotReader, spread_slots, without_slots
+from search.engines.values import FACET_VALUES, MAX_VALUES, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
-from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
+from search.query import FacetCount, Facets, Filter, LexicalQuery, Ranking, Scored, Total
 
 _FACET_FETCH: Final = 1_000
-_ALL_BUCKETS: Final = 60_000
 _CEILING: Final = 20_000
 _GROWTH: Final = 3
 _MASKS: Final = 32
@@ -46,7 +45,7 @@ class Snapshot:
         self._index = index
         self._searcher = index.searcher()
         self._firsts, self._rows = self._matching(None)
-        everything = _spread(self._firsts, self._rows)
+        everything = spread_slots(self._firsts, self._rows)
         self._live = len(everything)
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
@@ -75,7 +74,7 @@ class Snapshot:
         request = self._without_excluded(request, compiler)
         allowed = self._allowed(request.filters, request.access, compiler)
         if request.withheld:
-            allowed = _without(allowed, self._slots_of(compiler.of_documents(request.withheld)))
+            allowed = without_slots(allowed, self._slots_of(compiler.of_documents(request.withheld)))
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
@@ -159,6 +158,13 @@ class Snapshot:
         """Whether there is any document that the caller may see."""
         return bool(self._searcher.search(self._plain.restriction((), access), 1, count=False).hits)
 
+    def values(self, name: str, access: Access, withheld: Sequence[str]) -> dict[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        kind, restriction = self._plain.field_kind(name), self._plain.restriction((), access, withheld)
+        every = self._plain.counts(LexicalQuery((), everything=True), restriction, split=True)
+        buckets = self._searcher.aggregate(every, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
+        return {_facet_value(kind, item["key"]): int(item["doc_count"]) for item in buckets}
+
     def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
         if not count:
             return []
@@ -230,7 +236,7 @@ class Snapshot:
         buckets = answer["buckets"]
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
-            buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
+            buckets = self._searcher.aggregate(query, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
         kind = compiler.field_kind(name)
         return top_values(FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
 
@@ -251,7 +257,7 @@ class Snapshot:
         return slots
 
     def _slots_of(self, query: Any) -> NDArray[np.int64]:
-        return _spread(*self._matching(query))
+        return spread_slots(*self._matching(query))
 
     def _matching(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first slot of every matching passage, ascending, and its number of slots."""
@@ -269,23 +275,9 @@ class Snapshot:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
 
 
-def _without(slots: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`slots`, ascending, except `removed`."""
-    places = np.searchsorted(slots, removed)
-    found = places < len(slots)
-    found[found] = slots[places[found]] == removed[found]
-    return np.delete(slots, places[found])
-
-
-def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Every slot of the runs that start at `firsts` and are `rows` long."""
-    starts = np.cumsum(rows) - rows
-    return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
-
-
 def _terms(name: str, size: int) -> dict[str, Any]:
     # Each segment returns all its buckets, so that the counts are exact.
-    return {"terms": {"field": column(name), "size": size, "segment_size": _ALL_BUCKETS}}
+    return {"terms": {"field": column(name), "size": size, "segment_size": MAX_VALUES}}
 
 
 def _facet_value(kind: str, key: Any) -> str:

@@ -24,11 +24,11 @@ from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
 from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
-from search.engines.opensearch.legs import fetch_legs
+from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
 from search.engines.opensearch.records import fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
-from search.engines.values import drift
+from search.engines.values import drift, field_kind
 from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
 
 _LOOKUP: Final = 1_000
@@ -95,6 +95,14 @@ class OpenSearchEngine:
         for source in self._sources(index, bodies):
             found.setdefault(source["document"], []).append(passage_of(source))
         return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        description = self.describe(index)
+        kind = field_kind(description.fields, field)
+        answer = self._indexes.search(description, fetches.counted_values(field, access, withheld))
+        buckets = answer["aggregations"][fetches.VALUES]["buckets"]
+        return {bucket_value(kind, item): int(item["doc_count"]) for item in buckets}
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""

@@ -1,14 +1,19 @@
-"""Bodies of searches that fetch what is shown: passages and fields by their ids, and the passages that prove something."""
+"""Bodies of searches that fetch by id, or count: passages, fields, what proves something, the values of a field."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from mappings.documents import Access
 from search.engines.codec import encodable
 from search.engines.opensearch.queries import WINDOW, Body, visible_to
 from search.engines.opensearch.records import SHOWN
+from search.engines.values import MAX_VALUES
 from search.query import PROVES
+
+VALUES: Final = "values"
+"""The name of the aggregation that counts the values of a field."""
 
 
 def passages(ids: Sequence[str], access: Access) -> Body:
@@ -35,6 +40,14 @@ def any_visible(access: Access) -> Body:
     """One entry that the caller may see, if there is any; each shard stops at its first."""
     query = {"bool": {"filter": [visible_to(access)]}}
     return {"size": 1, "terminate_after": 1, "track_total_hits": False, "_source": False, "query": query}
+
+
+def counted_values(field: str, access: Access, withheld: Sequence[str]) -> Body:
+    """The values of a field, each with how many documents that the caller may see have it."""
+    first: Body = {"filter": [{"term": {"kind": "document"}}, visible_to(access)]}
+    without: Body = {"must_not": [{"terms": {"document": list(map(encodable, withheld))}}]} if withheld else {}
+    counted = {"field": f"fields.{field}", "size": MAX_VALUES, "shard_size": MAX_VALUES}
+    return {"size": 0, "query": {"bool": first | without}, "aggs": {VALUES: {"terms": counted}}}
 
 
 def _fetch(name: str, values: Sequence[str], kind: str, access: Access, fields: Sequence[str]) -> Body:

@@ -188,10 +188,13 @@ def _counts(
 
 
 def _facet(answer: Mapping[str, Any], kind: str) -> tuple[FacetCount, ...]:
-    return top_values(FacetCount(_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ()))
+    return top_values(
+        FacetCount(bucket_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ())
+    )
 
 
-def _value(kind: str, bucket: Mapping[str, Any]) -> str:
+def bucket_value(kind: str, bucket: Mapping[str, Any]) -> str:
+    """The value that a bucket of an aggregation counts, as a facet has it."""
     if kind == "number":
         return number_text(bucket["key"])
     return str(bucket["key_as_string"] if kind == "date" else bucket["key"])
