@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from search.collections import Collections
+from search.completion.completer import Completer
+from search.completion.completions import CompletionRequest, Completions
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
 from search.models.registry import Models
@@ -29,6 +31,7 @@ class Medley:
     models: Models
     services: SearchServices
     visibility: Visibility
+    completer: Completer
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False, scores: ScoreMemory | None = None) -> Medley:
@@ -53,7 +56,8 @@ class Medley:
             reader=collections.reader_of,
             scores=scores or ScoreMemory(),
         )
-        return cls(settings, engines, collections, models, services, Visibility(engines.engine))
+        visibility = Visibility(engines.engine)
+        return cls(settings, engines, collections, models, services, visibility, Completer(services))
 
     @property
     def engine(self) -> Engine:
@@ -63,6 +67,10 @@ class Medley:
     def close(self) -> None:
         """Leave complete files behind when this process stops; call it where nothing is written any more."""
         self.collections.close()
+
+    def complete(self, request: CompletionRequest) -> Completions:
+        """What can complete what was typed; see `Completer.complete`."""
+        return self.completer.complete(request)
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""

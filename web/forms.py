@@ -174,7 +174,7 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
         elif name in _LISTS:
             value[name] = [part.strip() for text in given for part in text.split(",") if part.strip()]
         elif name in PARAMETERS:
-            value[name] = _single(name, given)
+            value[name] = single(name, given)
         else:
             raise InvalidInput(
                 f"there is no parameter {name[:80]!r}; known are {', '.join((*PARAMETERS, 'filter.<field>'))}",
@@ -187,19 +187,19 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
 
 def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
     """Validate the parameters for reading a document. Raises `InvalidInput`."""
-    value = {name: _single(name, texts) for name, texts in parameters.lists()}
+    value = {name: single(name, texts) for name, texts in parameters.lists()}
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
     """Validate the parameters for posting documents. Raises `InvalidInput`."""
-    return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(FeedForm, {name: single(name, texts) for name, texts in parameters.lists()})
 
 
 def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
     """Validate the parameters for deleting a document. Raises `InvalidInput`."""
-    return validated(DeletionForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(DeletionForm, {name: single(name, texts) for name, texts in parameters.lists()})
 
 
 def check_format(name: str) -> str:
@@ -209,7 +209,8 @@ def check_format(name: str) -> str:
     return name
 
 
-def _single(name: str, texts: Sequence[str]) -> str:
+def single(name: str, texts: Sequence[str]) -> str:
+    """The value of a parameter that is given once. Raises `InvalidInput` for one that is repeated."""
     if len(texts) != 1:
         raise InvalidInput(f"{name} is given {len(texts)} times; give it once", field=name)
     return texts[0]

@@ -8,15 +8,16 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from web import forms, search_answers, wire
+from web import completions, forms, search_answers, wire
 from web.api import openapi_ingestion
 from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
-_REQUESTS: Final = (forms.SearchForm, forms.BatchForm)
+_REQUESTS: Final = (forms.SearchForm, forms.BatchForm, completions.CompletionForm)
 _ANSWERS: Final = (
     search_answers.SearchAnswer,
     search_answers.BatchAnswer,
+    completions.CompletionAnswer,
     wire.DocumentAnswer,
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
@@ -91,6 +92,18 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
+        "/v1/complete": {
+            "get": _operation(
+                "complete_by_address",
+                "Complete what is typed in the address",
+                completions.CompletionAnswer,
+                parameters=_parameters(completions.CompletionForm),
+            )
+            | {"description": "Addresses are kept in logs and histories: send what may be a patient's name by `POST`."},
+            "post": _operation(
+                "complete", "Complete what is typed", completions.CompletionAnswer, body=completions.CompletionForm
+            ),
+        },
         "/v1/documents": {"post": openapi_ingestion.feed()},
         "/v1/documents/{id}": {
             "get": _operation(
@@ -150,13 +163,17 @@ def _error(status: int) -> dict[str, Any]:
 
 def _search_parameters() -> list[dict[str, Any]]:
     """The fields of a search as parameters; `filter.<field>` has no fixed name and is described in words."""
-    properties = forms.SearchForm.model_json_schema(by_alias=True)["properties"]
-    required = forms.SearchForm.model_json_schema(by_alias=True).get("required", [])
-    named = [
-        {"name": name, "in": "query", "required": name in required, "schema": _flat(properties[name])}
-        for name in forms.PARAMETERS
+    return [*(item for item in _parameters(forms.SearchForm) if item["name"] != "filters"), _format_parameter()]
+
+
+def _parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """The fields of a form as parameters of an address."""
+    schema = model.model_json_schema(by_alias=True)
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _flat(field)}
+        for name, field in schema["properties"].items()
     ]
-    return [*named, _format_parameter()]
 
 
 def _flat(schema: dict[str, Any]) -> dict[str, Any]:

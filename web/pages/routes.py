@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
-from flask import Blueprint, g, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, g, jsonify, make_response, redirect, render_template, request, url_for
 from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
@@ -17,6 +17,7 @@ from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
 from web.access.throttle import TooManyFailures
 from web.citations import attachments
+from web.completions import CompletionAnswer, CompletionForm
 from web.errors import retry_headers
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
@@ -74,6 +75,18 @@ def send_citations() -> Response:
         results = use_cases.search(query)
     found = use_cases.visible(query.collection, [hit.document for hit in results.hits])
     return attachments.of_documents(name, found.values(), context.portal().medley.collections.get(query.collection))
+
+
+@blueprint.post("/complete")
+def send_complete() -> Response:
+    """The completions of what is typed into a field of the search form, for the script of the page."""
+    sessions.check_form_token()
+    sent = {name: forms.single(name, texts) for name, texts in request.form.lists() if name != "csrf"}
+    form = forms.validated(CompletionForm, sent, strict=False)
+    use_cases = context.use_cases()
+    collection = use_cases.named(form.collection, "complete")
+    found = use_cases.complete(form.to_request(collection.name, use_cases.caller.access))
+    return jsonify(CompletionAnswer.of(found).model_dump())
 
 
 def sent_address() -> SearchAddress:
