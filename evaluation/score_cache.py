@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from encoders.interfaces import Reranker
-from search.protocols import Vectors
+from search.protocols import Reranker, Vectors
 
 
 class KeptScores:

@@ -17,7 +17,6 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from encoders.interfaces import Encoder
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
 from mappings.analysis.passages import windows
@@ -29,7 +28,7 @@ from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
 from search.pipeline.retrieve import retrieve
 from search.pipeline.services import SearchServices, Trace
-from search.protocols import Engine, IndexEntry, IndexMeta
+from search.protocols import Encoder, Engine, IndexEntry, IndexMeta
 from search.query import Query
 from search.settings import Settings
 from search.understanding.understand import understand

@@ -1,4 +1,4 @@
-"""The interfaces of engines; `tests/contracts/` checks every engine against them.
+"""The interfaces of engines, encoders and rerankers; `tests/contracts/` checks every engine against them.
 
 Invariants: every ranking is sorted by descending score, then by passage id; access and filters apply inside every leg, to
 totals and to facets; one answer never shows two versions of a document.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -294,3 +294,40 @@ class IndexAdmin(Protocol):
 
 class Engine(SearchEngine, IndexAdmin, Protocol):
     """Searches indexes, and creates, fills, publishes and drops them."""
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Encodes texts as unit vectors; queries and passages have separate methods."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what determines the vectors: weights, tokenizer, pooling, templates."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length d of a vector."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), unit rows, in input order."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), unit rows, in input order."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores texts against a query; the caller sorts and truncates."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what determines the scores."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str]) -> Vectors:
+        """Shape (n,), in input order; a logit, higher is better."""
+        ...

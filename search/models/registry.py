@@ -11,7 +11,6 @@ from typing import Final
 from encoders.artifact import SHIPPED, Artifact, find
 from encoders.cache import CachedEncoder
 from encoders.hashing import HashingEncoder
-from encoders.interfaces import Encoder, Reranker
 from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.collection import Collection
@@ -19,6 +18,7 @@ from mappings.errors import MedleyError
 from search.engines.opened import secret
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
+from search.protocols import Encoder, Reranker
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
 from search.settings import Settings

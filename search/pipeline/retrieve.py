@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from encoders.interfaces import Encoder
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
@@ -20,7 +19,7 @@ from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.proofs import proven_by
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
-from search.protocols import IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
+from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from encoders.interfaces import Encoder
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from search.cache import Cache
-from search.protocols import LegsAnswer, SearchEngine, Vectors
+from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.cascade import RerankStages
 from search.score_memory import ScoreMemory

@@ -9,8 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from encoders.interfaces import Reranker
-from search.protocols import Vectors
+from search.protocols import Reranker, Vectors
 from search.timed_models import TimedOut, TimedReranker
 
 GROUP_SIZE = 16

@@ -14,11 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from encoders.interfaces import Encoder
 from mappings.analysis.passages import windows
 from mappings.collection import Feedback
 from mappings.documents import Passage
-from search.protocols import LegsRequest, Vectors
+from search.protocols import Encoder, LegsRequest, Vectors
 from search.timed_models import TimedEncoder
 
 FEEDBACK_SECONDS: Final = 2.0

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.hashing import HashingEncoder, features
-from encoders.interfaces import Encoder
 from mappings.errors import ModelError
+from search.protocols import Encoder
 
 
 def test_features_are_words_pairs_and_pieces():

@@ -16,9 +16,9 @@ from tiny import VOCABULARY, WIDTH, sentences, write_artifact
 
 from encoders import runtime
 from encoders.artifact import SHIPPED, TOKENIZER, WEIGHTS, Artifact, Reading, find, seal
-from encoders.interfaces import Encoder, Reranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.errors import ModelError
+from search.protocols import Encoder, Reranker
 
 TEXTS = ["aspirin fever", "", "stroke of the heart in patients with renal risk", "fever", "\ud800\x00 fever"]
 

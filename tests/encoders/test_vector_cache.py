@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from encoders.cache import AT_ONCE, CachedEncoder, VectorStore, text_key
 from encoders.hashing import HashingEncoder
-from encoders.interfaces import Encoder
+from search.protocols import Encoder
 
 TEXTS = ["chest pain", "no pneumothorax", "", "chest pain", "\ud800 lone"]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from model_server import DIMENSION, TEI_EMBED, TEI_RERANK, ModelServer, axis, offered, ours, score
 
-from encoders.interfaces import Encoder, Reranker
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import Medley
@@ -16,6 +15,7 @@ from search.models import calls, connection
 from search.models.connection import Breaker
 from search.models.remote import RemoteEncoder, RemoteReranker
 from search.models.servers import Servers
+from search.protocols import Encoder, Reranker
 from search.query import Query
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.settings import Settings

@@ -14,7 +14,7 @@ from search.storage import Purged
 from web.cli.common import not_queued
 
 if TYPE_CHECKING:
-    from encoders.interfaces import Encoder
+    from search.protocols import Encoder
     from workers.indexing.batches import Outcome
     from workers.queueing.queue import Queue
 

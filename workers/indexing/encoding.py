@@ -9,11 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from encoders.interfaces import Encoder
 from mappings.analysis.passages import windows
 from mappings.documents import Passage
 from mappings.errors import Unavailable
-from search.protocols import IndexEntry, Vectors
+from search.protocols import Encoder, IndexEntry, Vectors
 from workers.indexing.batches import DocumentBatch, describe_error, isolate_failures
 from workers.indexing.indexer import IndexingStatistics
 

@@ -7,13 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from encoders.interfaces import Encoder
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
 from search.engines.names import split_index
-from search.protocols import Engine, IndexMeta
+from search.protocols import Encoder, Engine, IndexMeta
 from search.storage import DocumentStore
 
 if TYPE_CHECKING:

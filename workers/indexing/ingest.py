@@ -10,9 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from encoders.interfaces import Encoder
 from mappings.errors import MedleyError
-from search.protocols import IndexMeta
+from search.protocols import Encoder, IndexMeta
 from workers.indexing.batches import Outcome
 from workers.indexing.filling import fill
 from workers.indexing.indexer import Indexer, IndexingOptions

@@ -18,12 +18,11 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
-from encoders.interfaces import Encoder
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
 from search.engines.names import split_index
-from search.protocols import IndexMeta, IndexWriter, Vectors
+from search.protocols import Encoder, IndexMeta, IndexWriter, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from encoders.artifact import Artifact, find
-from encoders.interfaces import Encoder
 from encoders.labels.tasks.findings import TASK
 from evaluation.baselines import lexical
 from evaluation.baselines.prepared import plain_tokens
@@ -21,6 +20,7 @@ from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import Medley
 from search.models.registry import HASHING
+from search.protocols import Encoder
 
 COLLECTION: Final = "reports"
 BM25, OKAPI, TFIDF, DENSE, BASELINE, FOLDS = "bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline", "2-fold"
