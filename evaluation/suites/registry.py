@@ -19,6 +19,7 @@ from evaluation.suites import (
     scifact,
 )
 from evaluation.suites.lookups import suite as lookups
+from evaluation.suites.polarity import suite as polarity
 from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput, NotFound
 
@@ -35,6 +36,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         claims,
         lookups,
         radiology,
+        polarity,
         assertion,
         beir,
     )
