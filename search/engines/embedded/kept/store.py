@@ -21,6 +21,7 @@ from search.kept.items import (
     KeptItem,
     KeptPage,
     check_page,
+    is_item_id,
     name_taken,
     restored_name,
     too_many_items,
@@ -114,6 +115,8 @@ class EmbeddedKeptStore:
 
     def remove(self, identifier: str) -> bool:
         """Delete an item of whichever user, even a damaged one; whether it was there."""
+        if not is_item_id(identifier):
+            return False
         with self._database.write() as database:
             return rows.delete(database, "id = ?", (identifier,)) > 0
 
@@ -179,7 +182,7 @@ _NAMESAKE: Final = "owner = ? AND kind = ? AND name = ?"
 
 
 def _known(database: sqlite3.Connection, identifier: str) -> KeptItem:
-    found = rows.read(database, identifier)
+    found = rows.read(database, identifier) if is_item_id(identifier) else None
     if found is None:
         raise unknown_item(identifier)
     return found

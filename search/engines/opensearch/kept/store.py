@@ -101,7 +101,7 @@ class OpenSearchKeptStore:
 
     def remove(self, identifier: str) -> bool:
         """Delete an item of whichever user; whether it was there."""
-        while row := self._rows([identifier]):
+        while row := self._rows([identifier] if is_item_id(identifier) else []):
             if self._delete(row):
                 return True
         return False
