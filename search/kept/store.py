@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from mappings.documents import Access
@@ -48,8 +48,8 @@ class KeptStore(Protocol):
         """Delete an item of the caller, and return it; only in this revision, where one is given, or `Conflict`."""
         ...
 
-    def owners(self) -> Mapping[str, int]:
-        """Every user who keeps something, by name -> how many items."""
+    def find(self, identifier: str) -> KeptItem:
+        """An item of whichever user, for the operator. Raises `NotFound`, `Damaged`."""
         ...
 
     def remove(self, identifier: str) -> bool:

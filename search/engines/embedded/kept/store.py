@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -74,8 +74,7 @@ class EmbeddedKeptStore:
 
     def get(self, access: Access, identifier: str) -> KeptItem:
         """An item of the caller, or one that is shared with the caller. Raises `NotFound`."""
-        with self._database.read() as database:
-            found = _known(database, identifier)
+        found = self.find(identifier)
         if not found.may_be_seen(access):
             raise unknown_item(identifier)
         return found.seen_by(access)
@@ -108,10 +107,10 @@ class EmbeddedKeptStore:
             rows.delete(database, "id = ?", (identifier,))
         return found
 
-    def owners(self) -> Mapping[str, int]:
-        """Every user who keeps something, by name -> how many items."""
+    def find(self, identifier: str) -> KeptItem:
+        """An item of whichever user. Raises `NotFound`, `Damaged`."""
         with self._database.read() as database:
-            return dict(database.execute("SELECT owner, COUNT(*) FROM items GROUP BY owner ORDER BY owner").fetchall())
+            return _known(database, identifier)
 
     def remove(self, identifier: str) -> bool:
         """Delete an item of whichever user, even a damaged one; whether it was there."""

@@ -26,11 +26,6 @@ def ids(condition: Body, most: int) -> Body:
     return {"size": most, "query": items(condition), "_source": False, "sort": ["id"]}
 
 
-def owners(most: int) -> Body:
-    """The search that counts the items of each user."""
-    return {"size": 0, "query": items(), "aggs": {"owners": {"terms": {"field": "owner", "size": most}}}}
-
-
 def listing(access: Access, wanted: KeptFilter, size: int, after: tuple[int, str] | None) -> Body:
     """The search for a page of what a caller sees, what was changed last first."""
     conditions: list[Body] = [_any(_own(access), _shared(access, wanted))]

@@ -30,7 +30,6 @@ from search.kept.items import (
 )
 
 _PAGE: Final = 100
-_MOST_OWNERS: Final = 50_000
 _PURGES: Final = 5
 _WIPE_SECONDS: Final = 720.0
 
@@ -73,7 +72,7 @@ class OpenSearchKeptStore:
 
     def get(self, access: Access, identifier: str) -> KeptItem:
         """An item of the caller, or one that is shared with the caller. Raises `NotFound`."""
-        found = self._known(identifier)[1]
+        found = self.find(identifier)
         if not found.may_be_seen(access):
             raise unknown_item(identifier)
         return found.seen_by(access)
@@ -94,10 +93,9 @@ class OpenSearchKeptStore:
             if self._delete({identifier: row}):
                 return found
 
-    def owners(self) -> Mapping[str, int]:
-        """Every user who keeps something, by name -> how many items."""
-        buckets = self._table.search(queries.owners(_MOST_OWNERS))["aggregations"]["owners"]["buckets"]
-        return {item["key"]: item["doc_count"] for item in sorted(buckets, key=lambda item: item["key"])}
+    def find(self, identifier: str) -> KeptItem:
+        """An item of whichever user. Raises `NotFound`."""
+        return self._known(identifier)[1]
 
     def remove(self, identifier: str) -> bool:
         """Delete an item of whichever user; whether it was there."""
