@@ -12,6 +12,7 @@ REQUESTED: Final = (shapes.KeptForm, shapes.KeptChangeForm)
 ANSWERED: Final = (shapes.KeptAnswer, shapes.KeptListAnswer, shapes.KeptDeletionAnswer)
 _READ: Final = (400, 401, 403, 404, 429, 500, 503)
 _WRITTEN: Final = (*_READ, 409, 413, 415)
+_ID: Final = "^[0-9a-f]{16}$"
 _SESSIONS: Final = "A browser session can send it with the form token of its pages in the header `X-CSRF-Token`; a program sends a token."
 
 
@@ -25,7 +26,7 @@ def paths() -> dict[str, Any]:
             | _body(shapes.KeptForm)
             | {"description": _SESSIONS},
         },
-        "/v1/kept/{id}": {
+        "/v1/kept/{identifier}": {
             "get": _operation("kept_read", "A kept item", 200, shapes.KeptAnswer) | {"parameters": [_identifier()]},
             "put": _operation("kept_replace", "Replace a kept item", 200, shapes.KeptAnswer, _WRITTEN)
             | _body(shapes.KeptChangeForm)
@@ -57,7 +58,7 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _identifier() -> dict[str, Any]:
-    return {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {"name": "identifier", "in": "path", "required": True, "schema": {"type": "string", "pattern": _ID}}
 
 
 def _in_query(model: type[BaseModel]) -> list[dict[str, Any]]:
