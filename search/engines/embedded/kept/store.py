@@ -121,16 +121,22 @@ class EmbeddedKeptStore:
 
     def purge(self, owner: str) -> int:
         """Delete every item of a user; returns how many."""
+        if not self.path.exists():
+            return 0
         with self._database.write() as database:
             return rows.delete(database, "owner = ?", (owner,))
 
     def remove_collection(self, collection: str) -> int:
         """Delete every item that belongs to a collection; returns how many."""
+        if not self.path.exists():
+            return 0
         with self._database.write() as database:
             return rows.delete(database, "collection = ?", (collection,))
 
     def move_collection(self, collection: str, target: str) -> int:
         """Let every item of one collection belong to another; see `KeptStore.move_collection`."""
+        if not self.path.exists():
+            return 0
         with self._database.write() as database:
             found = list(rows.select(database, "collection = ?", (collection,)))
             for item in found:
@@ -158,7 +164,8 @@ class EmbeddedKeptStore:
 
     def wipe(self) -> None:
         """Write the file anew, and empty its write-ahead log. Raises `Unavailable` where others keep them in use."""
-        self._database.vacuum()
+        if self.path.exists():
+            self._database.vacuum()
 
     def close(self) -> None:
         """Empty the write-ahead log into the file, unless others are using it at this moment."""

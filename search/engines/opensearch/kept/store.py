@@ -106,6 +106,8 @@ class OpenSearchKeptStore:
 
     def purge(self, owner: str) -> int:
         """Delete every item of a user; returns how many."""
+        if not self._table.exists():
+            return 0
         query = {"term": {"owner": owner}}
         count = self._count(query)
         for _ in range(_PURGES):  # what changes meanwhile is skipped
@@ -135,7 +137,8 @@ class OpenSearchKeptStore:
 
     def export(self) -> Iterator[KeptItem]:
         """Every item, in a revision at least as new as when this begins; see `KeptStore.export`."""
-        return (item_of(row.source or {}) for row in self._table.scan(queries.items(), "id", None, _PAGE))
+        if self._table.exists():
+            yield from (item_of(row.source or {}) for row in self._table.scan(queries.items(), "id", None, _PAGE))
 
     def restore(self, items: Iterable[KeptItem]) -> int:
         """Store exported items under their ids and revisions; see `KeptStore.restore`."""
@@ -143,8 +146,7 @@ class OpenSearchKeptStore:
 
     def wipe(self) -> None:
         """Let the cluster write segments anew without removed rows. Raises `Unavailable` when some are left."""
-        self._table.make()
-        if expunge(self._cluster, [self._table.name], _WIPE_SECONDS):
+        if self._table.exists() and expunge(self._cluster, [self._table.name], _WIPE_SECONDS):
             raise Unavailable(
                 f"after {_WIPE_SECONDS:.0f} s {self._table.name} still holds removed rows in its segments, perhaps because "
                 "others write to it; purge again"
@@ -202,6 +204,8 @@ class OpenSearchKeptStore:
         return {name: row for name, row in self._table.read(ids).items() if row.source is not None}
 
     def _of_collection(self, collection: str) -> dict[str, Row]:
+        if not self._table.exists():
+            return {}
         found = self._table.search(queries.ids({"term": {"collection": collection}}, _PAGE))["hits"]["hits"]
         rows = self._rows([hit["_id"] for hit in found])
         return {name: row for name, row in rows.items() if (row.source or {})["collection"] == collection}
