@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PARAMS
+from backends import ENGINES
 
 from mappings.documents import Access
 from mappings.errors import Conflict, Forbidden, InvalidInput, MedleyError, NotFound
@@ -22,6 +22,7 @@ from search.kept import items
 from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptPage
 from search.kept.store import KeptStore
 
+PARAMS = [pytest.param(name, marks=[pytest.mark.opensearch] if name == "opensearch" else []) for name in ENGINES]
 ANN = Access("ann", frozenset({"ward-a", "study"}))
 BOB = Access("bob", frozenset({"ward-a"}))
 EVE = Access("eve", frozenset({"ward-b"}))

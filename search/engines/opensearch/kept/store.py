@@ -85,13 +85,14 @@ class OpenSearchKeptStore:
 
     def delete(self, access: Access, identifier: str, revision: int | None = None) -> KeptItem:
         """Delete an item of the caller, and return it; see `KeptStore.delete`."""
+        row, found = self._known(identifier)
         while True:
-            row, found = self._known(identifier)
             found.check_owner(access)
             if revision is not None:
                 found.check_revision(revision)
-            if self._delete({identifier: row}):
+            if self._delete_one(row):
                 return found
+            row, found = self._known(identifier)
 
     def find(self, identifier: str) -> KeptItem:
         """An item of whichever user. Raises `NotFound`."""
@@ -99,8 +100,8 @@ class OpenSearchKeptStore:
 
     def remove(self, identifier: str) -> bool:
         """Delete an item of whichever user; whether it was there."""
-        while row := self._rows([identifier] if is_item_id(identifier) else []):
-            if self._delete(row):
+        while rows := self._rows([identifier] if is_item_id(identifier) else []):
+            if self._delete_one(rows[identifier]):
                 return True
         return False
 
@@ -174,6 +175,16 @@ class OpenSearchKeptStore:
             now = self._table.read([item.id])[item.id].source
             if now is None or now["write"] != write:  # otherwise only the answer to the first attempt was lost
                 raise Conflict("the item was changed meanwhile: read it again and repeat the change", field="revision")
+
+    def _delete_one(self, row: Row) -> bool:
+        """Delete an item unless it has changed since it was read; whether it is gone."""
+        identifier = (row.source or {})["id"]
+        if self._delete({identifier: row}):
+            return True
+        if self._rows([identifier]):
+            return False
+        self._claims.release([claim_of(row.source or {})])  # only the answer to the first attempt was lost
+        return True
 
     def _delete(self, rows: Mapping[str, Row]) -> int:
         """Delete those of the items that have not changed since they were read; how many."""
