@@ -12,7 +12,7 @@ from mappings.documents import Access
 from mappings.errors import Conflict
 from search.engines.opensearch.client import Cluster, Connection
 from search.engines.opensearch.documents.tables import Table
-from search.engines.opensearch.kept import claims, queries
+from search.engines.opensearch.kept import queries, reservations
 from search.engines.opensearch.kept.rows import PROPERTIES
 from search.engines.opensearch.kept.store import OpenSearchKeptStore
 from search.kept.items import KeptDraft, KeptFilter, KeptItem
@@ -47,7 +47,7 @@ def draft(name: str = "anticoagulants", **content: Any) -> KeptDraft:
 
 
 def rows(cluster: Cluster) -> dict[str, Any]:
-    """Every row of the index: items and claims."""
+    """Every row of the index: items and reservations."""
     table = Table(cluster, cluster.name("kept"), PROPERTIES, 1)
     hits = table.search({"size": 100, "query": {"match_all": {}}})["hits"]["hits"]
     return {hit["_id"]: hit["_source"] for hit in hits}
@@ -61,7 +61,7 @@ def test_a_write_whose_answer_was_lost_is_done_once(cluster, store):
     assert store.get(ANN, made.id) == renamed
     with pytest.raises(Conflict):
         store.replace(ANN, made.id, 2, draft("late"))
-    assert len(rows(cluster)) == 2  # the item, and the claim of its name
+    assert len(rows(cluster)) == 2  # the item, and the reservation of its name
     assert store.delete(ANN, made.id, 3) == renamed
     assert rows(cluster) == {}
     again = store.add(ANN, draft())
@@ -69,13 +69,13 @@ def test_a_write_whose_answer_was_lost_is_done_once(cluster, store):
     assert rows(cluster) == {}
 
 
-def test_a_name_that_a_killed_writer_has_claimed_is_free_after_some_minutes(store, monkeypatch):
-    store._claims.make(KeptItem.of(ANN, draft()))  # and it is killed before it writes the item
+def test_a_name_that_a_killed_writer_has_reserved_is_free_after_some_minutes(store, monkeypatch):
+    store._names.reserve(KeptItem.of(ANN, draft()))  # and it is killed before it writes the item
     with pytest.raises(Conflict, match="named 'anticoagulants' already"):
         store.add(ANN, draft())
-    monkeypatch.setattr(claims, "UNFINISHED_SECONDS", 0.0)
+    monkeypatch.setattr(reservations, "UNFINISHED_SECONDS", 0.0)
     made = store.add(ANN, draft())
-    for call in (lambda: store.add(ANN, draft()), lambda: store._claims.make(KeptItem.of(ANN, draft()))):
+    for call in (lambda: store.add(ANN, draft()), lambda: store._names.reserve(KeptItem.of(ANN, draft()))):
         with pytest.raises(Conflict):
             call()
     assert [item.id for item in store.list_items(ANN, KeptFilter(), 9).items] == [made.id]

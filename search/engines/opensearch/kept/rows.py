@@ -1,4 +1,4 @@
-"""An item, and the claim of its name, as rows of the index of kept items."""
+"""An item, and the reservation of its name, as rows of the index of kept items."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ import orjson
 from search.kept.items import KeptItem, encode_content
 
 ITEM: Final = "item"
-_CLAIM: Final = "claim"
+_NAME: Final = "name"
 PROPERTIES: Final[dict[str, Any]] = {
     **{name: {"type": "keyword"} for name in ("row", "id", "owner", "kind", "collection", "labels")},
     "changed": {"type": "long"},
 }
 UNFINISHED_SECONDS: Final = 600.0
-"""How long a name stays claimed for an item that is not written: longer than a write is retried."""
+"""How long a name stays reserved for an item that is not written: longer than a write is retried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A name of a user's items of one kind, held for one item; `mark` is unique to the call that made the claim."""
+class NameReservation:
+    """A name of a user's items of one kind, held for one item; `mark` is unique to the call that reserved it."""
 
     key: str
     mark: str
 
 
 def name_key(item: KeptItem) -> str:
-    """The id of the row that claims the name of an item."""
+    """The id of the row that reserves the name of an item."""
     parts = orjson.dumps([item.owner, item.kind, item.name])
     return f"name-{hashlib.sha256(parts).hexdigest()}"
 
 
-def claim_row(item: KeptItem, claim: Claim) -> dict[str, Any]:
-    """The row of a claim, made now."""
-    return {"row": _CLAIM, "owner": item.owner, "item": item.id, "mark": claim.mark, "since": time.time()}
+def reservation_row(item: KeptItem, reservation: NameReservation) -> dict[str, Any]:
+    """The row of a reservation, made now."""
+    return {"row": _NAME, "owner": item.owner, "item": item.id, "mark": reservation.mark, "since": time.time()}
 
 
-def item_row(item: KeptItem, claim: Claim, write: str) -> dict[str, Any]:
+def item_row(item: KeptItem, reservation: NameReservation, write: str) -> dict[str, Any]:
     """The row of an item. `write` is unique to a write, by which its writer knows it again.
 
     The content is a text: whatever names its objects have, the cluster reads none of them.
@@ -49,7 +49,7 @@ def item_row(item: KeptItem, claim: Claim, write: str) -> dict[str, Any]:
     source = asdict(item)
     source["labels"] = sorted(source.pop("shared_with"))
     source["content"] = encode_content(item.content).decode()
-    return source | {"row": ITEM, "mark": claim.mark, "write": write}
+    return source | {"row": ITEM, "mark": reservation.mark, "write": write}
 
 
 def item_of(source: Mapping[str, Any]) -> KeptItem:
@@ -58,6 +58,6 @@ def item_of(source: Mapping[str, Any]) -> KeptItem:
     return KeptItem(**kept, content=orjson.loads(source["content"]), shared_with=frozenset(source["labels"]))
 
 
-def claim_of(source: Mapping[str, Any]) -> Claim:
-    """The claim that the item in a row holds."""
-    return Claim(name_key(item_of(source)), source["mark"])
+def reservation_of(source: Mapping[str, Any]) -> NameReservation:
+    """The reservation that the item in a row holds."""
+    return NameReservation(name_key(item_of(source)), source["mark"])

@@ -14,8 +14,8 @@ from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.kept import queries
-from search.engines.opensearch.kept.claims import Claims
-from search.engines.opensearch.kept.rows import PROPERTIES, Claim, claim_of, item_of, item_row, name_key
+from search.engines.opensearch.kept.reservations import NameReservations
+from search.engines.opensearch.kept.rows import PROPERTIES, NameReservation, item_of, item_row, name_key, reservation_of
 from search.kept.items import (
     MOST_ITEMS,
     KeptDraft,
@@ -43,7 +43,7 @@ class OpenSearchKeptStore:
     def __init__(self, cluster: Cluster, check: Callable[[str], object]) -> None:
         self._cluster, self._check = cluster, check
         self._table = Table(cluster, cluster.name("kept"), PROPERTIES, shards=1)
-        self._claims = Claims(self._table)
+        self._names = NameReservations(self._table)
 
     def add(self, access: Access, draft: KeptDraft) -> KeptItem:
         """Keep a new item of the caller; see `KeptStore.add`."""
@@ -51,8 +51,8 @@ class OpenSearchKeptStore:
         self._check_collection(draft.collection)
         if self._count({"term": {"owner": item.owner}}) >= MOST_ITEMS:
             raise too_many_items()
-        with self._claimed(item) as claim:
-            self._write(item, claim, Row())
+        with self._reserved(item) as reservation:
+            self._write(item, reservation, Row())
         return item
 
     def replace(self, access: Access, identifier: str, revision: int, draft: KeptDraft) -> KeptItem:
@@ -61,13 +61,13 @@ class OpenSearchKeptStore:
         changed = found.changed_by(access, revision, draft)
         if changed.collection != found.collection:
             self._check_collection(changed.collection)
-        old = claim_of(row.source or {})
+        old = reservation_of(row.source or {})
         if name_key(changed) == old.key:
             self._write(changed, old, row)
         else:
-            with self._claimed(changed) as claim:
-                self._write(changed, claim, row)
-            self._claims.release([old])
+            with self._reserved(changed) as reservation:
+                self._write(changed, reservation, row)
+            self._names.cancel([old])
         return changed
 
     def get(self, access: Access, identifier: str) -> KeptItem:
@@ -132,7 +132,7 @@ class OpenSearchKeptStore:
                 item = item_of(row.source or {})
                 moved = replace(item, collection=target, revision=item.revision + 1)
                 with suppress(Conflict):  # changed meanwhile: it is read again
-                    self._write(moved, claim_of(row.source or {}), row)
+                    self._write(moved, reservation_of(row.source or {}), row)
                     count += 1
         return count
 
@@ -159,19 +159,19 @@ class OpenSearchKeptStore:
     # Steps
 
     @contextmanager
-    def _claimed(self, item: KeptItem) -> Iterator[Claim]:
-        """Claim the name of an item that the block writes; the claim goes if the block fails."""
-        claim = self._claims.make(item)
+    def _reserved(self, item: KeptItem) -> Iterator[NameReservation]:
+        """Reserve the name of an item that the block writes; it is cancelled where another call was first."""
+        reservation = self._names.reserve(item)
         try:
-            yield claim
+            yield reservation
         except Conflict:  # of any other error nobody knows whether the item was written
-            self._claims.release([claim])
+            self._names.cancel([reservation])
             raise
 
-    def _write(self, item: KeptItem, claim: Claim, row: Row) -> None:
+    def _write(self, item: KeptItem, reservation: NameReservation, row: Row) -> None:
         """Write an item unless its row has changed since it was read. Raises `Conflict`."""
         write = secrets.token_hex(8)
-        if self._table.swap({item.id: (item_row(item, claim, write), row)}):
+        if self._table.swap({item.id: (item_row(item, reservation, write), row)}):
             now = self._table.read([item.id])[item.id].source
             if now is None or now["write"] != write:  # otherwise only the answer to the first attempt was lost
                 raise Conflict("the item was changed meanwhile: read it again and repeat the change", field="revision")
@@ -183,25 +183,25 @@ class OpenSearchKeptStore:
             return True
         if self._rows([identifier]):
             return False
-        self._claims.release([claim_of(row.source or {})])  # only the answer to the first attempt was lost
+        self._names.cancel([reservation_of(row.source or {})])  # only the answer to the first attempt was lost
         return True
 
     def _delete(self, rows: Mapping[str, Row]) -> int:
         """Delete those of the items that have not changed since they were read; how many."""
         changed = self._table.delete(rows)
         gone = [row.source for name, row in rows.items() if name not in changed and row.source is not None]
-        self._claims.release([claim_of(source) for source in gone])
+        self._names.cancel([reservation_of(source) for source in gone])
         return len(gone)
 
     def _restore(self, item: KeptItem) -> bool:
         if self._rows([item.id]):
             return False
         try:
-            claim = self._claims.make(item)
+            reservation = self._names.reserve(item)
         except Conflict:
             item = restored_name(item)
-            claim = self._claims.make(item)
-        self._write(item, claim, Row())
+            reservation = self._names.reserve(item)
+        self._write(item, reservation, Row())
         return True
 
     def _known(self, identifier: str) -> tuple[Row, KeptItem]:
