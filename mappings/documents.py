@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from mappings.errors import InvalidInput
 
@@ -134,13 +134,28 @@ class Sentence:
     end: int
 
 
+class PassageMention(NamedTuple):
+    """A concept that a passage mentions at the characters `start:end` of its text, and what it asserts of it.
+
+    `sentence_start:sentence_end` is the sentence there, as far as it is in the passage.
+    """
+
+    concept: str
+    assertion: str
+    start: int
+    end: int
+    sentence_start: int
+    sentence_end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """What is indexed and found: a piece of one version of a document.
 
     `ordinal` counts from 0 within the document. `text` is what users see; models read `context` before it (title and
     heading, as the collection configures), so that a piece of a section keeps its context. `also` is searched but never
-    shown: the long forms of abbreviations that this passage uses and another passage of the document defines.
+    shown: the long forms of abbreviations that this passage uses and another passage of the document defines. `mentions`
+    are in the order of the text; a passage of a kind that is not read has none.
     """
 
     document: str
@@ -151,6 +166,7 @@ class Passage:
     text: str
     context: str = ""
     also: str = ""
+    mentions: tuple[PassageMention, ...] = ()
 
     @property
     def id(self) -> str:

@@ -53,6 +53,7 @@ class Medley:
             reranker=models.rerank_stages,
             key=read_key(settings.home / "cursor.key"),
             store=collections.store,
+            reader=collections.reader_of,
             scores=scores or ScoreMemory(),
         )
         return cls(settings, engines, collections, models, services, Visibility(engines.engine))

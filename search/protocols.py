@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
+from mappings.fields import ASSERTED, MENTIONED
 from search.query import Facets, Filter, LexicalQuery, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
@@ -29,6 +30,7 @@ class IndexMeta:
 
     `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
     0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
+    `reading` is the version of the rules and the lexicon that its documents were read by, "" if they were not.
     """
 
     index: str
@@ -41,6 +43,7 @@ class IndexMeta:
     documents: int
     windows: int = 0
     rows: int = 0
+    reading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
     `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each if
-    `windows` is empty. The score of a passage is that of its best row.
+    `windows` is empty. The score of a passage is that of its best row. `asserted[n]` are the keys of what passage n asserts;
+    it is empty for a document that was not read.
     """
 
     document: str
@@ -93,6 +97,20 @@ class IndexEntry:
     passages: tuple[Passage, ...]
     vectors: Mapping[str, Vectors]
     windows: tuple[int, ...] = ()
+    asserted: tuple[frozenset[str], ...] = ()
+
+    @property
+    def indexed_fields(self) -> Mapping[str, FieldValue]:
+        """The document's fields, and what it asserts: of wider concepts too, and of those that it mentions alone."""
+        if not self.asserted:
+            return self.fields
+        mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
+        asserted = frozenset().union(*self.asserted)
+        return {**self.fields, ASSERTED: tuple(sorted(asserted)), MENTIONED: tuple(sorted(mentioned))}
+
+    def proven(self, number: int) -> tuple[str, ...]:
+        """The keys of what passage `number` asserts, sorted."""
+        return tuple(sorted(self.asserted[number])) if self.asserted else ()
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -134,6 +152,15 @@ class SearchEngine(Protocol):
         """Whether the index has any document that the caller may see."""
         ...
 
+    def proofs(
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access
+    ) -> Mapping[str, Sequence[Passage]]:
+        """Document -> its passages that assert one of `keys` (`concept|assertion`), in order.
+
+        Documents without one, and those that the caller may not see, are absent from the result.
+        """
+        ...
+
 
 class IndexWriter(Protocol):
     """Writes one index. Nothing is visible before `commit`, which makes everything visible at once."""
@@ -165,10 +192,12 @@ class FileProblem:
 class IndexAdmin(Protocol):
     """Creates, publishes and drops the indexes of collections."""
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+    def create(
+        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+    ) -> IndexMeta:
         """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension).
 
-        Its number is higher than `above`, and was never used before.
+        Its number is higher than `above`, and was never used before. `reading` is the version of what reads its documents.
         """
         ...
 

@@ -39,6 +39,9 @@ class Settings:
         "addresses or networks of the reverse proxies whose X-Forwarded-For is believed, comma-separated; empty: none is",
     )
     access_log_sync: int = _setting(0, "1: write each line of the access log through to disk before the answer is sent")
+    lexicons: Path | None = _setting(
+        None, "folder with your own lexicons of concepts (`*.tsv`), which are read beside the shipped one"
+    )
     opensearch: str = _setting(
         "", "addresses of an OpenSearch cluster, such as https://host:9200, comma-separated; empty: the embedded engine"
     )

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from mappings.collection import Collection, Field
+from mappings.collection import Collection
 from mappings.errors import InvalidInput
+from mappings.fields import Field
 from search.query import Filter, Range, Terms
 
 MAX_VALUES = 100
@@ -92,7 +93,7 @@ def _date(value: Any, field: Field, where: str) -> date:
 
 def as_json(chosen: Sequence[Filter]) -> dict[str, Any]:
     """Filters as JSON, in the form that `parse` reads."""
-    return {item.name: list(item.values) if isinstance(item, Terms) else _range_as_json(item) for item in chosen}
+    return {item.name: _range_as_json(item) if isinstance(item, Range) else list(item.values) for item in chosen}
 
 
 def _range_as_json(item: Range) -> dict[str, float | str]:

@@ -48,10 +48,18 @@ class SearchForm(BaseModel):
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
     aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
     having: Findings = Field(
-        [], alias="with", description="findings that documents should affirm", examples=[["pneumonia"]]
+        [], alias="with", description="what documents must say is present", examples=[["pneumonia"]]
     )
     lacking: Findings = Field(
-        [], alias="without", description="findings that documents should not affirm", examples=[["effusion"]]
+        [], alias="without", description="what documents must not say is present", examples=[["effusion"]]
+    )
+    absence: Literal["not-present", "ruled-out"] = Field(
+        "not-present",
+        description="what `without` means: `not-present` (documents do not say that it is present; those that rule it out "
+        "rank first) or `ruled-out` (they say that it is absent)",
+    )
+    plain: bool = Field(
+        False, description="search the text as words only, also if it says of something that it is absent"
     )
     filters: Annotated[dict[str, Scalar | list[Scalar] | RangeForm], Field(max_length=20)] = Field(
         {},
@@ -225,6 +233,8 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         aspect=form.aspect,
         having=tuple(form.having),
         lacking=tuple(form.lacking),
+        absence=form.absence,
+        plain=form.plain,
         filters=filters.parse(form.filters, collection),
         facets=collection.facets if form.facets is None else tuple(dict.fromkeys(form.facets)),
         size=form.size,

@@ -230,7 +230,11 @@ def _asked(query: Query) -> Mapping[str, Any]:
         "without": list(query.lacking),
         "filters": filters.as_json(query.filters),
     }
-    further = {"sort": query.sort} if query.sort != "relevance" else {}
+    further: dict[str, Any] = {"sort": query.sort} if query.sort != "relevance" else {}
+    if query.lacking:
+        further["absence"] = query.absence
+    if query.plain:
+        further["plain"] = True
     return (
         {name: value for name, value in asked.items() if value} | further | ({"page": "next"} if query.cursor else {})
     )

@@ -6,10 +6,11 @@ row that names its columns; further columns with the names in `CODES` are codes.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +81,12 @@ class ConceptLexicon:
 
     def __len__(self) -> int:
         return len(self._concepts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of all concepts: the same names and parents have the same one."""
+        known = repr(sorted((item.id, item.parents, item.names, item.abbreviations) for item in self))
+        return hashlib.sha256(known.encode()).hexdigest()[:12]
 
     def get(self, concept: str) -> ClinicalConcept:
         """The concept with that id. Raises `NotFound`."""

@@ -68,6 +68,11 @@ class ConceptReader:
         self._finder = ConceptFinder(lexicon)
         self._sentence = lru_cache(KEPT_SENTENCES)(self._read_sentence)
 
+    @property
+    def version(self) -> str:
+        """The version of the rules and of the lexicon, as an index notes it."""
+        return f"{READING_VERSION}+{self.lexicon.fingerprint}"
+
     def read(self, document: Document | Sequence[Section]) -> DocumentReading:
         """The reading of a document's sections, or of sections that belong to no document."""
         sections = document.sections if isinstance(document, Document) else document

@@ -17,12 +17,14 @@ from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
+from search.pipeline.proofs import proven_by
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
+from search.ranking.levels import rank_by_level
 from search.understanding.understand import Understanding, understand
 
 
@@ -100,7 +102,14 @@ def retrieve(
             f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
             "some matches may be missed until it is rebuilt"
         )
-    understanding = understand(query, collection.fields)
+    reader = services.reader(collection)
+    if reader is not None and meta.reading != reader.version and (query.having or query.lacking):
+        trace.degraded.append(
+            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
+            f"{reader.version}): findings may be missed until it is rebuilt"
+        )
+    reader = reader if meta.reading else None
+    understanding = understand(query, collection.fields, reader, collection.reads_queries)
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
     trace.step("encode")
@@ -177,9 +186,9 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
     if not candidates and understanding.filters:
-        return candidates, replace(
-            understanding, notes=(*understanding.notes, "no document passes the fields that were typed")
-        )
+        return candidates, replace(understanding, notes=(*understanding.notes, _nothing_passes(understanding)))
+    if understanding.criteria:
+        return _proving_first(candidates, context), understanding
     if not (lexical.wanted or lexical.named):
         return candidates, understanding
     passages = context.contents.passages([item.passage for item in answer.holders])
@@ -187,6 +196,26 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     if candidates and not held and (understanding.asked or lexical.required):
         understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
     return by_tier(candidates, held, lexical.required), understanding
+
+
+def _nothing_passes(understanding: Understanding) -> str:
+    if understanding.criteria:
+        return "no document that you may see meets all criteria"
+    return "no document passes the fields that were typed"
+
+
+def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
+    """The candidates by how many criteria their passages prove themselves, each in its order."""
+    reader = context.services.reader(context.collection)
+    passages = context.contents.passages([item.passage for item in candidates])
+    if reader is None:
+        return candidates
+    criteria = context.understanding.criteria
+    return rank_by_level(
+        item._replace(tier=len(criteria) - proven_by(passages[item.passage], criteria, reader.lexicon))
+        for item in candidates
+        if item.passage in passages
+    )
 
 
 def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:

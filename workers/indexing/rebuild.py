@@ -286,7 +286,8 @@ def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
 
 def _is_as_wanted(indexer: Indexer, meta: IndexMeta) -> bool:
     own = {name: encoder.fingerprint for name, encoder in indexer.encoders.items()}
-    return dict(meta.encoders) == own and meta.analysis == ANALYSIS_VERSION and not indexer.engine.drift(meta.index)
+    current = (meta.analysis, meta.reading) == (ANALYSIS_VERSION, indexer.reading)
+    return dict(meta.encoders) == own and current and not indexer.engine.drift(meta.index)
 
 
 def _generation(index: str) -> int:

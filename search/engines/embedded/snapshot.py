@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from mappings.documents import Access, FieldValue, Passage, parse_passage_id
+from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
@@ -63,6 +63,7 @@ class Snapshot:
             documents=self._count(TantivyQueryCompiler.firsts(index.schema)),
             windows=description.windows,
             rows=self._live,
+            reading=description.reading,
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
@@ -134,7 +135,18 @@ class Snapshot:
         return found
 
     def _passage(self, shown: list[Any], slot: int) -> Passage:
-        return Passage(*parse_passage_id(self._slots.passage_ids([slot])[0]), *shown[:4])
+        document, version, ordinal = parse_passage_id(self._slots.passage_ids([slot])[0])
+        title, heading, text, context, _, mentions = shown
+        stored = tuple(map(PassageMention._make, mentions))
+        return Passage(document, version, ordinal, title, heading, text, context, mentions=stored)
+
+    def proofs(self, documents: Sequence[str], keys: Sequence[str], access: Access) -> dict[str, list[Passage]]:
+        """Document -> its passages that assert one of `keys`, in order."""
+        slots = self._matching(self._plain.proving(documents, keys, access))[0].tolist() if documents and keys else []
+        found: dict[str, list[Passage]] = {}
+        for passage in self.passages(self._slots.passage_ids(slots), access).values():
+            found.setdefault(passage.document, []).append(passage)
+        return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
 
     def fields(self, documents: Sequence[str], access: Access) -> dict[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""

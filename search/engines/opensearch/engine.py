@@ -18,7 +18,7 @@ from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.indexes import index_body
 from search.engines.names import check_collection, index_name, split_index
-from search.engines.opensearch import queries
+from search.engines.opensearch import fetches
 from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
@@ -74,17 +74,27 @@ class OpenSearchEngine:
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
         """The passages that exist and that the caller may see; the others are absent from the result."""
-        bodies = (queries.passages(chunk, access) for chunk in _chunks(ids))
+        bodies = (fetches.passages(chunk, access) for chunk in _chunks(ids))
         return {source["passage"]: passage_of(source) for source in self._sources(index, bodies)}
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
-        bodies = (queries.document_fields(chunk, access) for chunk in _chunks(documents))
+        bodies = (fetches.document_fields(chunk, access) for chunk in _chunks(documents))
         return {source["document"]: fields_of(source) for source in self._sources(index, bodies)}
 
     def has_visible(self, index: str, access: Access) -> bool:
         """Whether the index has any document that the caller may see."""
-        return bool(self._indexes.search(self.describe(index), queries.any_visible(access))["hits"]["hits"])
+        return bool(self._indexes.search(self.describe(index), fetches.any_visible(access))["hits"]["hits"])
+
+    def proofs(
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access
+    ) -> Mapping[str, Sequence[Passage]]:
+        """Document -> its passages that assert one of `keys`, in order."""
+        found: dict[str, list[Passage]] = {}
+        bodies = (fetches.proving(chunk, keys, access) for chunk in _chunks(documents) if keys)
+        for source in self._sources(index, bodies):
+            found.setdefault(source["document"], []).append(passage_of(source))
+        return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
@@ -105,7 +115,9 @@ class OpenSearchEngine:
 
     # Administration
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+    def create(
+        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+    ) -> IndexMeta:
         """A new empty generation, not yet published.
 
         Its number is higher than `above`, and was never used before, not even by a dropped index.
@@ -115,7 +127,7 @@ class OpenSearchEngine:
         generation = self._admin.next_generation(collection, at_least=newest)
         name = index_name(collection, generation)
         # If it exists, we created it and the response was lost: no other process is given this number.
-        make_index(self.cluster, self._indexes.physical(name), index_body(kind, encoders, generation))
+        make_index(self.cluster, self._indexes.physical(name), index_body(kind, encoders, generation, reading))
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
@@ -260,4 +272,5 @@ def _as_stored(passage: Passage) -> Passage:
         passage.heading,
         passage.text,
         passage.context,
+        mentions=passage.mentions,
     )
