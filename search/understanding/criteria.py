@@ -10,7 +10,6 @@ from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
-from mappings.documents import Section
 from mappings.fields import ASSERTED
 from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms
 
@@ -120,7 +119,7 @@ def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterio
 
 
 def _mentions(text: str, reader: ConceptReader) -> Sequence[ConceptMention]:
-    return reader.read((Section("", text),)).mentions
+    return reader.read_alone(text)
 
 
 def _criterion(typed: str, item: ConceptMention, assertion: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:
