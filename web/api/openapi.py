@@ -10,10 +10,11 @@ from pydantic.json_schema import models_json_schema
 
 from web import forms, search_answers, wire
 from web.api import openapi_ingestion
+from web.api.kept import openapi as openapi_kept
 from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
-_REQUESTS: Final = (forms.SearchForm, forms.BatchForm)
+_REQUESTS: Final = (forms.SearchForm, forms.BatchForm, *openapi_kept.REQUESTED)
 _ANSWERS: Final = (
     search_answers.SearchAnswer,
     search_answers.BatchAnswer,
@@ -21,6 +22,7 @@ _ANSWERS: Final = (
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
     *openapi_ingestion.ANSWERED,
+    *openapi_kept.ANSWERED,
 )
 _MEANINGS: Final = {
     400: "the request is wrong; `field` names where",
@@ -104,6 +106,7 @@ def _paths() -> dict[str, Any]:
         },
         "/v1/jobs/{identifier}": {"get": openapi_ingestion.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
+        **openapi_kept.paths(),
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
     }
