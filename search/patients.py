@@ -92,7 +92,9 @@ def check_distances(distances: list[tuple[int | None, int | None]]) -> None:
         if days is None or of is None:
             continue
         if not 0 <= days <= MAX_DAYS:
-            raise InvalidInput(f"{where}: within_days must be between 0 and {MAX_DAYS:,}, not {days}", field="within_days")
+            raise InvalidInput(
+                f"{where}: within_days must be between 0 and {MAX_DAYS:,}, not {days}", field="within_days"
+            )
         if not 0 <= of < len(distances):
             raise InvalidInput(
                 f"{where}: there is no criterion {of}; they are numbered from 0 to {len(distances) - 1}", field="of"
@@ -104,6 +106,8 @@ def _check_chain(number: int, distances: list[tuple[int | None, int | None]]) ->
     seen, at = {number}, distances[number][1]
     while at is not None and 0 <= at < len(distances):
         if at in seen:
-            raise InvalidInput(f"criterion {number}: its days are counted from itself, by way of criterion {at}", field="of")
+            raise InvalidInput(
+                f"criterion {number}: its days are counted from itself, by way of criterion {at}", field="of"
+            )
         seen.add(at)
         at = distances[at][1]

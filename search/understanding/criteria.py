@@ -57,7 +57,9 @@ class Criterion:
 
     def is_met_by(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
         """Whether a mention proves it: of the concept itself, or of another from which it follows."""
-        return assertion_key(self.concept, assertion) == self.key and self.key in wider_keys(lexicon, concept, assertion)
+        return assertion_key(self.concept, assertion) == self.key and self.key in wider_keys(
+            lexicon, concept, assertion
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,9 @@ Hits = list[tuple[int, float]]
 class Snapshot:
     """A searcher on one commit, its slots, and the cached slots of filters and access."""
 
-    def __init__(self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, tables: Tables) -> None:
+    def __init__(
+        self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, tables: Tables
+    ) -> None:
         self.description = description
         self._index = index
         self._searcher = index.searcher()
