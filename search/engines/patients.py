@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from search.patients import PatientsAnswer, PatientsRequest
+from search.protocols import PatientsAnswer, PatientsRequest
 
 _MASKS: Final = 512
 

@@ -9,8 +9,8 @@ import contract_reference as reference
 from backends import Draft
 
 from mappings.analysis.words import terms
-from search.patients import DocumentCriterion, PatientDocuments, PatientsRequest
-from search.query import Phrase
+from search.protocols import PatientDocuments, PatientsRequest
+from search.query import DocumentCriterion, Phrase
 
 Patients = Mapping[str, Sequence[Draft]]
 

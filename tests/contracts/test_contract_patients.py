@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput, NotFound
-from search.patients import DocumentCriterion, PatientDocuments, PatientsRequest
-from search.query import NoneOf, Range, Terms
+from search.protocols import PatientDocuments, PatientsRequest
+from search.query import DocumentCriterion, NoneOf, Range, Terms
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PUBLIC = Access("u", frozenset({"public"}))
@@ -70,36 +70,43 @@ criteria = st.builds(
 groups = st.lists(criteria, max_size=2).map(tuple)
 
 
-@given(
-    access=st.builds(Access, st.just("someone"), st.frozensets(st.sampled_from((*LABELS, "unknown", "*")))),
-    chosen=st.tuples(groups, groups, groups),
-    group_by=st.sampled_from(("journal", "journal", "document")),
-    distance=st.none() | st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 10)),
-    withheld=st.lists(st.integers(0, 89), max_size=3, unique=True),
-    size=st.integers(1, 8),
-    after=st.sampled_from(("", "", "p03", "id:", "zzz")),
-)
-@relaxed
-def test_patients_counts_and_pages_are_those_of_a_plain_loop(
-    ward, access, chosen, group_by, distance, withheld, size, after
-):
-    backend, index, drafts = ward
-    everything, some, nothing = chosen
-    if distance and distance[0] < len(everything) and distance[1] < len(everything) and distance[0] != distance[1]:
-        near = replace(everything[distance[0]], within_days=distance[2], of=distance[1])
-        everything = (*everything[: distance[0]], near, *everything[distance[0] + 1 :])
-    names = tuple(sorted(drafts[number].id for number in withheld))
-    request = PatientsRequest(
-        index, group_by, access, everything, some, nothing, "published", names, after=after, size=size
+accesses = st.builds(Access, st.just("someone"), st.frozensets(st.sampled_from((*LABELS, "unknown", "*"))))
+
+
+@st.composite
+def requests(draw) -> PatientsRequest:
+    """A request to the ward, as yet without the name of its index."""
+    everything = draw(groups)
+    if len(everything) == 2 and draw(st.booleans()):
+        near = replace(everything[0], within_days=draw(st.integers(0, 10)), of=1)
+        everything = (near, everything[1])
+    return PatientsRequest(
+        index="",
+        group_by=draw(st.sampled_from(("journal", "journal", "document"))),
+        access=draw(accesses),
+        all=everything,
+        any=draw(groups),
+        none=draw(groups),
+        date="published",
+        withheld=tuple(f"doc/{number}@x#y" for number in sorted(draw(st.sets(st.integers(0, 89), max_size=3)))),
+        after=draw(st.sampled_from(("", "", "p03", "id:", "zzz"))),
+        size=draw(st.integers(1, 8)),
     )
+
+
+@given(request=requests())
+@relaxed
+def test_patients_counts_and_pages_are_those_of_a_plain_loop(ward, request):
+    backend, index, drafts = ward
+    request = replace(request, index=index)
     answer = backend.engine.patients(request)
     known = plain.all_patients(drafts, request)
     expected = plain.chosen_patients(known, request)
-    later = [item for item in expected if item.patient > after]
-    assert answer.patients == tuple(later[:size])
+    later = [item for item in expected if item.patient > request.after]
+    assert answer.patients == tuple(later[: request.size])
     assert (answer.total, answer.known) == (len(expected), len(known))
     assert answer.counts == plain.counts(known, request)
-    assert answer.has_more == (len(later) > size)
+    assert answer.has_more == (len(later) > request.size)
 
 
 def test_the_pages_together_have_every_patient_once(ward):

@@ -17,6 +17,7 @@ from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.indexes import index_body
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.names import check_collection, index_name, split_index
 from search.engines.opensearch import fetches
 from search.engines.opensearch.admin import Admin, make_index
@@ -30,8 +31,7 @@ from search.engines.opensearch.queries import OpenSearchQueryCompiler
 from search.engines.opensearch.records import fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift
-from search.patients import PatientsAnswer, PatientsRequest
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
 from search.query import Phrase
 
 _LOOKUP: Final = 1_000

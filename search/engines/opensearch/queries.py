@@ -20,9 +20,8 @@ from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.patients import DocumentCriterion
 from search.protocols import BM25, LegsRequest
-from search.query import Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.query import DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
 
 Body = dict[str, Any]
 

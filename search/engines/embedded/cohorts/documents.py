@@ -17,7 +17,7 @@ from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import column
 from search.engines.embedded.sidecar import SlotReader
 from search.engines.patients import MaskCache
-from search.patients import ALONE, PatientsAnswer, PatientsRequest
+from search.protocols import ALONE, PatientsAnswer, PatientsRequest
 
 Tables = Mapping[str, PatientTable]
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from search.engines.codec import encodable
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, visible_to
-from search.patients import ALONE, DocumentCriterion, PatientsRequest
+from search.protocols import ALONE, PatientsRequest
+from search.query import DocumentCriterion
 
 BUCKETS: Final = 50_000
 """Patients of one page of an aggregation; a cluster allows 65,535 buckets."""

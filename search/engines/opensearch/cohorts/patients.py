@@ -20,7 +20,8 @@ from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.holders import checked
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
 from search.engines.patients import Mask, MaskCache, choose
-from search.patients import ALONE, DocumentCriterion, PatientDocuments, PatientsAnswer, PatientsRequest
+from search.protocols import ALONE, PatientDocuments, PatientsAnswer, PatientsRequest
+from search.query import DocumentCriterion
 
 _ATTEMPTS: Final = 4
 _KEPT: Final = 8
@@ -59,7 +60,7 @@ class KnownCache(Cache[KnownPatients]):
         super().__init__(_KEPT)
 
 
-class Lookup(NamedTuple):
+class PatientLookup(NamedTuple):
     """One aggregation: the patients of a criterion, with the days of their documents if it is `dated`."""
 
     criterion: DocumentCriterion
@@ -110,7 +111,7 @@ class ClusterPatients:
         key = (self._index.name, commit, request.access.key, request.group_by, request.withheld)
         known = self._kept.get(key)
         if known is None:
-            own, alone = Lookup(EVERY, alone=False), Lookup(EVERY, alone=True)
+            own, alone = PatientLookup(EVERY, alone=False), PatientLookup(EVERY, alone=True)
             found = self._look_up([alone] if request.group_by == DOCUMENT else [own, alone])
             names = {name for pairs in found.values() for name, _ in pairs}
             known = self._kept.put(key, KnownPatients(names, bool(found[alone])))
@@ -201,10 +202,10 @@ class ClusterPatients:
             if name in names:
                 yield FoundDocument(document, name, day)
 
-    def _look_up(self, lookups: Iterable[Lookup]) -> dict[Lookup, list[tuple[str, int | None]]]:
+    def _look_up(self, lookups: Iterable[PatientLookup]) -> dict[PatientLookup, list[tuple[str, int | None]]]:
         """For each lookup every (patient, day), page by page; the day is None where it is not dated."""
-        found: dict[Lookup, list[tuple[str, int | None]]] = {item: [] for item in lookups}
-        pending: dict[Lookup, Mapping[str, Any] | None] = dict.fromkeys(found)
+        found: dict[PatientLookup, list[tuple[str, int | None]]] = {item: [] for item in lookups}
+        pending: dict[PatientLookup, Mapping[str, Any] | None] = dict.fromkeys(found)
         while pending:
             bodies = [self._bodies.names(*item, after) for item, after in pending.items()]
             answers = dict(zip(pending, self._search(bodies, _BUCKETS_ONLY), strict=True))
@@ -237,10 +238,12 @@ class ClusterPatients:
         return answers
 
 
-def _lookups(criteria: Iterable[DocumentCriterion], group_by: str, known: KnownPatients, dated: bool) -> list[Lookup]:
+def _lookups(
+    criteria: Iterable[DocumentCriterion], group_by: str, known: KnownPatients, dated: bool
+) -> list[PatientLookup]:
     grouped = () if group_by == DOCUMENT else (False,)
     kinds = (*grouped, *((True,) if known.has_alone else ()))
-    return [Lookup(item, alone, dated) for item in criteria for alone in kinds]
+    return [PatientLookup(item, alone, dated) for item in criteria for alone in kinds]
 
 
 def _within(own: Iterable[Pair], others: Iterable[Pair], days: int) -> set[Pair]:
