@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage
 from mappings.fields import ASSERTED, MENTIONED
-from search.query import Facets, Filter, LexicalQuery, Ranking, Scored, Total
+from search.patients import PatientsAnswer, PatientsRequest
+from search.query import Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
 
@@ -152,10 +153,17 @@ class SearchEngine(Protocol):
         """Whether the index has any document that the caller may see."""
         ...
 
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria over all of their documents, counted exactly and paged.
+
+        Raises `InvalidInput` for a field that the index does not have.
+        """
+        ...
+
     def proofs(
-        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
     ) -> Mapping[str, Sequence[Passage]]:
-        """Document -> its passages that assert one of `keys` (`concept|assertion`), in order.
+        """Document -> its passages that assert one of `keys` (`concept|assertion`) or have one of `phrases`, in order.
 
         Documents without one, and those that the caller may not see, are absent from the result.
         """

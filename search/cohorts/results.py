@@ -53,7 +53,7 @@ class CohortPage:
 
     `total` is how many patients the caller may see that meet the definition, exactly; `patients_known` all patients that
     the caller may see. `counts` has for each criterion how many patients meet it by itself. `next` is the id after which
-    the next page begins, "" on the last page.
+    the next page begins, "" on the last page. `notes` say what is odd about the definition: that it contradicts itself.
     """
 
     patients: tuple[CohortPatient, ...]
@@ -63,3 +63,4 @@ class CohortPage:
     index: str
     next: str = ""
     degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
-from mappings.clinical.placing import RULED_OUT, assertion_key
+from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.documents import Section
 from mappings.fields import ASSERTED
@@ -56,10 +56,10 @@ class Criterion:
         return PROVES, self.key, PROOF_WEIGHT
 
     def is_met_by(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
-        """Whether a mention proves it: of the concept itself, or of a narrower one, unless it is to be ruled out."""
-        if assertion_key(self.concept, assertion) != self.key:
-            return False
-        return concept == self.concept or (assertion != RULED_OUT and self.concept in lexicon.ancestors(concept))
+        """Whether a mention proves it: of the concept itself, or of another from which it follows."""
+        return assertion_key(self.concept, assertion) == self.key and self.key in wider_keys(
+            lexicon, concept, assertion
+        )
 
 
 @dataclass(frozen=True, slots=True)
