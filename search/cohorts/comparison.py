@@ -25,7 +25,9 @@ class CohortComparison:
     degraded: tuple[str, ...] = ()
 
 
-def compare(a: Set[str], b: Set[str], after: str = "", size: int = 100, degraded: Iterable[str] = ()) -> CohortComparison:
+def compare(
+    a: Set[str], b: Set[str], after: str = "", size: int = 100, degraded: Iterable[str] = ()
+) -> CohortComparison:
     """The comparison of two sets of patients: of each list, the `size` patients after the patient `after`."""
     return CohortComparison(
         both=_page(a & b, after, size),

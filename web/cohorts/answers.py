@@ -169,4 +169,3 @@ def _criteria(export: CohortExport, counts: tuple[int, ...]) -> list[CohortCrite
         )
         for (group, item), count in zip(placed, counts, strict=True)
     ]
-

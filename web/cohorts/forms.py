@@ -28,7 +28,9 @@ class CohortCriterionForm(BaseModel):
     model_config = ConfigDict(extra="forbid", title="CohortCriterion")
 
     concept: _Words = Field(
-        "", description="a concept of the lexicon, by a name or its id; narrower ones count, too", examples=["pneumonia"]
+        "",
+        description="a concept of the lexicon, by a name or its id; narrower ones count, too",
+        examples=["pneumonia"],
     )
     assertion: Assertion = Field("present", description="what must be said of the concept")
     words: _Words = Field("", description="words and phrases that the document has")
