@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import IO, Any, Final
 
 from mappings.clinical.concepts import shipped_concepts
-from mappings.errors import MedleyError
+from mappings.errors import MedleyError, Unavailable
 from search.cohorts.comparison import CohortComparison, compare
 from search.cohorts.definition import CohortDefinition
 from search.cohorts.read import definition_as_json
@@ -87,14 +87,14 @@ class CohortUseCases:
     def export(self, form: CohortExportForm, file: IO[bytes], pause: Pause = no_pause) -> ExportedCohort:
         """Write a cohort to `file` in the format that `form` names; it is logged before this returns.
 
-        Raises `InvalidInput`, also for a cohort that is too large, and `Unavailable` if its index was replaced meanwhile.
+        Raises `InvalidInput`, also for a cohort that is too large, and `Unavailable` if its index was replaced meanwhile or
+        the file cannot be written.
         """
         definition = self._definition(form, "export-cohort")
         exported = ExportedCohort()
         with self._logged("export-cohort", definition, {"format": form.format} | _asked(definition)) as (asked, shown):
             patients = exported.counted(self._pages(definition, pause))
-            for piece in EXPORTS[form.format].write(patients, self._export(definition)):
-                file.write(piece.encode())
+            _write(EXPORTS[form.format].write(patients, self._export(definition)), file)
             asked |= {"patients": exported.patients, "documents": len(exported.documents)}
             shown |= exported.documents
         return exported
@@ -150,6 +150,14 @@ class CohortUseCases:
 
 def _asked(definition: CohortDefinition) -> dict[str, Any]:
     return {"definition": definition_as_json(definition)}
+
+
+def _write(pieces: Iterable[str], file: IO[bytes]) -> None:
+    for piece in pieces:
+        try:
+            file.write(piece.encode())
+        except OSError as error:
+            raise Unavailable(f"the export cannot be written: {error.strerror or error}") from error
 
 
 def _documents(patients: Iterable[CohortPatient]) -> Iterator[str]:
