@@ -17,7 +17,7 @@ from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyEr
 from search.pipeline.results import Results
 from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
-from web import filters
+from search.understanding import filters
 from web.access.caller import Caller
 from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.visible_collections import VisibleCollections
