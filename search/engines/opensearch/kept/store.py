@@ -11,8 +11,8 @@ from typing import Any, Final
 from mappings.documents import Access
 from mappings.errors import Conflict, Unavailable
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.documents.tables import Row, Table
-from search.engines.opensearch.expunge import expunge
 from search.engines.opensearch.kept import queries
 from search.engines.opensearch.kept.reservations import NameReservations
 from search.engines.opensearch.kept.rows import PROPERTIES, NameReservation, item_of, item_row, name_key, reservation_of
