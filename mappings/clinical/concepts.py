@@ -19,7 +19,7 @@ from mappings.errors import InvalidInput, NotFound
 
 FOLDER: Final = LEXICONS / "concepts"
 COLUMNS: Final = ("id", "preferred name", "parents", "synonyms", "abbreviations")
-CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm")
+CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm", "OMOP")
 GROUPS: Final = (
     "findings",
     "symptoms",

@@ -64,3 +64,14 @@ class CohortPage:
     next: str = ""
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CohortIds:
+    """The ids of a cohort's patients in order, a page of `total`; `index`, `next` and `degraded` as in `CohortPage`."""
+
+    patients: tuple[str, ...]
+    total: int
+    index: str
+    next: str = ""
+    degraded: tuple[str, ...] = ()

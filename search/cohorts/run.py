@@ -14,13 +14,16 @@ from mappings.errors import InvalidInput, NotFound
 from search.cohorts.compile import compiled, contradictions, date_field
 from search.cohorts.definition import CohortCriterion, CohortDefinition
 from search.cohorts.evidence import DocumentContent, keys_of_criteria, patient_standings, phrases_of_criteria
-from search.cohorts.results import CohortPage
+from search.cohorts.results import CohortIds, CohortPage
 from search.pipeline.freshness import MAX_WITHHELD, Withheld, find_withheld
 from search.pipeline.services import SearchServices, Trace
-from search.protocols import IndexMeta, PatientDocuments, PatientsRequest
+from search.protocols import IndexMeta, PatientDocuments, PatientsAnswer, PatientsRequest
 
 MAX_PATIENTS: Final = 500
 """Most patients of a page."""
+
+ID_PAGE: Final = 5_000
+"""Most patients of a page of ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +55,27 @@ def cohort(
         return _page(definition, _context(collection, access, services), after, size)
 
 
+def cohort_ids(
+    definition: CohortDefinition, access: Access, services: SearchServices, after: str = "", size: int = ID_PAGE
+) -> CohortIds:
+    """As `cohort`, of at most `ID_PAGE` patients, without what their documents say."""
+    if not 1 <= size <= ID_PAGE:
+        raise InvalidInput(f"size is {size}; it must be between 1 and {ID_PAGE:,}", field="size")
+    collection = services.collection(definition.collection)
+    try:
+        return _ids(definition, _context(collection, access, services), after, size)
+    except NotFound:
+        return _ids(definition, _context(collection, access, services), after, size)
+
+
 def _context(collection: Collection, access: Access, services: SearchServices) -> _Context:
     meta = services.engine.resolve(collection.name)
     return _Context(services, collection, access, meta, services.reader(collection))
 
 
 def _page(definition: CohortDefinition, context: _Context, after: str, size: int) -> CohortPage:
-    meta, collection = context.meta, context.collection
-    withheld = find_withheld(context.services, meta, Trace())
-    answer = context.services.engine.patients(
-        PatientsRequest(
-            index=meta.index,
-            group_by=collection.group_by,
-            access=context.access,
-            all=compiled(definition.all, collection),
-            any=compiled(definition.any, collection),
-            none=compiled(definition.none, collection),
-            date=date_field(collection),
-            withheld=withheld.documents,
-            after=after,
-            size=size,
-        )
-    )
+    meta = context.meta
+    answer, withheld = _asked(definition, context, after, size)
     contents = _contents(context, answer.patients, definition.criteria)
     lexicon = context.reader.lexicon if context.reader else None
     return CohortPage(
@@ -86,6 +88,36 @@ def _page(definition: CohortDefinition, context: _Context, after: str, size: int
         degraded=tuple(_shortcomings(context, withheld, definition)),
         notes=tuple(contradictions(definition, lexicon)),
     )
+
+
+def _ids(definition: CohortDefinition, context: _Context, after: str, size: int) -> CohortIds:
+    answer, withheld = _asked(definition, context, after, size)
+    return CohortIds(
+        patients=tuple(item.patient for item in answer.patients),
+        total=answer.total,
+        index=context.meta.index,
+        next=answer.patients[-1].patient if answer.has_more and answer.patients else "",
+        degraded=tuple(_shortcomings(context, withheld, definition)),
+    )
+
+
+def _asked(definition: CohortDefinition, context: _Context, after: str, size: int) -> tuple[PatientsAnswer, Withheld]:
+    """The engine's answer, and what it counted as absent."""
+    meta, collection = context.meta, context.collection
+    withheld = find_withheld(context.services, meta, Trace())
+    request = PatientsRequest(
+        index=meta.index,
+        group_by=collection.group_by,
+        access=context.access,
+        all=compiled(definition.all, collection),
+        any=compiled(definition.any, collection),
+        none=compiled(definition.none, collection),
+        date=date_field(collection),
+        withheld=withheld.documents,
+        after=after,
+        size=size,
+    )
+    return context.services.engine.patients(request), withheld
 
 
 def _contents(
