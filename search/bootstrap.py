@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from search.collections import Collections
+from search.engines.administration import Engine
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
 from search.models.registry import Models
@@ -12,7 +13,6 @@ from search.pipeline.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
 from search.pipeline.services import SearchServices
-from search.protocols import Engine
 from search.query import Query
 from search.score_memory import ScoreMemory
 from search.settings import Settings

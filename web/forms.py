@@ -16,8 +16,8 @@ from werkzeug.datastructures import MultiDict
 from mappings.collection import Collection
 from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
-from search import filters
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
+from search.understanding import filters
 
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyError, NotFound
-from search import filters
 from search.pipeline.results import Results
 from search.query import Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
+from search.understanding import filters
 from web.access.caller import Caller
 from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.visible_collections import VisibleCollections

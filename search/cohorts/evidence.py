@@ -14,8 +14,8 @@ from mappings.documents import FieldValue, Passage, PassageMention
 from search.cohorts.definition import CohortCriterion
 from search.cohorts.results import CohortEvidence, CohortPatient, CriterionStanding, Standing
 from search.cohorts.words import sentences_with, wanted_phrases
-from search.patients import PatientDocuments
 from search.pipeline.results import Span
+from search.protocols import PatientDocuments
 from search.query import Phrase
 
 MAX_SENTENCES: Final = 5

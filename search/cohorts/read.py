@@ -13,12 +13,11 @@ from mappings.clinical.concepts import ClinicalConcept, ConceptLexicon
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
-from search import filters
 from search.cohorts.compile import date_field
 from search.cohorts.definition import MAX_CRITERIA, CohortCriterion, CohortDefinition
 from search.cohorts.words import wanted_phrases
-from search.patients import check_distances
-from search.query import Filter
+from search.query import Filter, check_distances
+from search.understanding import filters
 
 MAX_CHARACTERS: Final = 500
 """Most characters of a name of a concept, and of words."""

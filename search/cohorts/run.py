@@ -15,10 +15,9 @@ from search.cohorts.compile import compiled, contradictions, date_field
 from search.cohorts.definition import CohortCriterion, CohortDefinition
 from search.cohorts.evidence import DocumentContent, keys_of_criteria, patient_standings, phrases_of_criteria
 from search.cohorts.results import CohortIds, CohortPage
-from search.patients import PatientDocuments, PatientsAnswer, PatientsRequest
 from search.pipeline.freshness import MAX_WITHHELD, Withheld, find_withheld
 from search.pipeline.services import SearchServices, Trace
-from search.protocols import IndexMeta
+from search.protocols import IndexMeta, PatientDocuments, PatientsAnswer, PatientsRequest
 
 MAX_PATIENTS: Final = 500
 """Most patients of a page."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from search.catalog import Catalog
-from search.protocols import Engine
+from search.engines.administration import Engine
 from search.settings import Settings
 from search.storage import DocumentStore
 

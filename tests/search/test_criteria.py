@@ -65,9 +65,13 @@ def test_plain_and_kinds_whose_queries_are_not_read_leave_the_words_alone():
 def test_with_and_without_become_filters_and_rank_what_proves_them():
     found = read(having=("NSAIDs",), lacking=("fever",))
     assert asked(found) == [("nsaid", "present", "with"), ("fever", "not-present", "without")]
-    assert found.filters == (Terms("asserted", ("nsaid|present",)), NoneOf("asserted", ("fever|present",)))
+    assert found.filters == (
+        Terms("asserted", ("nsaid|present", "nsaid|uncertain")),
+        NoneOf("asserted", ("fever|present",)),
+    )
     assert [(name, value) for name, value, _ in found.lexical.keywords] == [
         ("proves", "nsaid|present"),
+        ("proves", "nsaid|uncertain"),
         ("proves", "fever|ruled-out"),
     ]
     assert found.lexical.everything
@@ -80,7 +84,7 @@ def test_without_can_mean_ruled_out():
 
 def test_a_slot_can_say_what_is_asserted():
     assert asked(read(having=("family history of diabetes", "history of stroke"))) == [
-        ("diabetes", "family", "with"),
+        ("diabetes-mellitus", "family", "with"),
         ("stroke", "historical", "with"),
     ]
 

@@ -11,8 +11,9 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.engines.administration import Engine
 from search.engines.names import split_index
-from search.protocols import Encoder, Engine, IndexMeta
+from search.protocols import Encoder, IndexMeta
 from search.storage import DocumentStore
 
 if TYPE_CHECKING:

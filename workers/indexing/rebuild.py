@@ -21,8 +21,9 @@ from typing import Final
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
+from search.engines.administration import IndexWriter
 from search.engines.names import split_index
-from search.protocols import Encoder, IndexMeta, IndexWriter, Vectors
+from search.protocols import Encoder, IndexMeta, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors

@@ -17,6 +17,7 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.embedded import generations
 from search.engines.embedded.creation import create_folder
 from search.engines.embedded.integrity.files import Intact, find_problems
@@ -29,8 +30,7 @@ from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import lock_all, locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
-from search.patients import PatientsAnswer, PatientsRequest
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
 from search.query import Phrase
 
 

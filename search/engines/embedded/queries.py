@@ -15,8 +15,7 @@ from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.patients import DocumentCriterion
-from search.query import PROVES, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
 
 
 class TantivyQueryCompiler:

@@ -11,12 +11,13 @@ import orjson
 
 from mappings.documents import parse_passage_id
 from search.engines.codec import decode_fields
-from search.engines.embedded.cohorts.patients import MaskCache, PatientFinder
+from search.engines.embedded.cohorts.patients import PatientFinder
 from search.engines.embedded.cohorts.table import Numbers, PatientTable, build_table
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import column
 from search.engines.embedded.sidecar import SlotReader
-from search.patients import ALONE, PatientsAnswer, PatientsRequest
+from search.engines.patients import MaskCache
+from search.protocols import ALONE, PatientsAnswer, PatientsRequest
 
 Tables = Mapping[str, PatientTable]
 

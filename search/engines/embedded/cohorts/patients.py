@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from search.engines.embedded.cohorts.table import Numbers, PatientTable
 from search.engines.embedded.queries import TantivyQueryCompiler
-from search.patients import DocumentCriterion, PatientDocuments, PatientsAnswer, PatientsRequest
+from search.engines.patients import Mask, MaskCache, choose
+from search.protocols import PatientDocuments, PatientsAnswer, PatientsRequest
+from search.query import DocumentCriterion
 
-_MASKS: Final = 512
 _STRIDE: Final = 2**23
 # More days than there are from year 1 to 9999 and `MAX_DAYS` on both sides: the days of two patients never mix.
-
-Mask = NDArray[np.bool_]
 
 
 class DocumentIndex(Protocol):
@@ -39,29 +34,6 @@ class DocumentIndex(Protocol):
         ...
 
 
-class MaskCache:
-    """The masks of documents that queries gave on one commit, the most recently used ones. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._masks: OrderedDict[Hashable, NDArray[np.uint8]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable, size: int, make: Callable[[], Mask]) -> Mask:
-        """The mask of `key`, of shape (size,), made where it is not kept."""
-        with self._lock:
-            packed = self._masks.get(key)
-            if packed is not None:
-                self._masks.move_to_end(key)
-        if packed is not None:
-            return np.unpackbits(packed, count=size).view(np.bool_)
-        mask = make()
-        with self._lock:
-            self._masks[key] = np.packbits(mask)
-            if len(self._masks) > _MASKS:
-                self._masks.popitem(last=False)
-        return mask
-
-
 @dataclass(frozen=True, slots=True)
 class PatientFinder:
     """Answers one request on one commit."""
@@ -74,33 +46,12 @@ class PatientFinder:
 
     def answer(self) -> PatientsAnswer:
         """The page of patients, and the counts."""
-        request, table = self.request, self.table
         allowed = self._allowed()
+        shown = allowed[self.table.document]
         pairs = self._pairs_of_criteria(allowed)
         met = [self._patients_of(own) for own in pairs]
-        known = self._patients_of(allowed[table.document])
-        chosen = np.flatnonzero(known & self._combined(met))
-        first = int(np.searchsorted(chosen, bisect_right(table.names, request.after))) if request.after else 0
-        page = chosen[first : first + request.size]
-        return PatientsAnswer(
-            patients=self._page(page.tolist(), allowed[table.document], pairs),
-            total=len(chosen),
-            known=int(known.sum()),
-            counts=tuple(int(own.sum()) for own in met),
-            has_more=first + len(page) < len(chosen),
-        )
-
-    def _combined(self, met: Sequence[Mask]) -> Mask:
-        request = self.request
-        chosen = np.ones(len(self.table.names), bool)
-        first, second = len(request.all), len(request.all) + len(request.any)
-        for own in met[:first]:
-            chosen &= own
-        if request.any:
-            chosen &= np.logical_or.reduce(met[first:second])
-        for own in met[second:]:
-            chosen &= ~own
-        return chosen
+        page, answer = choose(self.request, self.table.names, self._patients_of(shown), met)
+        return replace(answer, patients=self._page(page, shown, pairs))
 
     def _allowed(self) -> Mask:
         access, withheld = self.request.access, self.request.withheld
@@ -152,7 +103,8 @@ class PatientFinder:
         return tuple(_shown(table.names[number], sorted(own[number]), pairs) for number in page)
 
     def _mask(self, key: Hashable, query: Callable[[], Any]) -> Mask:
-        return self.masks.get(key, len(self.table.slots), lambda: self._find(query()))
+        kept = self.masks.get(key, len(self.table.slots))
+        return kept if kept is not None else self.masks.put(key, self._find(query()))
 
     def _find(self, query: Any) -> Mask:
         slots = self.index.matching_slots(query)
