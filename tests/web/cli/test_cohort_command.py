@@ -102,13 +102,21 @@ def test_a_label_hides_the_other_documents(run):
 def test_two_cohorts_are_compared(run, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"all": ["pneumonia"]}))
     result = run("compare", "a.json", "-", "-c", "notes", text='{"all": ["fever"]}')
-    assert result.stdout.splitlines() == ["both: 1 patient", "    c", "only A: 1 patient", "    a", "only B: 0 patients"]
+    assert result.stdout.splitlines() == [
+        "both: 1 patient",
+        "    c",
+        "only A: 1 patient",
+        "    a",
+        "only B: 0 patients",
+    ]
     assert json.loads(run("compare", "a.json", "a.json", "-c", "notes", "--json").stdout)["both"]["total"] == 2
 
 
 def test_an_export_goes_to_the_output_or_a_file_and_is_logged_once(run, tmp_path):
     printed = run("export", "-c", "notes", "--with", "pneumonia")
-    assert printed.stdout.splitlines()[1] == '"a","","","pneumonia","met","present","a/1","Pneumonia of the left lung.",""'
+    assert (
+        printed.stdout.splitlines()[1] == '"a","","","pneumonia","met","present","a/1","Pneumonia of the left lung.",""'
+    )
     assert printed.stderr == "exported 2 patients with 2 documents\n"
     written = run("export", "-c", "notes", "--with", "pneumonia", "--format", "fhir", "-o", "bundle.json")
     assert written.stdout == ""
