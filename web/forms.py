@@ -187,19 +187,19 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
 
 def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
     """Validate the parameters for reading a document. Raises `InvalidInput`."""
-    value = {name: _single(name, texts) for name, texts in parameters.lists()}
+    value = single_values(parameters)
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
     """Validate the parameters for posting documents. Raises `InvalidInput`."""
-    return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(FeedForm, single_values(parameters))
 
 
 def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
     """Validate the parameters for deleting a document. Raises `InvalidInput`."""
-    return validated(DeletionForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(DeletionForm, single_values(parameters))
 
 
 def check_format(name: str) -> str:
@@ -207,6 +207,11 @@ def check_format(name: str) -> str:
     if name not in FORMATS:
         raise InvalidInput(f"there is no format {name[:80]!r}; known are {', '.join(FORMATS)}", field="format")
     return name
+
+
+def single_values(parameters: MultiDict[str, str]) -> dict[str, str]:
+    """Parameters of which each is given once. Raises `InvalidInput`."""
+    return {name: _single(name, texts) for name, texts in parameters.lists()}
 
 
 def _single(name: str, texts: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from web import forms, search_answers, wire
 from web.api import openapi_ingestion
+from web.api.kept import openapi as openapi_kept
 from web.cohorts import answers as cohort_answers
 from web.cohorts import forms as cohort_forms
 from web.exports.formats import EXPORTS
@@ -20,6 +21,7 @@ REFERENCE: Final = "#/components/schemas/{model}"
 _REQUESTS: Final = (
     forms.SearchForm,
     forms.BatchForm,
+    *openapi_kept.REQUESTED,
     cohort_forms.CohortPageForm,
     cohort_forms.CohortComparisonForm,
     cohort_forms.CohortExportForm,
@@ -33,6 +35,7 @@ _ANSWERS: Final = (
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
     *openapi_ingestion.ANSWERED,
+    *openapi_kept.ANSWERED,
 )
 _MEANINGS: Final = {
     400: "the request is wrong; `field` names where",
@@ -117,6 +120,7 @@ def _paths() -> dict[str, Any]:
         },
         "/v1/jobs/{identifier}": {"get": openapi_ingestion.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
+        **openapi_kept.paths(),
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
     }

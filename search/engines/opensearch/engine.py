@@ -24,7 +24,7 @@ from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.cohorts.patients import ClusterPatients, KnownCache
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
-from search.engines.opensearch.expunge import expunge
+from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
