@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from datetime import date
 
 import contract_patients as plain
 import pytest
-from backends import EVERYBODY, LABELS, WORDS, Backend, Draft, random_drafts
-from conftest import PARAMS, opened
+from backends import EVERYBODY, LABELS, WORDS, Backend, Draft
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,29 +18,6 @@ from search.query import DocumentCriterion, NoneOf, Range, Terms
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PUBLIC = Access("u", frozenset({"public"}))
-
-
-def ward_drafts(seed: int, count: int) -> list[Draft]:
-    """Random documents of a dozen patients: `journal` names the patient, some name two, some none."""
-    rng = random.Random(seed)
-    found = []
-    for draft in random_drafts(seed, count):
-        fields = {name: value for name, value in draft.fields.items() if name != "journal"}
-        names = tuple(rng.sample([f"p{number:02}" for number in range(12)], rng.choice((0, 1, 1, 1, 1, 2))))
-        if names:
-            fields["journal"] = names if len(names) > 1 else names[0]
-        elif rng.random() < 0.5:
-            fields["journal"] = ""
-        found.append(replace(draft, fields=fields))
-    return found
-
-
-@pytest.fixture(scope="module", params=PARAMS)
-def ward(request, tmp_path_factory):
-    """A backend with an index of 90 random documents: (backend, index name, drafts)."""
-    with opened(request, request.param, tmp_path_factory.mktemp("ward")) as backend:
-        drafts = ward_drafts(seed=11, count=90)
-        yield backend, backend.index([draft.entry() for draft in drafts]).index, drafts
 
 
 def ask(backend: Backend, index: str, **more):
