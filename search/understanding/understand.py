@@ -39,7 +39,7 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
-    `criteria` are what documents must assert.
+    `criteria` are what documents must assert, `unknown` the findings that name no concept and were searched as words.
     """
 
     lexical: LexicalQuery
@@ -52,6 +52,7 @@ class Understanding:
     excluded: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def understand(
@@ -94,6 +95,7 @@ def understand(
         parsed.excluded,
         (*parsed.filters, *(item.filter for item in read.criteria)),
         read.criteria,
+        read.unknown,
     )
 
 

@@ -28,6 +28,9 @@ from web.serving import search_limits
 from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
+USUAL = (("absence", "not-present"), ("sort", "relevance"))
+"""What the search form sends where nothing else was chosen; an address needs none of it."""
+
 OPEN = frozenset({"pages.log_in", "pages.send_log_in"})
 
 
@@ -89,7 +92,8 @@ def sent_address() -> SearchAddress:
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields of the search form as parameters: `from.year` and `to.year` become `filter.year=2015..2020`."""
-    pairs = [(name, value) for name, value in sent if not name.startswith(("csrf", "state", "from.", "to."))]
+    kept = [pair for pair in sent if pair not in USUAL]
+    pairs = [(name, value) for name, value in kept if not name.startswith(("csrf", "state", "from.", "to."))]
     bounds = {name: value.strip() for name, value in sent if name.startswith(("from.", "to.")) and value.strip()}
     fields = dict.fromkeys(name.partition(".")[2] for name in bounds)
     return pairs + [
@@ -129,7 +133,8 @@ def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
     with context.search_turn():
         results = use_cases.search(query)
-    page.show(results, use_cases.visible(query.collection, others_of(results)))
+    reader = context.portal().medley.collections.reader(query.collection)
+    page.show(results, use_cases.visible(query.collection, others_of(results)), reader.lexicon if reader else None)
 
 
 def _query(page: SearchPage) -> Query:
