@@ -13,6 +13,7 @@ from evaluation.suites import (
     claims,
     cystic_fibrosis,
     evidence,
+    findings,
     medquad,
     notes,
     press,
@@ -35,6 +36,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         claims,
         lookups,
         radiology,
+        findings,
         assertion,
         beir,
     )

@@ -81,6 +81,22 @@ class ConceptReader:
             placed = list(self._decided(sections, placed))
         return DocumentReading(tuple(map(_mention, placed)))
 
+    def read_alone(self, text: str) -> tuple[ConceptMention, ...]:
+        """The mentions of a text that has no context, such as a query.
+
+        An ambiguous abbreviation means its concept if the lexicon has only one of that abbreviation; others are left open.
+        """
+        section = Section("", text)
+        placed = [item for item in self._section(0, section) if len(item.item.found.concepts) == 1]
+        return tuple(
+            _mention(
+                item._replace(item=self._chosen(section, item, item.item.found.concepts[0]))
+                if item.item.found.ambiguous
+                else item
+            )
+            for item in placed
+        )
+
     def _section(self, number: int, section: Section) -> Iterator[_Placed]:
         text, heading = section.text, section.heading
         for sentence in _whole_sentences(text):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Final
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Access, Passage, PassageMention
@@ -10,10 +12,13 @@ from search.pipeline.results import Proof, Span
 from search.protocols import SearchEngine
 from search.understanding.criteria import Criterion
 
+NOT_PROVEN: Final = 2
+"""The doubt of a passage that does not speak of a criterion."""
 
-def proven_by(passage: Passage, criteria: Sequence[Criterion], lexicon: ConceptLexicon) -> int:
-    """How many of the criteria the passage proves."""
-    return sum(any(_proving(passage, item, lexicon)) for item in criteria)
+
+def doubts(passage: Passage, criteria: Sequence[Criterion], lexicon: ConceptLexicon) -> int:
+    """The doubts that a passage leaves about all criteria, added up; 0: it proves them all."""
+    return sum(min((doubt for doubt, _ in _proving(passage, item, lexicon)), default=NOT_PROVEN) for item in criteria)
 
 
 def find_proofs(
@@ -24,11 +29,11 @@ def find_proofs(
     lexicon: ConceptLexicon,
     access: Access,
 ) -> Mapping[str, tuple[Proof | None, ...]]:
-    """Document -> for each criterion the first sentence that proves it, None where the document does not mention it.
+    """Document -> for each criterion the sentence that proves it most surely, None where the document does not mention it.
 
-    `passages` are those that are shown: their own sentences come first.
+    `passages` are those that are shown: of sentences that are alike sure, their own come first.
     """
-    keys = [item.key for item in criteria]
+    keys = [key for item in criteria for key in item.keys]
     found = engine.proofs(index, [passage.document for passage in passages], keys, access) if criteria else {}
     return {
         passage.document: tuple(
@@ -39,14 +44,16 @@ def find_proofs(
 
 
 def _first_proof(passages: Sequence[Passage], criterion: Criterion, lexicon: ConceptLexicon) -> Proof | None:
-    for passage in passages:
-        for mention in _proving(passage, criterion, lexicon):
-            return _proof(passage, mention)
-    return None
+    found = ((doubt, passage, item) for passage in passages for doubt, item in _proving(passage, criterion, lexicon))
+    best = min(found, key=itemgetter(0), default=None)
+    return _proof(best[1], best[2]) if best else None
 
 
-def _proving(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> Iterator[PassageMention]:
-    return (item for item in passage.mentions if criterion.is_met_by(item.concept, item.assertion, lexicon))
+def _proving(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> Iterator[tuple[int, PassageMention]]:
+    for item in passage.mentions:
+        doubt = criterion.doubt(item.concept, item.assertion, lexicon)
+        if doubt is not None:
+            yield doubt, item
 
 
 def _proof(passage: Passage, mention: PassageMention) -> Proof:

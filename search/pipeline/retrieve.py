@@ -17,7 +17,7 @@ from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
-from search.pipeline.proofs import proven_by
+from search.pipeline.proofs import doubts
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
@@ -205,14 +205,14 @@ def _nothing_passes(understanding: Understanding) -> str:
 
 
 def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
-    """The candidates by how many criteria their passages prove themselves, each in its order."""
+    """The candidates by how surely their passages prove the criteria, otherwise in their order."""
     reader = context.services.reader(context.collection)
     passages = context.contents.passages([item.passage for item in candidates])
     if reader is None:
         return candidates
     criteria = context.understanding.criteria
     return rank_by_level(
-        item._replace(tier=len(criteria) - proven_by(passages[item.passage], criteria, reader.lexicon))
+        item._replace(tier=doubts(passages[item.passage], criteria, reader.lexicon))
         for item in candidates
         if item.passage in passages
     )

@@ -8,13 +8,13 @@ from typing import Final, Literal, cast
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
-from mappings.clinical.placing import RULED_OUT, assertion_key
+from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
-from mappings.documents import Section
 from mappings.fields import ASSERTED
 from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
 PRESENT: Final = "present"
+UNCERTAIN: Final = "uncertain"
 MAX_READ_WORDS: Final = 16
 """A text with more words is a sentence out of a document, or a question: its words are searched as they are."""
 
@@ -29,6 +29,7 @@ _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 class Criterion:
     """That a document asserts something of a concept; `not-present`: that it does not say that it is present.
 
+    A document that suspects what is to be present is an answer too, after those that are sure.
     `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`.
     """
 
@@ -39,27 +40,30 @@ class Criterion:
     source: str
 
     @property
-    def key(self) -> str:
-        """The key of what proves it; that a concept is not present is proven by its being ruled out."""
-        return assertion_key(self.concept, RULED_OUT if self.assertion == NOT_PRESENT else self.assertion)
+    def keys(self) -> tuple[str, ...]:
+        """The keys of what proves it, the surest first; that a concept is not present is proven by its being ruled out."""
+        if self.assertion == PRESENT:
+            return assertion_key(self.concept, PRESENT), assertion_key(self.concept, UNCERTAIN)
+        return (assertion_key(self.concept, RULED_OUT if self.assertion == NOT_PRESENT else self.assertion),)
 
     @property
     def filter(self) -> Filter:
         """What a document must have in the index."""
         if self.assertion == NOT_PRESENT:
             return NoneOf(ASSERTED, (assertion_key(self.concept, PRESENT),))
-        return Terms(ASSERTED, (self.key,))
+        return Terms(ASSERTED, self.keys)
 
     @property
-    def keyword(self) -> tuple[str, str, float]:
+    def keywords(self) -> tuple[tuple[str, str, float], ...]:
         """What lets the passages that prove it rank first."""
-        return PROVES, self.key, PROOF_WEIGHT
+        return tuple((PROVES, key, PROOF_WEIGHT / place) for place, key in enumerate(self.keys, 1))
 
-    def is_met_by(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
-        """Whether a mention proves it: of the concept itself, or of a narrower one, unless it is to be ruled out."""
-        if assertion_key(self.concept, assertion) != self.key:
-            return False
-        return concept == self.concept or (assertion != RULED_OUT and self.concept in lexicon.ancestors(concept))
+    def doubt(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> int | None:
+        """How surely a mention of the concept, or of another from which it follows, proves it: 0 is sure; None: not at all."""
+        key = assertion_key(self.concept, assertion)
+        if key not in self.keys or key not in wider_keys(lexicon, concept, assertion):
+            return None
+        return self.keys.index(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterio
 
 
 def _mentions(text: str, reader: ConceptReader) -> Sequence[ConceptMention]:
-    return reader.read((Section("", text),)).mentions
+    return reader.read_alone(text)
 
 
 def _criterion(typed: str, item: ConceptMention, assertion: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:

@@ -82,7 +82,7 @@ def understand(
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
         everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
-        keywords=tuple(item.keyword for item in read.criteria),
+        keywords=tuple(keyword for item in read.criteria for keyword in item.keywords),
     )
     return Understanding(
         lexical,
