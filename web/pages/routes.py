@@ -22,6 +22,7 @@ from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
+from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
 from web.serving import search_limits
@@ -151,7 +152,10 @@ def document() -> Response:
     collection = use_cases.named(arguments.get("collection", ""), "document")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "document")
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
+    reader = context.portal().medley.collections.reader(collection.name)
+    # What an assertion says, it says of a patient: publications are not marked.
+    findings = DocumentFindings(stored, reader, arguments) if reader and collection.reads_queries else None
+    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
     return make_response(render_template("document.html", page=page))
 
 
