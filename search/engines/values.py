@@ -10,9 +10,10 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mappings.collection import Collection, FieldType
+from mappings.collection import Collection
 from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
+from mappings.fields import FieldType
 from search.engines.codec import encodable
 from search.query import FacetCount
 
@@ -107,7 +108,7 @@ def check_query_vector(index: str, dimensions: Mapping[str, int], name: str, vec
 
 def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> list[str]:
     """How an index with these fields and windows differs from its collection's current settings, in plain words."""
-    today = {name: field.type for name, field in wanted.fields.items()}
+    today = wanted.index_fields
     found = [f"field {name!r} is missing" for name in sorted(today.keys() - fields.keys())]
     found += [f"field {name!r} is no longer in the settings" for name in sorted(fields.keys() - today.keys())]
     found += [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mappings.collection import Field
+from mappings.fields import Field
 from search.query import FacetCount
 from web.pages.addresses import SearchAddress
 
