@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.datastructures import MultiDict
 
+from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import Collection
 from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
@@ -48,7 +49,11 @@ class SearchForm(BaseModel):
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
     aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
     having: Findings = Field(
-        [], alias="with", description="what documents must say is present", examples=[["pneumonia"]]
+        [],
+        alias="with",
+        description="what documents must say is present; `ruled-out:effusion`: what they must say of it, one of "
+        f"{', '.join(ASSERTIONS)}",
+        examples=[["pneumonia"]],
     )
     lacking: Findings = Field(
         [], alias="without", description="what documents must not say is present", examples=[["effusion"]]

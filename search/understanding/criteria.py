@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.fields import ASSERTED
-from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms
+from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
 PRESENT: Final = "present"
 UNCERTAIN: Final = "uncertain"
@@ -81,26 +81,28 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     unknown: list[str] = []
     for source, texts in (("with", query.having), ("without", query.lacking)):
         for text in texts:
-            found = list(_of_slot(text, source, query.absence, reader))
-            criteria += found
-            unknown += [] if found else [text]
+            named = list(_of_slot(text, source, query.absence, reader))
+            criteria += named
+            unknown += [] if named else [text]
     if reads_text and not query.plain:
         criteria += _of_text(free, query.absence, reader)
-    kept = tuple(dict.fromkeys(criteria))
-    return ReadQuery(kept, tuple(unknown), tuple(_notes(kept, unknown)))
+    kept: dict[tuple[str, str], Criterion] = {}
+    for item in criteria:  # what a slot asks for is not asked for again by the text
+        kept.setdefault((item.concept, item.assertion), item)
+    found = tuple(kept.values())
+    return ReadQuery(found, tuple(unknown), tuple(_notes(found, unknown)))
 
 
 def _of_slot(text: str, source: str, absence: Wanted, reader: ConceptReader) -> Iterator[Criterion]:
     """The criteria of one `with` or `without`; none where it names no concept that we know."""
-    named = reader.lexicon.named(text)
+    stated, name = stated_finding(text) if source == "with" else ("", text)
+    wanted = cast("Wanted", absence if source == "without" else stated)
+    named = reader.lexicon.named(name)
     if named:
-        yield Criterion(text, named.id, named.name, PRESENT if source == "with" else absence, source)
+        yield Criterion(name, named.id, named.name, wanted or PRESENT, source)
         return
-    for item in _mentions(text, reader):
-        assertion: Wanted = item.assertion
-        if source == "without":
-            assertion = absence
-        yield _criterion(text[item.start : item.end], item, assertion, source, reader.lexicon)
+    for item in _mentions(name, reader):
+        yield _criterion(name[item.start : item.end], item, wanted or item.assertion, source, reader.lexicon)
 
 
 def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterion]:

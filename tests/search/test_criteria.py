@@ -107,3 +107,21 @@ def test_only_what_is_lacking_is_a_query_too():
         Query("notes", EVERYBODY, lacking=(" ",))
     with pytest.raises(InvalidInput):
         Query("notes", EVERYBODY, lacking=("fever",), absence="maybe")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("assertion", ["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"])
+def test_a_finding_can_say_what_documents_must_assert_of_it(assertion):
+    found = read(having=(f"{assertion}: pleural effusion",))
+    assert asked(found) == [("pleural-effusion", assertion, "with")]
+    assert found.model_text == "pleural effusion"
+
+
+def test_a_stated_finding_without_a_concept_is_searched_as_words():
+    found = read(having=("ruled-out:zorblax", "since:2019"))
+    assert (found.criteria, found.unknown) == ((), ("ruled-out:zorblax", "since:2019"))
+    assert found.model_text == "zorblax since:2019"
+
+
+def test_the_text_does_not_ask_again_for_what_a_finding_asks():
+    found = read("pneumonia without effusion", having=("pneumonia",))
+    assert asked(found) == [("pneumonia", "present", "with"), ("effusion", "not-present", "text")]

@@ -22,12 +22,16 @@ from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
+from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
 from web.serving import search_limits
 from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
+USUAL = (("absence", "not-present"), ("sort", "relevance"))
+"""What the search form sends where nothing else was chosen; an address needs none of it."""
+
 OPEN = frozenset({"pages.log_in", "pages.send_log_in"})
 
 
@@ -89,7 +93,8 @@ def sent_address() -> SearchAddress:
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields of the search form as parameters: `from.year` and `to.year` become `filter.year=2015..2020`."""
-    pairs = [(name, value) for name, value in sent if not name.startswith(("csrf", "state", "from.", "to."))]
+    kept = [pair for pair in sent if pair not in USUAL]
+    pairs = [(name, value) for name, value in kept if not name.startswith(("csrf", "state", "from.", "to."))]
     bounds = {name: value.strip() for name, value in sent if name.startswith(("from.", "to.")) and value.strip()}
     fields = dict.fromkeys(name.partition(".")[2] for name in bounds)
     return pairs + [
@@ -129,7 +134,8 @@ def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
     with context.search_turn():
         results = use_cases.search(query)
-    page.show(results, use_cases.visible(query.collection, others_of(results)))
+    reader = context.portal().medley.collections.reader(query.collection)
+    page.show(results, use_cases.visible(query.collection, others_of(results)), reader.lexicon if reader else None)
 
 
 def _query(page: SearchPage) -> Query:
@@ -146,7 +152,10 @@ def document() -> Response:
     collection = use_cases.named(arguments.get("collection", ""), "document")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "document")
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
+    reader = context.portal().medley.collections.reader(collection.name)
+    # What an assertion says, it says of a patient: publications are not marked.
+    findings = DocumentFindings(stored, reader, arguments) if reader and collection.reads_queries else None
+    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
     return make_response(render_template("document.html", page=page))
 
 

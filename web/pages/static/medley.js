@@ -22,6 +22,26 @@ function move(step) {
   links[next].closest(".hit").scrollIntoView({ block: "nearest" });
 }
 
+// The marks of findings go and come without a new page, unless it came without them.
+function switchFindings() {
+  const link = document.querySelector(".switch-findings");
+  if (!link) return;
+  if (!document.querySelector(".text .finding")) {
+    link.click();
+    return;
+  }
+  document.querySelector(".document").classList.toggle("unmarked");
+  [link.textContent, link.dataset.other] = [link.dataset.other, link.textContent];
+}
+
+const findings = document.querySelector(".switch-findings");
+if (findings && document.querySelector(".text .finding")) {
+  findings.addEventListener("click", (event) => {
+    event.preventDefault();
+    switchFindings();
+  });
+}
+
 if (box) {
   box.addEventListener("input", grow);
   // Enter searches; with Shift, or while an input method is composing a word, it does what it always does.
@@ -47,5 +67,7 @@ document.addEventListener("keydown", (event) => {
     move(1);
   } else if (event.key === "k") {
     move(-1);
+  } else if (event.key === "f") {
+    switchFindings();
   }
 });
