@@ -20,6 +20,7 @@ from web.api import search as search_api
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.pages.patients import routes as patients
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
 from workers.queueing.queue import open_queue
@@ -69,6 +70,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(search_api.blueprint)
     app.register_blueprint(documents.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(patients.blueprint)
     app.after_request(finish)
     return app
 

@@ -16,6 +16,8 @@ from search.storage import StoredDocument
 from web.pages.addresses import SearchAddress
 from web.pages.findings import DocumentFindings, Finding, FindingPiece, finding_pieces
 from web.pages.formatting import details, segments
+from web.pages.hits import group_word
+from web.pages.patients.record import address_of, has_patients
 
 CONTENTS_FROM: Final = 3
 
@@ -78,6 +80,18 @@ class DocumentPage:
         """The group of the document and its title, for the line that stays visible, where the title can be cut."""
         owner = self.stored.document.fields.get(self.collection.group_by) if self.stored.document else None
         return f"{owner} · {self.title}" if owner else self.title
+
+    @property
+    def patient(self) -> str:
+        """The address of the page of the document's patient; "" if it belongs to none."""
+        fields = self.stored.document.fields if self.stored.document else {}
+        known = has_patients(self.collection) and fields.get(self.collection.group_by)
+        return address_of(self.collection, self.stored.id) if known else ""
+
+    @property
+    def group_word(self) -> str:
+        """What the collection's documents belong to, as a word."""
+        return group_word(self.collection)
 
     def citation(self, name: str) -> str:
         """The address of the document's citation."""

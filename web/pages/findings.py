@@ -16,6 +16,8 @@ from search.storage import StoredDocument
 from web.pages.assertions import SAYS
 
 OFF: Final = ("findings", "off")
+PARAMETERS: Final = ("collection", "id", "passage", "mark")
+"""The parameters of a document's address that its switch keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,18 @@ class LegendEntry:
 
 
 class DocumentFindings:
-    """The findings of one document. With `findings=off` in the address, they are listed and not marked."""
+    """The findings of one document. With `findings=off` in the address, they are listed and not marked.
 
-    def __init__(self, stored: StoredDocument, reader: ConceptReader, arguments: MultiDict[str, str]) -> None:
+    Of a `private` collection, no address holds the way back to a search.
+    """
+
+    def __init__(
+        self, stored: StoredDocument, reader: ConceptReader, arguments: MultiDict[str, str], private: bool = False
+    ) -> None:
         assert stored.document  # noqa: S101 - a tombstone is never shown
         self.all = findings_of(reader.read(stored.document).mentions, reader.lexicon)
-        self._pairs = [pair for pair in arguments.items(multi=True) if pair != OFF]
+        kept = PARAMETERS if private else (*PARAMETERS, "back")
+        self._pairs = [pair for pair in arguments.items(multi=True) if pair[0] in kept]
         self.off = OFF in arguments.items(multi=True)
 
     @property
