@@ -19,7 +19,7 @@ MENTIONED: Final = "mentioned"
 READ_FIELDS: Final[Mapping[str, FieldType]] = {ASSERTED: "keyword", MENTIONED: "keyword"}
 """The fields that an index has because its documents were read."""
 
-_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "source_version", "deleted")
+_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "mentions", "source_version", "deleted")
 RESERVED: Final = frozenset([*_RECORD_KEYS, *READ_FIELDS])
 """Keys of a record and fields of every index, which a field can't have as its name."""
 

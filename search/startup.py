@@ -24,7 +24,7 @@ def freeze_loaded_objects() -> None:
 
 
 def warm_up(medley: Medley) -> None:
-    """Load the models of every collection and run each once, so that the first search waits for neither.
+    """Load the lexicon and the models of every collection, and run each model once, so that the first search waits for none.
 
     A model that can't be loaded does not stop the process: the readiness check and every answer report it.
     """
@@ -37,6 +37,7 @@ def warm_up(medley: Medley) -> None:
 
 
 def _warm_up_collection(medley: Medley, name: str) -> None:
+    medley.collections.reader(name)
     for fingerprint in medley.engine.resolve(name).encoders.values():
         if (encoder := medley.models.find_encoder(fingerprint)) is not None:
             encoder.encode_queries([_WARM_UP_TEXT])

@@ -12,7 +12,7 @@ from mappings.analysis.mentions.screens import ScreenedPattern, words_of
 HISTORY: Final = "history"
 """What a cue says that makes a mention historical unless it is a chronic condition."""
 
-_YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
+_YEAR_NUMBER: Final = r"(?:19[3-9][0-9]|20[0-4][0-9])"
 _YEARS: Final = [f"{year}{plural}" for year in range(1930, 2050) for plural in ("", "s")]
 _YEAR: Final = ScreenedPattern(
     rf"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{{3,9}})\s+(?:of\s+)?)?{_YEAR_NUMBER}s?\b",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar, cast
 
-from mappings.analysis.mentions.screens import blanked, starts_of
+from mappings.analysis.mentions.screens import blanked
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
@@ -101,12 +102,12 @@ class _Words:
         apart = _alone(sentence) if "'" in sentence or "’" in sentence else blanked(sentence)
         self.sentence = sentence
         self.words = apart.split(" ")
-        self._starts: list[int] = []
+        self._letters: list[int] = []
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Where the words from number `first` to `last` are."""
-        starts = self._starts = self._starts or starts_of(self.words)
-        return starts[first], starts[last] + len(self.words[last])
+        letters = self._letters = self._letters or list(accumulate(map(len, self.words)))
+        return letters[first] - len(self.words[first]) + first, letters[last] + last
 
     def following(self, place: int) -> int:
         """The number of the word after the one at `place`, or of `_END`."""
@@ -159,13 +160,16 @@ class ConceptFinder:
         found: list[FoundName] = []
         past = 0
         for place, start in starts:
-            names, single, short = start
-            following = words[place + 1]
-            if place >= past and (single or short or not following or self._keys[following] in names):
+            if place < past:
+                continue
+            names, best, short = start
+            last = place
+            following = words[place + 1] or words[text.following(place)]
+            if self._keys[following] in names or (short and (_LEAF in short or following in short)):
                 best, last = self._at(text, place, start)
-                if best:
-                    found.append(FoundName(*text.span(place, last), *best))
-                    past = last + 1
+            if best:
+                found.append(FoundName(*text.span(place, last), *best))
+                past = last + 1
         return found
 
     def _at(self, text: _Words, place: int, start: _Start) -> tuple[_Leaf | None, int]:

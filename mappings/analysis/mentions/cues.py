@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
-from mappings.analysis.mentions.screens import lowered, starts_of, words_of
+from mappings.analysis.mentions.screens import lowered, words_of
 
 KINDS: Final = (
     "before",
@@ -219,8 +219,14 @@ def _run(text: str, start: int = 0) -> str:
 def _plain_words(words: Sequence[str], known: Container[str]) -> list[tuple[str, int, str]]:
     """Each of the `known` words of a sentence, with its start and the word that follows, or ""."""
     places = [place for place, word in enumerate(words) if word in known]
-    starts = starts_of(words) if places else []
-    return [(words[place], starts[place], next(filter(None, words[place + 1 :]), "")) for place in places]
+    if not places:
+        return []
+    letters = list(accumulate(map(len, words)))
+    found = []
+    for place in places:
+        word, following = words[place], next(filter(None, words[place + 1 :]), "")
+        found.append((word, letters[place] - len(word) + place, following))
+    return found
 
 
 def _odd_words(sentence: str, known: Container[str]) -> list[tuple[str, int, str]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable
 from typing import Final
 
 _BLANK: Final = ord(" ")
@@ -26,11 +25,6 @@ def blanked(text: str) -> str:
 def words_of(text: str) -> list[str]:
     """The runs of letters and digits of `text`, in lowercase; "" is between two that more than one character separates."""
     return blanked(lowered(text)).split(" ")
-
-
-def starts_of(parts: Sequence[str]) -> list[int]:
-    """Where each of the `parts` starts in `" ".join(parts)`: each of `words_of(text)` in the text."""
-    return [end + place for place, end in enumerate(accumulate(map(len, parts[:-1]), initial=0))]
 
 
 class _Blanks(dict[int, int]):

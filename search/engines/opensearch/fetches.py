@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from mappings.documents import Access
 from search.engines.codec import encodable
-from search.engines.opensearch.queries import WINDOW, Body, visible_to
+from search.engines.opensearch.queries import WINDOW, Body, having, visible_to
 from search.engines.opensearch.records import SHOWN
-from search.query import PROVES
+from search.query import PROVES, Phrase
 
 
 def passages(ids: Sequence[str], access: Access) -> Body:
@@ -16,9 +16,15 @@ def passages(ids: Sequence[str], access: Access) -> Body:
     return _fetch("passage", ids, "passage", access, SHOWN)
 
 
-def proving(documents: Sequence[str], keys: Sequence[str], access: Access) -> Body:
-    """The passages of `documents` that the caller may see and that assert one of `keys`, at most `WINDOW`."""
-    clauses = [{"terms": {"document": list(map(encodable, documents))}}, {"terms": {PROVES: list(keys)}}]
+def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Body:
+    """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`.
+
+    At most `WINDOW`.
+    """
+    found: list[Body] = [{"terms": {PROVES: list(keys)}}] if keys else []
+    found += [having(phrases, ("content",))] if phrases else []
+    asked = {"bool": {"should": found, "minimum_should_match": 1}}
+    clauses = [{"terms": {"document": list(map(encodable, documents))}}, asked]
     return {
         "size": WINDOW,
         "_source": {"includes": list(SHOWN)},

@@ -27,6 +27,11 @@ DOORS = {
     "deletion": ("DELETE", "/v1/documents/p1/n1?collection=NAME", {}),
     "deletion of an absent document": ("DELETE", "/v1/documents/p9/n9?collection=NAME", {}),
     "job": ("GET", "/v1/jobs/NAME.0123456789abcdef", {}),
+    "item to keep": (
+        "POST",
+        "/v1/kept",
+        {"json": {"kind": "bundle", "name": "a", "content": {}, "collection": "NAME"}},
+    ),
     "start page": ("GET", "/?collection=NAME", {}),
     "search page": ("GET", "/search?collection=NAME&text=pneumonia", {}),
     "search form": ("POST", "/search", {"data": {"collection": "NAME", "text": "pneumonia " * 500}}),

@@ -114,6 +114,8 @@ def test_the_description_is_complete(client):
         "/v1/documents/{id}",
         "/v1/jobs/{identifier}",
         "/v1/collections",
+        "/v1/kept",
+        "/v1/kept/{identifier}",
         "/healthz",
         "/readyz",
     ]
