@@ -14,7 +14,7 @@ from mappings.documents import Section
 from search.pipeline.results import Span
 from search.storage import StoredDocument
 from web.pages.addresses import SearchAddress
-from web.pages.findings import DocumentFindings, Finding, FindingPiece, finding_pieces
+from web.pages.findings import DocumentFindings, FindingMark, MarkedPiece, finding_pieces
 from web.pages.formatting import details, segments
 from web.pages.hits import group_word
 from web.pages.patients.record import address_of, has_patients
@@ -45,7 +45,7 @@ class SectionView:
     """A section as it is shown: runs of its text, one after the other, and whether each is evidence."""
 
     heading: str
-    runs: list[tuple[list[FindingPiece], bool]]
+    runs: list[tuple[list[MarkedPiece], bool]]
     anchor: str
 
 
@@ -99,7 +99,7 @@ class DocumentPage:
 
 
 def section_view(
-    section: Section, number: int, sentences: Sequence[str], findings: Sequence[Finding] = ()
+    section: Section, number: int, sentences: Sequence[str], findings: Sequence[FindingMark] = ()
 ) -> SectionView:
     """The section with the number `number`, from 0: those of the sentences that it contains are marked, and its findings."""
     # A passage made of whole sections has each heading in its text, so the evidence can begin with one.

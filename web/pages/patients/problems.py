@@ -36,7 +36,7 @@ GROUPS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DatedStatement:
     """What documents say of one concept: `assertion` as style, `says` in words, `first` and `last` as dates in words.
 
     `pieces` is a sentence that says so, of the newest document that does; `link` leads to it.
@@ -57,7 +57,7 @@ class Problem:
     """A concept with what is said of it."""
 
     name: str
-    statements: tuple[Statement, ...]
+    statements: tuple[DatedStatement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,13 @@ class Problems:
         statements = [self._statement(name, said[name]) for name in SAYS if name in said and (not says or name in says)]
         return Problem(self._lexicon.get(concept).name, tuple(statements))
 
-    def _statement(self, assertion: str, places: Sequence[_Place]) -> Statement:
+    def _statement(self, assertion: str, places: Sequence[_Place]) -> DatedStatement:
         newest, item = places[0], places[0].mention
         section = newest.document.sections[item.section]
         days = [place.day for place in places if place.day]
         sentence = section.text[item.sentence_start : item.sentence_end]
         mark = Span(item.start - item.sentence_start, item.end - item.sentence_start)
-        return Statement(
+        return DatedStatement(
             assertion=assertion,
             says=SAYS[assertion],
             first=format_value(min(days)) if days else "",
