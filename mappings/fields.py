@@ -25,7 +25,7 @@ ASPECTS: Final = "aspects"
 READ_FIELDS: Final[Mapping[str, FieldType]] = {ASSERTED: "keyword", MENTIONED: "keyword", CONCEPTS: "keyword"}
 """The fields that an index has because its documents were read."""
 
-_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "source_version", "deleted")
+_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "mentions", "source_version", "deleted")
 RESERVED: Final = frozenset([*_RECORD_KEYS, *READ_FIELDS, ASPECTS])
 """Keys of a record and fields of every index, which a field can't have as its name."""
 

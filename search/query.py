@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,6 +10,7 @@ from itertools import islice
 from operator import gt, itemgetter
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 
@@ -17,6 +19,14 @@ MAX_PAGE_SIZE = 100
 NOT_PRESENT: Final = "not-present"
 ABSENCES: Final = (NOT_PRESENT, "ruled-out")
 """What `without` can mean: that a document does not say that something is present, or that it rules it out."""
+
+_STATED: Final = re.compile(rf"\s*({'|'.join(ASSERTIONS)}):\s*(.+)", re.DOTALL)
+
+
+def stated_finding(text: str) -> tuple[str, str]:
+    """("ruled-out", "effusion") of `ruled-out:effusion`: what documents must assert, and of what; ("", `text`) of any other."""
+    found = _STATED.fullmatch(text)
+    return (found[1], found[2].strip()) if found else ("", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Query:
     """One search by one caller; its names of fields are checked against the collection when the search starts.
 
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
-    must not; `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
+    must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
     if it says of something that it is absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
     none. A query can't be built without `access`.
     """
@@ -93,7 +103,8 @@ class Query:
     @property
     def slots(self) -> str:
         """Slots and findings that should be present, as one text."""
-        return " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
+        findings = (stated_finding(text)[1] for text in self.having)
+        return " ".join(part for part in (self.entity, self.aspect, *findings) if part)
 
     @property
     def words(self) -> str:
@@ -209,3 +220,51 @@ class FacetCount:
 
 
 Facets = Mapping[str, tuple[FacetCount, ...]]
+
+
+MAX_DAYS: Final = 40_000
+"""Most days of `within_days`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCriterion:
+    """What one document has: it passes every filter, and has a form of everything `wanted` in whichever passages.
+
+    With `within_days` it also has a date that is at most so many days before or after that of a document of the same
+    patient that meets the criterion with the number `of`.
+    """
+
+    filters: tuple[Filter, ...] = ()
+    wanted: tuple[tuple[Phrase, ...], ...] = ()
+    within_days: int | None = None
+    of: int | None = None
+
+
+def check_distances(distances: list[tuple[int | None, int | None]]) -> None:
+    """Check (`within_days`, `of`) of every criterion. Raises `InvalidInput`, also for a criterion that leads to itself."""
+    for number, (days, of) in enumerate(distances):
+        where = f"criterion {number}"
+        if (days is None) != (of is None):
+            raise InvalidInput(f"{where}: 'within_days' and 'of' are given together or not at all", field="within_days")
+        if days is None or of is None:
+            continue
+        if not 0 <= days <= MAX_DAYS:
+            raise InvalidInput(
+                f"{where}: within_days must be between 0 and {MAX_DAYS:,}, not {days}", field="within_days"
+            )
+        if not 0 <= of < len(distances):
+            raise InvalidInput(
+                f"{where}: there is no criterion {of}; they are numbered from 0 to {len(distances) - 1}", field="of"
+            )
+        _check_chain(number, distances)
+
+
+def _check_chain(number: int, distances: list[tuple[int | None, int | None]]) -> None:
+    seen, at = {number}, distances[number][1]
+    while at is not None and 0 <= at < len(distances):
+        if at in seen:
+            raise InvalidInput(
+                f"criterion {number}: its days are counted from itself, by way of criterion {at}", field="of"
+            )
+        seen.add(at)
+        at = distances[at][1]

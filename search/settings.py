@@ -92,6 +92,9 @@ class Settings:
         20_000, "time for reranking in milliseconds that the searches of one batch share; 0: no limit"
     )
     batch_candidates: int = _setting(2_500, "most candidates that the searches of one batch rerank in all; 0: no limit")
+    cohort_patients: int = _setting(
+        100_000, "most patients of a cohort that one request compares or exports; 0: any number"
+    )
     candidates: int = _setting(0, "passages that are reranked, by the first of two stages; 0: the collection's own")
     window: int = _setting(
         100, "documents that each leg returns, and size of the result window that pages are frozen over"

@@ -31,9 +31,9 @@ def freeze_loaded_objects() -> None:
 
 
 def warm_up(medley: Medley) -> None:
-    """Load the models of every collection and run each once, and the names that complete what is typed.
+    """Load the lexicon and the models of every collection, run each model once, and read the names that complete what is typed.
 
-    So the first search and the first completion wait for neither.
+    So the first search and the first completion wait for none of them.
 
     A model that can't be loaded does not stop the process: the readiness check and every answer report it.
     """
@@ -46,6 +46,7 @@ def warm_up(medley: Medley) -> None:
 
 
 def _warm_up_collection(medley: Medley, name: str) -> None:
+    medley.collections.reader(name)
     for fingerprint in medley.engine.resolve(name).encoders.values():
         if (encoder := medley.models.find_encoder(fingerprint)) is not None:
             encoder.encode_queries([_WARM_UP_TEXT])

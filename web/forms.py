@@ -7,8 +7,8 @@ The shape of a request and its filters are validated here; facets, sort and curs
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.datastructures import MultiDict
@@ -17,7 +17,7 @@ from mappings.collection import Collection
 from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
-from web import filters
+from search.understanding import filters
 
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")
@@ -48,7 +48,10 @@ class SearchForm(BaseModel):
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
     aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
     having: Findings = Field(
-        [], alias="with", description="what documents must say is present", examples=[["pneumonia"]]
+        [],
+        alias="with",
+        description="what documents must say is present; `ruled-out:X`: say it of X",
+        examples=[["pneumonia"]],
     )
     lacking: Findings = Field(
         [], alias="without", description="what documents must not say is present", examples=[["effusion"]]
@@ -174,7 +177,7 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
         elif name in _LISTS:
             value[name] = [part.strip() for text in given for part in text.split(",") if part.strip()]
         elif name in PARAMETERS:
-            value[name] = single(name, given)
+            value[name] = _single(name, given)
         else:
             raise InvalidInput(
                 f"there is no parameter {name[:80]!r}; known are {', '.join((*PARAMETERS, 'filter.<field>'))}",
@@ -187,19 +190,19 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
 
 def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
     """Validate the parameters for reading a document. Raises `InvalidInput`."""
-    value = {name: single(name, texts) for name, texts in parameters.lists()}
+    value = single_values(parameters)
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
     """Validate the parameters for posting documents. Raises `InvalidInput`."""
-    return validated(FeedForm, {name: single(name, texts) for name, texts in parameters.lists()})
+    return validated(FeedForm, single_values(parameters))
 
 
 def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
     """Validate the parameters for deleting a document. Raises `InvalidInput`."""
-    return validated(DeletionForm, {name: single(name, texts) for name, texts in parameters.lists()})
+    return validated(DeletionForm, single_values(parameters))
 
 
 def check_format(name: str) -> str:
@@ -209,8 +212,12 @@ def check_format(name: str) -> str:
     return name
 
 
-def single(name: str, texts: Sequence[str]) -> str:
-    """The value of a parameter that is given once. Raises `InvalidInput` for one that is repeated."""
+def single_values(parameters: MultiDict[str, str]) -> dict[str, str]:
+    """Parameters of which each is given once. Raises `InvalidInput`."""
+    return {name: _single(name, texts) for name, texts in parameters.lists()}
+
+
+def _single(name: str, texts: Sequence[str]) -> str:
     if len(texts) != 1:
         raise InvalidInput(f"{name} is given {len(texts)} times; give it once", field=name)
     return texts[0]
@@ -265,11 +272,28 @@ def _translated(error: ValidationError, kind: type[BaseModel]) -> InvalidInput:
         return InvalidInput(f"{where} takes a value, a list of values, or a range with 'gte' and 'lte'", field=where)
     field = ".".join(place) or "body"
     if first["type"] == "extra_forbidden":
-        known = SearchForm if kind is BatchForm and len(place) > 1 else kind
-        return InvalidInput(f"there is no field {place[-1]!r}; {_known(_fields(known))}", field=field)
+        known = _fields(_form_at(kind, first["loc"][:-1]))
+        return InvalidInput(f"there is no field {place[-1]!r}; {_known(known)}", field=field)
     if first["type"] == "missing":
         return InvalidInput(f"{field} is missing", field=field)
     return InvalidInput(f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}", field=field)
+
+
+def _form_at(kind: type[BaseModel], place: Sequence[int | str]) -> type[BaseModel]:
+    """The form at a place in a `kind`, such as that of an item of one of its lists."""
+    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+    for part in place:
+        if part in fields:
+            inner = next(_forms_in(fields[str(part)].annotation), kind)
+            return _form_at(inner, place[place.index(part) + 1 :])
+    return kind
+
+
+def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _forms_in(part)
 
 
 def _fields(kind: type[BaseModel]) -> list[str]:

@@ -16,9 +16,9 @@ from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyError, NotFound
 from search.completion.completions import CompletionRequest, Completions
 from search.pipeline.results import Results
-from search.query import Query
+from search.query import NOT_PRESENT, Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
-from web import filters
+from search.understanding import filters
 from web.access.caller import Caller
 from web.access.log import AccessLog, Actor, AuditRecord
 from web.access.visible_collections import VisibleCollections
@@ -237,7 +237,7 @@ def _asked(query: Query) -> Mapping[str, Any]:
         "filters": filters.as_json(query.filters),
     }
     further: dict[str, Any] = {"sort": query.sort} if query.sort != "relevance" else {}
-    if query.lacking:
+    if query.lacking and query.absence != NOT_PRESENT:
         further["absence"] = query.absence
     if query.plain:
         further["plain"] = True

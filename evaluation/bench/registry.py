@@ -24,6 +24,7 @@ BENCHES: Final = (
     "words",
     "analyse",
     "intake",
+    "cohort",
     "complete",
 )
 """What `all` runs anywhere, in this order."""
@@ -49,6 +50,7 @@ def load_benches() -> Mapping[str, BenchFunction]:
     from evaluation.bench.anytime import bench_anytime
     from evaluation.bench.bulk import bench_bulk
     from evaluation.bench.cascade import bench_cascade
+    from evaluation.bench.cohort import bench_cohort
     from evaluation.bench.complete import bench_complete
     from evaluation.bench.deadline import bench_deadline
     from evaluation.bench.encode import bench_encode
@@ -74,6 +76,7 @@ def load_benches() -> Mapping[str, BenchFunction]:
         "words": bench_words,
         "analyse": bench_analyse,
         "intake": bench_intake,
+        "cohort": bench_cohort,
         "complete": bench_complete,
         "gpu": bench_gpu,
         "poly": bench_poly,

@@ -26,17 +26,22 @@ _CLASSES: Final = {
     for kind in ("never", "seldom", "opener")
 }
 
-_CANDIDATE: Final = re.compile(
-    r"(?<![.!?])[.!?]++[\"')\]\u2019\u201d]*+(?:[ \t]{0,3},|(?=\s|$)|(?<=[a-z)\]][a-z)\]]\.)(?=[A-Z][a-z]))"
-    r"|(?P<line>\n)\s*+"
-    r"|,(?=\d{1,2}\.[ \t])"
-    r"|:[ \t]{0,3},"
+_MORE_LETTERS: Final = 1 + max(map(len, _CLASSES["never"] | _CLASSES["seldom"]))
+"""More than an abbreviation has."""
+
+_CANDIDATE: Final = re.compile(  # It starts with a set of characters, for which a search is fast.
+    r"[.!?\n,:](?:"
+    r"(?<=[.!?])(?<![.!?].)[.!?]*+[\"')\]\u2019\u201d]*+"
+    r"(?:[ \t]{0,3},|(?=\s|$)|(?<=[a-z)\]][a-z)\]]\.)(?=[A-Z][a-z]))"
+    r"|(?P<line>(?<=\n))\s*+"
+    r"|(?<=,)(?=\d{1,2}\.[ \t])"
+    r"|(?<=:)[ \t]{0,3},"
+    r")"
 )
-_WORD_BEFORE: Final = re.compile(r"[^\s,;:()\[\]]{1,30}$")
+_NO_WORD: Final = re.compile(r".*[\s,;:()\[\]]", re.DOTALL)
 _WORD_AFTER: Final = re.compile(r"[\s,\"'(\[\u201c\u2018]{0,20}(\w{0,20})")
 _ITEM: Final = re.compile(r"(?:^|[:,]\s*)[(]?(?:\d{1,2}|[A-Za-z])$")
 _NAME: Final = re.compile(r"[a-z]{1,2}[A-Z0-9]")  # pH, mRNA, p53
-_SPACE: Final = re.compile(r"\s*+")
 _DOTTED: Final = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
 
 
@@ -45,7 +50,13 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     start = 0
     for end in (*_ends(text), len(text)):
-        found.extend(_bounded(text, start, end))
+        part = text[start:end].lstrip()
+        first = end - len(part)
+        size = len(part.rstrip())
+        if size > MAX_CHARACTERS:
+            found.extend(_bounded(text, first, first + size))
+        elif size:
+            found.append(Sentence(first, first + size))
         start = end
     return found
 
@@ -59,21 +70,29 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
-    if match["line"]:
+    if match.lastgroup:
         return _ends_line(text, start, *match.span())
-    if text[match.start()] not in ".?!":
+    stop, end = match.span()
+    if text[stop] not in ".?!":
+        return True
+    if text[end + 1 : end + 2].isupper() and text[end] == " " and _is_long_word(text, start, stop):
         return True
     following = _WORD_AFTER.match(text, match.end())
     after = following[1] if following else ""
     if after[:1].islower() and not _NAME.match(after):
         return False
-    return text[match.start()] != "." or _stop_ends(text, start, match.start(), after)
+    return text[stop] != "." or _stop_ends(text, start, stop, after)
+
+
+def _is_long_word(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` ends with so many letters that they are no abbreviation, initial or number of an item."""
+    return end - start > _MORE_LETTERS and text[end - _MORE_LETTERS : end].isalpha()
 
 
 def _stop_ends(text: str, start: int, stop: int, after: str) -> bool:
     head = text[max(start, stop - 32) : stop]
-    found = _WORD_BEFORE.search(head)
-    word = found[0] if found else ""
+    before = _NO_WORD.match(head.removesuffix("\n"))
+    word = head.removesuffix("\n")[before.end() if before else 0 :][-30:]
     if _ITEM.search(head.strip(" \t,")) and (stop - start <= 32 or ":" in head or "," in head):
         return False
     lowered = word.lower()
@@ -97,11 +116,11 @@ def _ends_line(text: str, start: int, line_break: int, next_line: int) -> bool:
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Sentence]:
-    start, end = _trim(text, start, end)
+    """The parts of a sentence, which has no space around it."""
     while end - start > MAX_CHARACTERS:
         cut = _cut(text, start, start + MAX_CHARACTERS)
-        yield Sentence(start, _trim(text, start, cut)[1])
-        start, end = _trim(text, cut, end)
+        yield Sentence(start, start + len(text[start:cut].rstrip()))
+        start = end - len(text[cut:end].lstrip())
     if start < end:
         yield Sentence(start, end)
 
@@ -111,10 +130,3 @@ def _cut(text: str, start: int, end: int) -> int:
     middle = (start + end) // 2
     places = (text.rfind(mark, middle, end) + 1 for mark in ("; ", ", ", " ", "\t", "\n"))
     return next((place for place in places if place > middle), end)
-
-
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    start = _SPACE.match(text, start, end).end()  # type: ignore[union-attr]  # it also matches the empty string
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end

@@ -34,10 +34,17 @@ _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
+_MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
+_MAY_BE_AFTER: Final = re.compile(
+    r"\s*(?:[:=|(+\-–—]|\.\.)|\t|\s(?:\s|n|grade|score|count|stage|use|absent|denied)", re.I
+)
+"""What any answer has beside the mention, to tell at once that a mention has none."""
 
 
 def answer(sentence: str, start: int, end: int) -> str:
     """The assertion that an answer beside the mention `start:end` gives, or ""."""
+    if not (_MAY_BE_BEFORE.search(sentence, max(0, start - _NEAR), start) or _MAY_BE_AFTER.match(sentence, end)):
+        return ""
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
         return "present" if mark in _TICKED and mark else "ruled-out"

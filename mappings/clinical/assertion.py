@@ -23,6 +23,7 @@ from mappings.clinical.persistence import is_chronic
 from mappings.clinical.section_defaults import section_default
 
 _KEPT: Final = 4096
+_KEPT_NAMES: Final = 20_000
 _PAST: Final = ("historical", HISTORY)
 _CLAUSE_END: Final = re.compile(r"[;!?]|\.(?=\s|$)|\b(?:but|however|although|whereas|while)\b", re.I)
 _CLAUSE_START: Final = re.compile(
@@ -40,7 +41,10 @@ _YEAR_AFTER: Final = re.compile(
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
+_MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _IF: Final = ("clause-before", "clause-after")
+_SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
+"""Kinds of cues that only delimit the scopes of others."""
 
 
 class _Layers(NamedTuple):
@@ -70,7 +74,7 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
 
 def _heading_within(sentence: str, start: int) -> str:
     """The heading that a sentence starts with, where a text is not divided: "FAMILY HISTORY: mother with gout"."""
-    match = _LEAD.match(sentence, 0, start)
+    match = _LEAD.match(sentence, 0, start) if ":" in sentence else None
     return match[1] if match and level(match[1]) == "section" else ""
 
 
@@ -87,32 +91,41 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         return "family"
     if state:
         return state
-    past = _winner(layers.past, start, end) or (HISTORY if _YEAR_AFTER.match(sentence, end) else "")
+    past = _winner(layers.past, start, end) or (HISTORY if _is_dated(sentence, end) else "")
     if past and not (past == HISTORY and is_chronic(called)):
         return "historical"
     return "present" if said or past else ""
 
 
+def _is_dated(sentence: str, end: int) -> bool:
+    """Whether a year follows the mention that ends at `end`: "pneumonia 2019"."""
+    has_year = sentence.find("20", end) >= 0 or sentence.find("19", end) >= 0
+    return has_year and _YEAR_AFTER.match(sentence, end) is not None
+
+
 def _is_alternative(sentence: str, start: int, end: int) -> bool:
     """Whether a mention is one of two that a sentence leaves open: "tiny polyp or adherent stone"."""
-    return bool(_OR_AFTER.match(sentence, end) or _OR_BEFORE.search(sentence, max(0, start - 40), start))
+    first = max(0, start - 40)
+    return bool(
+        _OR_AFTER.match(sentence, end)
+        or (_MAY_BE_OR.search(sentence, first, start) and _OR_BEFORE.search(sentence, first, start))
+    )
 
 
 def _hidden(sentence: str, start: int, end: int) -> str:
     """`sentence`; a mention whose name contains cues ("influenza vaccine", "graft versus host disease") is hidden."""
-    inside = _cues(sentence[start:end])
-    if all(cue.kind in ("before", "skip", "keep") for cue in inside):
+    if not _has_cue(sentence[start:end]):
         return sentence
     return sentence[:start] + "x" * (end - start) + sentence[end:]
 
 
-@lru_cache(_KEPT)
-def _cues(text: str) -> tuple[Cue, ...]:
-    return tuple(assertion_cues().find(text))
+@lru_cache(_KEPT_NAMES)
+def _has_cue(name: str) -> bool:
+    return any(cue.kind not in ("before", "skip", "keep") for cue in assertion_cues().find(name))
 
 
 def _winner(found: Sequence[Scope], start: int, end: int) -> str:
-    inside = [scope for scope in found if scope.covers(start, end)]
+    inside = [scope for scope in found if scope.covers(start, end)] if found else ()
     if not inside:
         return ""
     # "Return if the fever is not gone": a condition covers whatever its clause states.
@@ -124,8 +137,8 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
 
 @lru_cache(_KEPT)
 def _layers(sentence: str) -> _Layers:
-    found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
-    if not found:
+    found = [cue for cue in assertion_cues().find(sentence) if cue.kind not in ("keep", "skip")]
+    if all(cue.kind in _SILENT for cue in found):
         return _Layers((), (), ())
     plain = [cue for cue in found if cue.kind != "family-end"]
     state = [cue for cue in plain if cue.says not in (*_PAST, "family")]

@@ -19,7 +19,7 @@ from mappings.errors import InvalidInput, NotFound
 
 FOLDER: Final = LEXICONS / "concepts"
 COLUMNS: Final = ("id", "preferred name", "parents", "synonyms", "abbreviations")
-CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm")
+CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm", "OMOP")
 GROUPS: Final = (
     "findings",
     "symptoms",
@@ -78,6 +78,9 @@ class ConceptLexicon:
 
     def __iter__(self) -> Iterator[ClinicalConcept]:
         return iter(self._concepts.values())
+
+    def __contains__(self, concept: object) -> bool:
+        return concept in self._concepts
 
     def __len__(self) -> int:
         return len(self._concepts)

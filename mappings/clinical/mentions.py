@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from itertools import accumulate
+from typing import Final, NamedTuple, TypeVar, cast
 
+from mappings.analysis.mentions.screens import blanked
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
-_TOKEN: Final = re.compile(r"[^\W_]+(?:['’](?!s\b)[^\W_]+)?")
+_TOKEN: Final = re.compile(r"([^\W_]+(?:['’](?!s\b)[^\W_]+)?)")
 _GAP: Final = re.compile(r"(?:['’]s)?[ \t\n\r\u00a0\-\u2010-\u2014/.'’()&+,]{0,3}")
 _BREAKS: Final = re.compile(r"[.,;:]\s|\n\n")
 _LEAST_LOWERCASE: Final = 4
@@ -28,8 +29,7 @@ _PLAIN: Final = (
 _NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(_PLAIN.split())
 
 
-@dataclass(frozen=True, slots=True)
-class FoundName:
+class FoundName(NamedTuple):
     """One of the `concepts` at the characters `start:end`; `ambiguous` if the spelling commonly means something else."""
 
     start: int
@@ -45,6 +45,8 @@ class _Leaf(NamedTuple):
 
 _LEAF: Final = ""
 """The key of a trie's node that holds what its path names; no token is empty."""
+_END: Final = "\n"
+"""What follows the last word: no word."""
 _T = TypeVar("_T")
 _Node = dict[str, "_Node | _Leaf"]
 
@@ -85,13 +87,47 @@ def _singular(word: str) -> str:
     return small
 
 
-class _Sides(NamedTuple):
-    """The words of a sentence, their stems, and where they are."""
+class _Start(NamedTuple):
+    """What can start at a word: names of several words, by the stem that follows, a name of one, and abbreviations."""
 
-    words: list[str]
-    keys: list[str]
-    spans: list[tuple[int, int]]
-    sentence: str
+    names: _Node
+    single: _Leaf | None
+    short: _Node
+
+
+class _Words:
+    """The words of a sentence: `words` has "" between two if more than one character separates them, and ends with `_END`."""
+
+    def __init__(self, sentence: str) -> None:
+        apart = _alone(sentence) if "'" in sentence or "’" in sentence else blanked(sentence)
+        self.sentence = sentence
+        self.words = apart.split(" ")
+        self._letters: list[int] = []
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Where the words from number `first` to `last` are."""
+        letters = self._letters = self._letters or list(accumulate(map(len, self.words)))
+        return letters[first] - len(self.words[first]) + first, letters[last] + last
+
+    def following(self, place: int) -> int:
+        """The number of the word after the one at `place`, or of `_END`."""
+        place += 1
+        while not self.words[place]:
+            place += 1
+        return place
+
+    def are_joined(self, place: int, following: int) -> bool:
+        """Whether two words can be of one name: only a space, a hyphen or the like is between them."""
+        start, end = self.span(place, following)
+        between = self.sentence[start + len(self.words[place]) : end - len(self.words[following])]
+        if between == " ":
+            return True
+        # The stop in "C. difficile" ends no sentence.
+        initial = between == ". " and not self.words[place][-2:-1].isalnum()
+        return initial or bool(_GAP.fullmatch(between) and not _BREAKS.search(between))
+
+
+_NO_NODE: Final[_Node] = {}
 
 
 class ConceptFinder:
@@ -113,39 +149,44 @@ class ConceptFinder:
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
-        self._starts = _Memo(self._can_start)
+        self._starts = _Memo(self._start)
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
-        words, starts = _TOKEN.findall(sentence), self._starts
-        if not any(map(starts.__getitem__, words)):
-            return []
-        spans = [match.span() for match in _TOKEN.finditer(sentence)]
-        sides = _Sides(words, [self._keys[word] for word in words], spans, sentence)
-        capitals = sentence.isupper()
+        text = _Words(sentence)
+        words = text.words
+        starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, words)) if start]
+        words.append(_END)
         found: list[FoundName] = []
-        at, count = 0, len(words)
-        while at < count:
-            best, size = self._at(sides, at, capitals) if starts[words[at]] else (None, 1)
+        past = 0
+        for place, start in starts:
+            if place < past:
+                continue
+            names, best, short = start
+            last = place
+            following = words[place + 1] or words[text.following(place)]
+            if self._keys[following] in names or (short and (_LEAF in short or following in short)):
+                best, last = self._at(text, place, start)
             if best:
-                found.append(FoundName(spans[at][0], spans[at + size - 1][1], best.concepts, best.ambiguous))
-            at += size
+                found.append(FoundName(*text.span(place, last), *best))
+                past = last + 1
         return found
 
-    def _at(self, sides: _Sides, at: int, capitals: bool) -> tuple[_Leaf | None, int]:
-        """What is named from the word `at`, and how many words it has, at least 1."""
-        word = sides.words[at]
-        best, size = _longest(self._names, sides.keys, at, sides)
-        if not best:
-            best, size = self._single.get(self._singulars[word]), 1
-        if word in self._short and not (capitals and word.lower() in _NEVER_IN_CAPITALS):
-            leaf, length = _longest(self._short, sides.words, at, sides)
-            if leaf and (length > size or not best):
-                best, size = leaf, length
-        return best, size
+    def _at(self, text: _Words, place: int, start: _Start) -> tuple[_Leaf | None, int]:
+        """What is named from the word at `place`, and the place of its last word."""
+        names, single, short = start
+        best, last = _longest(names, text, place, self._keys.__getitem__)
+        best = best or single
+        if short and not (text.words[place].lower() in _NEVER_IN_CAPITALS and text.sentence.isupper()):
+            leaf, end = _longest(short, text, place, str)
+            if leaf and (end > last or not best):
+                return leaf, end
+        return best, last
 
-    def _can_start(self, word: str) -> bool:
-        return self._keys[word] in self._names or self._singulars[word] in self._single or word in self._short
+    def _start(self, word: str) -> _Start | None:
+        names = cast(_Node, self._names.get(self._keys[word], _NO_NODE))
+        found = _Start(names, self._single.get(self._singulars[word]), cast(_Node, self._short.get(word, _NO_NODE)))
+        return found if any(found) else None
 
 
 def decide(item: FoundName, sure: Container[str], near: Container[str], group: Callable[[str], str]) -> str:
@@ -189,27 +230,21 @@ def _insert(root: _Node, path: Sequence[str], concept: str, ambiguous: bool) -> 
     node[_LEAF] = _Leaf((concept,), ambiguous)
 
 
-def _longest(root: _Node, keys: Sequence[str], at: int, sides: _Sides) -> tuple[_Leaf | None, int]:
-    """What the longest path from the word `at` names, and how many words it has."""
-    node, best, size = root, None, 0
-    for place in range(at, len(keys)):
-        following = node.get(keys[place])
-        if following is None:
-            break
-        if place > at and not _joined(sides.sentence, sides.spans[place - 1][1], sides.spans[place][0]):
-            break
-        node = following  # type: ignore[assignment]  # only the key "" holds a leaf
-        leaf = node.get(_LEAF)
-        if isinstance(leaf, _Leaf):
-            best, size = leaf, place - at + 1
-    return best, size
+def _longest(node: _Node, text: _Words, place: int, key: Callable[[str], str]) -> tuple[_Leaf | None, int]:
+    """What the longest path from the word at `place` names, and the place of its last word; `node` is that of the word."""
+    best, last = cast("_Leaf | None", node.get(_LEAF)), place
+    while True:
+        following = text.following(place)
+        child = node.get(key(text.words[following]))
+        if child is None or not text.are_joined(place, following):
+            return best, last
+        node, place = cast(_Node, child), following
+        if _LEAF in node:
+            best, last = cast(_Leaf, node[_LEAF]), place
 
 
-def _joined(sentence: str, end: int, start: int) -> bool:
-    """Whether two words can be of one name: only a space, a hyphen or the like is between them."""
-    between = sentence[end:start]
-    if between == " ":
-        return True
-    # The stop in "C. difficile" ends no sentence.
-    initial = between == ". " and not sentence[max(0, end - 2) : end - 1].isalnum()
-    return initial or bool(_GAP.fullmatch(between) and not _BREAKS.search(between))
+def _alone(sentence: str) -> str:
+    """`sentence` with a space for every character that is not of a word; an apostrophe can be of one."""
+    pieces = _TOKEN.split(sentence)
+    pieces[::2] = [" " * len(between) for between in pieces[::2]]
+    return "".join(pieces)

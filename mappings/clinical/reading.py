@@ -6,10 +6,10 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.assertion import assertion
@@ -17,6 +17,7 @@ from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
+from mappings.errors import InvalidInput
 
 READING_VERSION: Final = "reading-3"
 """It changes if the same document would give other mentions or assertions; reports name it."""
@@ -48,16 +49,14 @@ class DocumentReading:
 
 
 class _Read(NamedTuple):
-    """A mention in a sentence, before the context decides on ambiguous abbreviations; offsets in the sentence."""
+    """A mention in a sentence, with offsets in it; nothing is asserted of what it leaves to the context to decide."""
 
     found: FoundName
-    assertion: Assertion
+    assertion: Assertion | None
 
 
-class _Placed(NamedTuple):
-    section: int
-    sentence: Sentence
-    item: _Read
+_Placed = tuple[int, Sentence, _Read]
+"""The number of a section, a sentence of it, and what was read there."""
 
 
 class ConceptReader:
@@ -74,54 +73,91 @@ class ConceptReader:
         return f"{READING_VERSION}+{self.lexicon.fingerprint}"
 
     def read(self, document: Document | Sequence[Section]) -> DocumentReading:
-        """The reading of a document's sections, or of sections that belong to no document."""
+        """The reading of a document's sections, or of sections that belong to no document.
+
+        Mentions that came with the document are taken instead. Raises `InvalidInput` for one of an unknown concept.
+        """
+        if isinstance(document, Document) and document.tagged is not None:
+            return DocumentReading(tuple(self._tagged(document)))
         sections = document.sections if isinstance(document, Document) else document
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
-        if any(item.item.found.ambiguous for item in placed):
-            placed = list(self._decided(sections, placed))
-        return DocumentReading(tuple(map(_mention, placed)))
+        sure, near = self._context(placed) if any(read.assertion is None for _, _, read in placed) else (set(), {})
+        found: list[ConceptMention] = []
+        for number, sentence, (item, asserted) in placed:
+            concept, first, last = item.concepts[0], sentence.start, sentence.end
+            if asserted is None:
+                concept = decide(item, sure, near.get(number, ()), self._group)
+                if not concept:
+                    continue
+                section = sections[number]
+                asserted = self._asserted(section.text[first:last], section.heading, item, concept)
+            found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
+        return DocumentReading(tuple(found))
 
-    def _section(self, number: int, section: Section) -> Iterator[_Placed]:
+    def _tagged(self, document: Document) -> Iterator[ConceptMention]:
+        spans = {number: _whole_sentences(document.sections[number].text) for number, *_ in document.tagged or ()}
+        for place, item in enumerate(sorted(document.tagged or (), key=lambda item: item[:3])):
+            if item.concept not in self.lexicon:
+                raise InvalidInput(
+                    f"mentions name the concept {item.concept[:80]!r}, which is in no lexicon: add it to your own",
+                    field=f"mentions[{place}].concept",
+                )
+            around = (span for span in spans[item.section] if span.start <= item.start < span.end)
+            sentence = next(around, Sentence(item.start, item.end))
+            yield ConceptMention(
+                item.concept,
+                item.start,
+                item.end,
+                item.section,
+                sentence.start,
+                sentence.end,
+                cast(Assertion, item.assertion),
+            )
+
+    def read_alone(self, text: str) -> tuple[ConceptMention, ...]:
+        """The mentions of a text that has no context, such as a query.
+
+        An ambiguous abbreviation means its concept if the lexicon has only one of that abbreviation; others are left open.
+        """
+        found: list[ConceptMention] = []
+        for number, sentence, (item, asserted) in self._section(0, Section("", text)):
+            if len(item.concepts) > 1:
+                continue
+            concept, first, last = item.concepts[0], sentence.start, sentence.end
+            asserted = asserted or self._asserted(text[first:last], "", item, concept)
+            found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
+        return tuple(found)
+
+    def _section(self, number: int, section: Section) -> list[_Placed]:
         text, heading = section.text, section.heading
-        for sentence in _whole_sentences(text):
-            for item in self._sentence(text[sentence.start : sentence.end], heading):
-                yield _Placed(number, sentence, item)
+        return [
+            (number, sentence, item)
+            for sentence in _whole_sentences(text)
+            for item in self._sentence(text[sentence.start : sentence.end], heading)
+        ]
 
     def _read_sentence(self, sentence: str, heading: str) -> tuple[_Read, ...]:
         return tuple(
-            _Read(item, assertion(sentence, item.start, item.end, heading, self._called(item)))
+            _Read(item, None if item.ambiguous else self._asserted(sentence, heading, item, item.concepts[0]))
             for item in self._finder.find(sentence)
         )
 
-    def _called(self, item: FoundName) -> str:
-        return "" if item.ambiguous else self.lexicon.get(item.concepts[0]).name
+    def _asserted(self, sentence: str, heading: str, item: FoundName, concept: str) -> Assertion:
+        """What a sentence asserts of a mention of `concept`, whose name tells whether it is chronic."""
+        return assertion(sentence, item.start, item.end, heading, self.lexicon.get(concept).name)
 
     def _group(self, concept: str) -> str:
         return self.lexicon.get(concept).group
 
-    def _decided(self, sections: Sequence[Section], placed: Sequence[_Placed]) -> Iterator[_Placed]:
-        """`placed` without the abbreviations that the context leaves open, the others with their one concept."""
+    def _context(self, placed: Sequence[_Placed]) -> tuple[set[str], Mapping[int, set[str]]]:
+        """The concepts that a document names in full, and the groups of those of each section."""
         sure: set[str] = set()
         near: dict[int, set[str]] = defaultdict(set)
-        for item in placed:
-            if not item.item.found.ambiguous:
-                concept = item.item.found.concepts[0]
-                sure.add(concept)
-                near[item.section].add(self._group(concept))
-        for item in placed:
-            found = item.item.found
-            chosen = decide(found, sure, near[item.section], self._group)
-            if chosen and found.ambiguous:
-                yield item._replace(item=self._chosen(sections[item.section], item, chosen))
-            elif chosen:
-                yield item
-
-    def _chosen(self, section: Section, item: _Placed, concept: str) -> _Read:
-        """An abbreviation as the one `concept`, whose name tells whether it is chronic."""
-        start, end = item.item.found.start, item.item.found.end
-        sentence = section.text[item.sentence.start : item.sentence.end]
-        asserted = assertion(sentence, start, end, section.heading, self.lexicon.get(concept).name)
-        return _Read(FoundName(start, end, (concept,)), asserted)
+        for number, _, (item, asserted) in placed:
+            if asserted is not None:
+                sure.add(item.concepts[0])
+                near[number].add(self._group(item.concepts[0]))
+        return sure, near
 
 
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:
@@ -136,20 +172,6 @@ def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertio
             last = max(sentence.end, end)
             return assertion(text[sentence.start : last], start - sentence.start, end - sentence.start, heading)
     return assertion(text, start, end, heading)
-
-
-def _mention(placed: _Placed) -> ConceptMention:
-    (found, asserted), sentence = placed.item, placed.sentence
-    start = sentence.start
-    return ConceptMention(
-        found.concepts[0],
-        start + found.start,
-        start + found.end,
-        placed.section,
-        start,
-        sentence.end,
-        asserted,
-    )
 
 
 def _whole_sentences(text: str) -> list[Sentence]:

@@ -16,6 +16,8 @@ _FIXED: Final = {
     "allergies": "hypothetical",
 }
 _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychiatric history"])
+_QUESTION: Final = "question"
+_WARNING: Final = "warning"
 _ASKED: Final = re.compile(
     r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
 )
@@ -35,20 +37,26 @@ _COMPLAINT: Final = re.compile(
 
 def section_default(heading: str, called: str) -> str:
     """The assertion of a mention that is called `called` in a section with that heading."""
-    kind, plain = _kind(heading)
+    kind = _kind(heading)
+    if not kind:
+        return "present"
     if kind == "allergies" and _ALLERGY.search(called):
         return "present"
     if kind in _FIXED:
         return _FIXED[kind]
     if kind in _PAST:
         return "present" if is_chronic(called) else "historical"
-    if _ASKED.search(plain):
+    if kind == _QUESTION:
         return "present" if _COMPLAINT.search(called) or is_chronic(called) else "uncertain"
-    if _ADVICE.search(plain) or _RISKS.search(plain):
-        return "hypothetical"
-    return "present"
+    return "hypothetical"
 
 
 @lru_cache(1024)
-def _kind(heading: str) -> tuple[str, str]:
-    return normalise_heading(heading), heading.lower()
+def _kind(heading: str) -> str:
+    """The normalised heading of a section with a default of its own, `_QUESTION`, `_WARNING`, or "" for any other."""
+    normalised, plain = normalise_heading(heading), heading.lower()
+    if normalised in _FIXED or normalised in _PAST:
+        return normalised
+    if _ASKED.search(plain):
+        return _QUESTION
+    return _WARNING if _ADVICE.search(plain) or _RISKS.search(plain) else ""

@@ -53,13 +53,25 @@ class CohortPage:
 
     `total` is how many patients the caller may see that meet the definition, exactly; `patients_known` all patients that
     the caller may see. `counts` has for each criterion how many patients meet it by itself. `next` is the id after which
-    the next page begins, "" on the last page.
+    the next page begins, "" on the last page. `notes` say what is odd about the definition: that it contradicts itself.
     """
 
     patients: tuple[CohortPatient, ...]
     total: int
     patients_known: int
     counts: tuple[int, ...]
+    index: str
+    next: str = ""
+    degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CohortIds:
+    """The ids of a cohort's patients in order, a page of `total`; `index`, `next` and `degraded` as in `CohortPage`."""
+
+    patients: tuple[str, ...]
+    total: int
     index: str
     next: str = ""
     degraded: tuple[str, ...] = ()

@@ -14,7 +14,6 @@ from search.pipeline.freshness import keep_newest
 from search.pipeline.grouping import Group, by_field, group, sort_by
 from search.pipeline.lookup import meanings_of
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
-from search.pipeline.proofs import find_proofs
 from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
@@ -167,7 +166,7 @@ def _proofs(
     criteria, reader = retrieved.understanding.criteria, services.reader(retrieved.collection)
     if reader is None or not criteria:
         return {}
-    return find_proofs(services.engine, retrieved.meta.index, passages, criteria, reader.lexicon, query.access)
+    return evidence.find_proofs(services.engine, retrieved.meta.index, passages, criteria, reader.lexicon, query.access)
 
 
 def _hit(

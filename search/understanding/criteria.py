@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
-from mappings.clinical.placing import RULED_OUT, assertion_key
+from mappings.clinical.placing import NARROWER_RULED_OUT, RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
-from mappings.documents import Section
 from mappings.fields import ASSERTED
-from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms
+from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
 PRESENT: Final = "present"
+UNCERTAIN: Final = "uncertain"
 MAX_READ_WORDS: Final = 16
 """A text with more words is a sentence out of a document, or a question: its words are searched as they are."""
 
@@ -22,6 +22,7 @@ PROOF_WEIGHT: Final = 20.0
 """What a passage that proves a criterion gets beside its BM25 score: more than the words of a criterion add up to."""
 
 Wanted = Assertion | Literal["not-present"]
+_RULING_OUT: Final = (RULED_OUT, NARROWER_RULED_OUT)
 _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 
 
@@ -29,6 +30,8 @@ _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 class Criterion:
     """That a document asserts something of a concept; `not-present`: that it does not say that it is present.
 
+    A document that suspects what is to be present is an answer too, after those that are sure; and after those that rule a
+    concept out, one that rules out a narrower one.
     `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`.
     """
 
@@ -39,27 +42,27 @@ class Criterion:
     source: str
 
     @property
-    def key(self) -> str:
-        """The key of what proves it; that a concept is not present is proven by its being ruled out."""
-        return assertion_key(self.concept, RULED_OUT if self.assertion == NOT_PRESENT else self.assertion)
+    def keys(self) -> tuple[str, ...]:
+        """The keys of what proves it, the surest first; that a concept is not present is proven by its being ruled out."""
+        proving = {PRESENT: (PRESENT, UNCERTAIN), RULED_OUT: _RULING_OUT, NOT_PRESENT: _RULING_OUT}
+        return tuple(assertion_key(self.concept, item) for item in proving.get(self.assertion, (self.assertion,)))
 
     @property
     def filter(self) -> Filter:
         """What a document must have in the index."""
         if self.assertion == NOT_PRESENT:
             return NoneOf(ASSERTED, (assertion_key(self.concept, PRESENT),))
-        return Terms(ASSERTED, (self.key,))
+        return Terms(ASSERTED, self.keys)
 
     @property
-    def keyword(self) -> tuple[str, str, float]:
+    def keywords(self) -> tuple[tuple[str, str, float], ...]:
         """What lets the passages that prove it rank first."""
-        return PROVES, self.key, PROOF_WEIGHT
+        return tuple((PROVES, key, PROOF_WEIGHT / place) for place, key in enumerate(self.keys, 1))
 
-    def is_met_by(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
-        """Whether a mention proves it: of the concept itself, or of a narrower one, unless it is to be ruled out."""
-        if assertion_key(self.concept, assertion) != self.key:
-            return False
-        return concept == self.concept or (assertion != RULED_OUT and self.concept in lexicon.ancestors(concept))
+    def doubt(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> int | None:
+        """How surely a mention of the concept, or of another from which it follows, proves it: 0 is sure; None: not at all."""
+        stated = frozenset(wider_keys(lexicon, concept, assertion))
+        return next((place for place, key in enumerate(self.keys) if key in stated), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +80,28 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     unknown: list[str] = []
     for source, texts in (("with", query.having), ("without", query.lacking)):
         for text in texts:
-            found = list(_of_slot(text, source, query.absence, reader))
-            criteria += found
-            unknown += [] if found else [text]
+            named = list(_of_slot(text, source, query.absence, reader))
+            criteria += named
+            unknown += [] if named else [text]
     if reads_text and not query.plain:
         criteria += _of_text(free, query.absence, reader)
-    kept = tuple(dict.fromkeys(criteria))
-    return ReadQuery(kept, tuple(unknown), tuple(_notes(kept, unknown)))
+    kept: dict[tuple[str, str], Criterion] = {}
+    for item in criteria:  # what a slot asks for is not asked for again by the text
+        kept.setdefault((item.concept, item.assertion), item)
+    found = tuple(kept.values())
+    return ReadQuery(found, tuple(unknown), tuple(_notes(found, unknown)))
 
 
 def _of_slot(text: str, source: str, absence: Wanted, reader: ConceptReader) -> Iterator[Criterion]:
     """The criteria of one `with` or `without`; none where it names no concept that we know."""
-    named = reader.lexicon.named(text)
+    stated, name = stated_finding(text) if source == "with" else ("", text)
+    wanted = cast("Wanted", absence if source == "without" else stated)
+    named = reader.lexicon.named(name)
     if named:
-        yield Criterion(text, named.id, named.name, PRESENT if source == "with" else absence, source)
+        yield Criterion(name, named.id, named.name, wanted or PRESENT, source)
         return
-    for item in _mentions(text, reader):
-        assertion: Wanted = item.assertion
-        if source == "without":
-            assertion = absence
-        yield _criterion(text[item.start : item.end], item, assertion, source, reader.lexicon)
+    for item in _mentions(name, reader):
+        yield _criterion(name[item.start : item.end], item, wanted or item.assertion, source, reader.lexicon)
 
 
 def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterion]:
@@ -122,7 +127,7 @@ def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterio
 
 
 def _mentions(text: str, reader: ConceptReader) -> Sequence[ConceptMention]:
-    return reader.read((Section("", text),)).mentions
+    return reader.read_alone(text)
 
 
 def _criterion(typed: str, item: ConceptMention, assertion: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:

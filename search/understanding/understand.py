@@ -15,6 +15,7 @@ from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
 from search.query import Filter, LexicalQuery, Query
+from search.understanding.aspects import aspect_keywords, aspects_of
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
 from search.understanding.syntax import Parsed, parse
@@ -39,7 +40,8 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
-    `criteria` are what documents must assert.
+    `criteria` are what documents must assert, `aspects` the sections that are asked for, `unknown` the findings that name no
+    concept and were searched as words.
     """
 
     lexical: LexicalQuery
@@ -52,6 +54,8 @@ class Understanding:
     excluded: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    aspects: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def understand(
@@ -62,10 +66,12 @@ def understand(
 ) -> Understanding:
     """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result.
 
-    With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`.
+    With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`, and
+    what it ends with can name a section then.
     """
     parsed = parse(clean(query.text), fields)
     read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
+    aspects = aspects_of(parsed.free if reads_text and not query.plain else "", query.aspect)
     text = " ".join(part for part in (parsed.text, clean(query.slots)) if part)
     counted = Counter(terms(text))
     found = tuple(Expansion(*pair) for pair in expansions(text.split()))
@@ -81,7 +87,7 @@ def understand(
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
         everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
-        keywords=tuple(item.keyword for item in read.criteria),
+        keywords=(*(keyword for item in read.criteria for keyword in item.keywords), *aspect_keywords(aspects)),
     )
     return Understanding(
         lexical,
@@ -94,6 +100,8 @@ def understand(
         parsed.excluded,
         (*parsed.filters, *(item.filter for item in read.criteria)),
         read.criteria,
+        aspects,
+        read.unknown,
     )
 
 

@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from mappings.errors import Damaged, Unavailable
+from search.engines.administration import FileProblem
 from search.engines.embedded.integrity import files
 from search.engines.embedded.integrity.manifest import BLOCK, FILE, FileSums, Manifest
 from search.engines.embedded.integrity.sealed import seal, seal_text, unseal, unseal_text
 from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.writer import EmbeddedWriter
-from search.protocols import FileProblem
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest
 from workers.indexing.rebuild import rebuild

@@ -20,7 +20,7 @@ blueprint.before_request(context.require_caller)
 @blueprint.get("/complete")
 def complete_by_address() -> Response:
     """The completions of a text in the address; for what may be a patient's name, there is `POST`."""
-    parameters = {name: clean(forms.single(name, texts)) for name, texts in request.args.lists()}
+    parameters = {name: clean(text) for name, text in forms.single_values(request.args).items()}
     return _answer(parameters, strict=False)
 
 

@@ -23,12 +23,16 @@ from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
+from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
 from web.serving import search_limits
 from web.statuses import status_of
 
 blueprint = Blueprint("pages", __name__)
+USUAL = (("absence", "not-present"), ("sort", "relevance"))
+"""What the search form sends where nothing else was chosen; an address needs none of it."""
+
 OPEN = frozenset({"pages.log_in", "pages.send_log_in"})
 
 
@@ -81,7 +85,7 @@ def send_citations() -> Response:
 def send_complete() -> Response:
     """The completions of what is typed into a field of the search form, for the script of the page."""
     sessions.check_form_token()
-    sent = {name: forms.single(name, texts) for name, texts in request.form.lists() if name != "csrf"}
+    sent = {name: text for name, text in forms.single_values(request.form).items() if name != "csrf"}
     form = forms.validated(CompletionForm, sent, strict=False)
     use_cases = context.use_cases()
     collection = use_cases.named(form.collection, "complete")
@@ -102,7 +106,8 @@ def sent_address() -> SearchAddress:
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields of the search form as parameters: `from.year` and `to.year` become `filter.year=2015..2020`."""
-    pairs = [(name, value) for name, value in sent if not name.startswith(("csrf", "state", "from.", "to."))]
+    kept = [pair for pair in sent if pair not in USUAL]
+    pairs = [(name, value) for name, value in kept if not name.startswith(("csrf", "state", "from.", "to."))]
     bounds = {name: value.strip() for name, value in sent if name.startswith(("from.", "to.")) and value.strip()}
     fields = dict.fromkeys(name.partition(".")[2] for name in bounds)
     return pairs + [
@@ -142,7 +147,8 @@ def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
     with context.search_turn():
         results = use_cases.search(query)
-    page.show(results, use_cases.visible(query.collection, others_of(results)))
+    reader = context.portal().medley.collections.reader(query.collection)
+    page.show(results, use_cases.visible(query.collection, others_of(results)), reader.lexicon if reader else None)
 
 
 def _query(page: SearchPage) -> Query:
@@ -159,7 +165,11 @@ def document() -> Response:
     collection = use_cases.named(arguments.get("collection", ""), "document")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "document")
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
+    reader = context.portal().medley.collections.reader(collection.name)
+    # What an assertion says, it says of a patient: publications are not marked.
+    private, marked = collection.private_queries, collection.reads_queries
+    findings = DocumentFindings(stored, reader, arguments, private) if reader and marked else None
+    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
     return make_response(render_template("document.html", page=page))
 
 

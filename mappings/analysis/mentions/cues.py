@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
+from mappings.analysis.mentions.screens import lowered, words_of
 
 KINDS: Final = (
     "before",
@@ -27,10 +29,12 @@ KINDS: Final = (
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
-_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+", re.IGNORECASE)
-_PLAIN_WORD: Final = re.compile(r"\w+")
-"""As `_WORD` where there is neither an apostrophe nor a slash, and faster."""
-_NUMBERED: Final = re.compile(r"\bno\.? ?\d", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
+_ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
+"""What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
+_RUN: Final = re.compile(r"\w+")
+_NOTS: Final = frozenset(["n't", "n’t"])
+_NUMBERED: Final = re.compile(r"[nN][oO](?<!\w..)\.? ?\d")
 
 
 class Cue(NamedTuple):
@@ -52,48 +56,91 @@ class CueKind(NamedTuple):
     says: str = ""
 
 
-class _FirstWord(NamedTuple):
-    """The patterns of the cues that start with a word: of any of them, which most words do not match, and of each kind."""
+_Patterns = list[tuple[CueKind, re.Pattern[str]]]
 
-    any: re.Pattern[str]
-    kinds: list[tuple[CueKind, re.Pattern[str]]]
+
+class _Start(dict[str, _Patterns]):
+    """The patterns of the phrases that start with a word, by the word that follows; compiled when they are first needed.
+
+    `words` are those that can follow; `alone` has the patterns of the phrases that can go on with any other.
+    """
+
+    def __init__(self, phrases: _Following, compiled: Callable[[tuple[str, ...]], re.Pattern[str]]) -> None:
+        super().__init__()
+        self._phrases, self._compiled = phrases, compiled
+        self.words = {word for _, found in phrases for _, words in found for word in words}
+        self.alone = self[""]
+
+    def __missing__(self, word: str) -> _Patterns:
+        chosen = (
+            (kind, tuple(phrase for phrase, words in phrases if word in words or "" in words))
+            for kind, phrases in self._phrases
+        )
+        self[word] = [(kind, self._compiled(phrases)) for kind, phrases in chosen if phrases]
+        return self[word]
+
+
+_Following = list[tuple[CueKind, list[tuple[str, frozenset[str]]]]]
+"""The phrases of each kind with the words of which one follows the first word, with "" if none has to."""
 
 
 class CueLexicon:
     """An index of cues by first word. `phrases`: their phrases by kind; `classes`: the words of each class `<name>`."""
 
     def __init__(self, phrases: Mapping[CueKind, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> None:
-        self._classes = {name: _joined(words) for name, words in classes.items()}
+        self._classes = {name: tuple(words) for name, words in classes.items()}
+        self._alternatives = {name: _joined(words) for name, words in self._classes.items()}
         self._phrases = _by_first_word(phrases)
-        self._patterns: dict[str, _FirstWord] = {}
+        self._starts: dict[str, _Start] = {}
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
-    def find(self, sentence: str) -> list[Cue]:
-        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        phrases = self._phrases
+    def find(self, sentence: str, words: Sequence[str] = ()) -> list[Cue]:
+        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts.
+
+        `words`: `words_of(sentence)`, if known.
+        """
+        known = self._phrases
+        odd = _ODD_WORD.search(sentence)
+        firsts = _odd_words(sentence, known) if odd else _plain_words(words or words_of(sentence), known)
         found: list[Cue] = []
-        plain = "/" not in sentence and "'" not in sentence and "’" not in sentence
-        for match in (_PLAIN_WORD if plain else _WORD).finditer(sentence):
-            word = match[0].lower()
-            if word[0] == "n" and word[1:2] in ("'", "’"):
-                word = "not"
-            if word in phrases:
-                starting = self._patterns.get(word) or self._compile(word)
-                if starting.any.match(sentence, match.start()):
-                    found.extend(_starting_at(sentence, match.start(), starting.kinds))
+        for word, first, following in firsts:
+            start = self._starts.get(word) or self._start(word)
+            for kind, pattern in start[following] if following in start.words else start.alone:
+                match = pattern.match(sentence, first)
+                if match:
+                    found.append(Cue(*match.span(), *kind))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return disjoint(found)
 
-    def _compile(self, first: str) -> _FirstWord:
-        """The patterns of the cues that start with a word, when it is first met: most words never are."""
-        alternatives = {kind: "|".join(map(self._phrase, found)) for kind, found in self._phrases[first].items()}
-        kinds = [(kind, re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)) for kind, pattern in alternatives.items()]
-        compiled = _FirstWord(re.compile("|".join(pattern.pattern for _, pattern in kinds), re.IGNORECASE), kinds)
-        self._patterns[first] = compiled
-        return compiled
+    def _start(self, word: str) -> _Start:
+        """The phrases that start with `word`, prepared when it is first met: most words never are."""
+        by_kind = self._phrases[word].items()
+        following = [(kind, [(phrase, self._next_words(phrase)) for phrase in phrases]) for kind, phrases in by_kind]
+        self._starts[word] = _Start(following, self._compiled)
+        return self._starts[word]
+
+    def _compiled(self, phrases: tuple[str, ...]) -> re.Pattern[str]:
+        found = self._patterns.get(phrases)
+        if found is None:
+            pattern = "|".join(map(self._phrase, phrases))
+            found = self._patterns[phrases] = re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)
+        return found
+
+    def _next_words(self, phrase: str) -> frozenset[str]:
+        """The words of which one follows the first word of a phrase, with "" if none has to."""
+        first, *rest = phrase.split()
+        found: set[str] = set()
+        for part in (first[len(_first(phrase)) :], *rest):
+            own = self._classes[part.strip("<>*")] if part.startswith("<") else (part,)
+            runs = {_run(word.lower()) for word in own}
+            found |= runs - {""}
+            if "" not in runs and not part.endswith("*"):
+                return frozenset(found)
+        return frozenset((*found, ""))
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
-        return re.compile(rf"\b(?:{self._classes[name]})(?!\w)", re.IGNORECASE)
+        return re.compile(rf"\b(?:{self._alternatives[name]})(?!\w)", re.IGNORECASE)
 
     def _phrase(self, phrase: str) -> str:
         *first, last = phrase.split()
@@ -104,15 +151,15 @@ class CueLexicon:
         if word == "not":
             return _NOT
         if word.endswith("*"):
-            return rf"(?:\b(?:{self._classes[word[1:-2]]})\s+){{0,{_REPEAT}}}"
+            return rf"(?:\b(?:{self._alternatives[word[1:-2]]})\s+){{0,{_REPEAT}}}"
         if word.startswith("<"):
-            return rf"\b(?:{self._classes[word[1:-1]]})\b"
+            return rf"\b(?:{self._alternatives[word[1:-1]]})\b"
         return rf"(?<!\w){re.escape(word)}(?!\w)"
 
 
 def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
-    if len(found) < 2:
+    if all(before.end <= after.start for before, after in pairwise(found)):
         return found
     found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, len(KINDS))))
     kept: list[Cue] = []
@@ -148,14 +195,6 @@ def _negation() -> CueLexicon:
     return CueLexicon(negation_phrases(), negation_classes())
 
 
-def _starting_at(sentence: str, start: int, patterns: list[tuple[CueKind, re.Pattern[str]]]) -> Iterator[Cue]:
-    """The longest cue of each kind that starts at `start`."""
-    for kind, pattern in patterns:
-        match = pattern.match(sentence, start)
-        if match:
-            yield Cue(*match.span(), *kind)
-
-
 def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[CueKind, list[str]]]:
     """First word -> kind -> phrases, those with most words first. Every phrase starts with a plain word."""
     found: dict[str, dict[CueKind, list[str]]] = {}
@@ -167,8 +206,37 @@ def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[C
 
 def _first(phrase: str) -> str:
     """The first word as `CueLexicon.find` cuts it: "vs." is found by "vs"."""
-    match = _WORD.match(phrase)
-    return match[0].lower() if match else phrase.split()[0]
+    match = _WORD.match(phrase.lower())
+    return match[0] if match else phrase.split()[0]
+
+
+def _run(text: str, start: int = 0) -> str:
+    """The first run of letters and digits of `text[start:]`, or ""."""
+    match = _RUN.search(text, start)
+    return match[0] if match else ""
+
+
+def _plain_words(words: Sequence[str], known: Container[str]) -> list[tuple[str, int, str]]:
+    """Each of the `known` words of a sentence, with its start and the word that follows, or ""."""
+    places = [place for place, word in enumerate(words) if word in known]
+    if not places:
+        return []
+    letters = list(accumulate(map(len, words)))
+    found = []
+    for place in places:
+        word, following = words[place], next(filter(None, words[place + 1 :]), "")
+        found.append((word, letters[place] - len(word) + place, following))
+    return found
+
+
+def _odd_words(sentence: str, known: Container[str]) -> list[tuple[str, int, str]]:
+    """As `_plain_words`, where "isn't" is "is" and "not", and "h/o" one word."""
+    found, text = [], lowered(sentence)
+    for match in _WORD.finditer(text):
+        word = "not" if match[0] in _NOTS else match[0]
+        if word in known:
+            found.append((word, match.start(), _run(text, match.end())))
+    return found
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -1,7 +1,6 @@
 """The embedded engine: searches and manages indexes in a folder, without a server.
 
-Any number of processes can read; each sees the commits of the one that writes. The pointer file of a collection names its
-published index.
+Any number of processes can read; each sees the commits of the one that writes. A pointer file names the published index.
 """
 
 from __future__ import annotations
@@ -17,15 +16,11 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.embedded import generations
 from search.engines.embedded.creation import create_folder
 from search.engines.embedded.integrity.files import Intact, find_problems
-from search.engines.embedded.layout import (
-    collection_folder,
-    exclusive,
-    index_folder,
-    translate_errors,
-)
+from search.engines.embedded.layout import collection_folder, exclusive, index_folder, translate_errors
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.reader import IndexReader, unreadable
 from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages
@@ -34,7 +29,8 @@ from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import lock_all, locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
+from search.query import Phrase
 
 
 class EmbeddedEngine:
@@ -96,11 +92,16 @@ class EmbeddedEngine:
             return snapshot.has_visible(access)
 
     def proofs(
-        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
     ) -> Mapping[str, Sequence[Passage]]:
-        """Document -> its passages that assert one of `keys`, in order."""
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
         with self._open(index) as snapshot:
-            return snapshot.proofs(documents, keys, access)
+            return snapshot.proofs(documents, keys, access, phrases)
+
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria, counted and paged, of one commit."""
+        with self._open(request.index) as snapshot:
+            return snapshot.patients.find(request)
 
     def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
         """Value of a field -> how many documents that the caller may see have it."""

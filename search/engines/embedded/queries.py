@@ -15,7 +15,7 @@ from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.query import PROVES, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
 
 
 class TantivyQueryCompiler:
@@ -105,10 +105,20 @@ class TantivyQueryCompiler:
             Query.term_set_query(self._schema, name, list(map(encodable, values))), self.restriction((), access)
         )
 
-    def proving(self, documents: Sequence[str], keys: Sequence[str], access: Access) -> Any:
-        """The passages of `documents` that the caller may see and that assert one of `keys`."""
-        found = Query.term_set_query(self._schema, PROVES, list(map(encodable, keys)))
-        return _all_of(found, self.among("document", documents, access))
+    def proving(self, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Any:
+        """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`."""
+        found = [Query.term_set_query(self._schema, PROVES, list(map(encodable, keys)))] if keys else []
+        found += [self._has(phrases, ("content",))] if phrases else []
+        return _all_of(_any_of(found), self.among("document", documents, access))
+
+    def meeting(self, criterion: DocumentCriterion) -> Any:
+        """The passages of the documents that meet a criterion by themselves, at least their first ones."""
+        held = (self._has(forms, ("content", "rest")) for forms in criterion.wanted)
+        return _every([*map(self._filter, criterion.filters), *held])
+
+    def first_of(self, query: Any) -> Any:
+        """The matches that are first passages of documents."""
+        return Query.const_score_query(_every([_first(self._schema), query]), 0.0)
 
     def named(self, passages: Sequence[str]) -> Any:
         """The passages with these ids, whatever their labels."""

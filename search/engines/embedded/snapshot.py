@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
+from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
-from search.engines.embedded.sidecar import SlotReader, spread_slots, without_slots
+from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
 from search.engines.values import FACET_VALUES, MAX_VALUES, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
-from search.query import FacetCount, Facets, Filter, LexicalQuery, Ranking, Scored, Total
+from search.query import FacetCount, Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
 
 _FACET_FETCH: Final = 1_000
 _CEILING: Final = 20_000
@@ -40,17 +41,20 @@ Hits = list[tuple[int, float]]
 class Snapshot:
     """A searcher on one commit, its slots, and the cached slots of filters and access."""
 
-    def __init__(self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int) -> None:
+    def __init__(
+        self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, tables: Tables
+    ) -> None:
         self.description = description
         self._index = index
         self._searcher = index.searcher()
         self._firsts, self._rows = self._matching(None)
-        everything = spread_slots(self._firsts, self._rows)
+        everything = slots_of_runs(self._firsts, self._rows)
         self._live = len(everything)
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
         self._plain = self.compiler({})
+        self.patients = SnapshotDocuments(self._searcher, self._slots, self._plain, tables)
         self.meta = IndexMeta(
             index=description.index,
             collection=description.collection,
@@ -139,10 +143,14 @@ class Snapshot:
         stored = tuple(map(PassageMention._make, mentions))
         return Passage(document, version, ordinal, title, heading, text, context, mentions=stored)
 
-    def proofs(self, documents: Sequence[str], keys: Sequence[str], access: Access) -> dict[str, list[Passage]]:
-        """Document -> its passages that assert one of `keys`, in order."""
-        slots = self._matching(self._plain.proving(documents, keys, access))[0].tolist() if documents and keys else []
+    def proofs(
+        self, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]
+    ) -> dict[str, list[Passage]]:
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
         found: dict[str, list[Passage]] = {}
+        if not documents or not (keys or phrases):
+            return found
+        slots = self._matching(self._plain.proving(documents, keys, access, phrases))[0].tolist()
         for passage in self.passages(self._slots.passage_ids(slots), access).values():
             found.setdefault(passage.document, []).append(passage)
         return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
@@ -257,7 +265,7 @@ class Snapshot:
         return slots
 
     def _slots_of(self, query: Any) -> NDArray[np.int64]:
-        return spread_slots(*self._matching(query))
+        return slots_of_runs(*self._matching(query))
 
     def _matching(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first slot of every matching passage, ascending, and its number of slots."""

@@ -17,19 +17,22 @@ from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.indexes import index_body
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.names import check_collection, index_name, split_index
 from search.engines.opensearch import fetches
 from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.cohorts.patients import ClusterPatients, KnownCache
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
-from search.engines.opensearch.expunge import expunge
+from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
 from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import fields_of, passage_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
 from search.engines.values import drift, field_kind
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
+from search.query import Phrase
 
 _LOOKUP: Final = 1_000
 _FIRST_SECONDS: Final = 60.0
@@ -44,6 +47,7 @@ class OpenSearchEngine:
         self._collection = collection
         self._admin = Admin(cluster)
         self._indexes = Indexes(cluster)
+        self._patients = KnownCache()
 
     # Search
 
@@ -87,14 +91,23 @@ class OpenSearchEngine:
         return bool(self._indexes.search(self.describe(index), fetches.any_visible(access))["hits"]["hits"])
 
     def proofs(
-        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
     ) -> Mapping[str, Sequence[Passage]]:
-        """Document -> its passages that assert one of `keys`, in order."""
-        found: dict[str, list[Passage]] = {}
-        bodies = (fetches.proving(chunk, keys, access) for chunk in _chunks(documents) if keys)
-        for source in self._sources(index, bodies):
-            found.setdefault(source["document"], []).append(passage_of(source))
-        return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
+        description, shown = self.describe(index), {"includes": list(SHOWN)}
+        found: dict[str, dict[int, Passage]] = {}
+        for chunk in _chunks(documents):
+            for query in fetches.proving(chunk, keys, access, phrases):
+                for source in self._indexes.scan(description, query, shown):
+                    found.setdefault(source["document"], {})[source["ordinal"]] = passage_of(source)
+        return {document: [own[number] for number in sorted(own)] for document, own in found.items()}
+
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria, counted exactly and paged."""
+        description = self.describe(request.index)
+        compiler = OpenSearchQueryCompiler(description.fields, {})
+        finder = ClusterPatients(self.cluster, description, compiler, self._patients, request)
+        return self._indexes.checked(request.index, finder.answer)
 
     def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
         """Value of a field -> how many documents that the caller may see have it."""

@@ -21,7 +21,7 @@ from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import BM25, LegsRequest
-from search.query import Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.query import DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
 
 Body = dict[str, Any]
 
@@ -88,14 +88,14 @@ class OpenSearchQueryCompiler:
     def holding_any(self, phrases: Sequence[Phrase], limit: int, among: Sequence[str] = ()) -> Body:
         """The first passages of the documents, or of those `among`, that have one of the phrases in any passage."""
         own = [{"terms": {"document": list(map(encodable, among))}}] if among else []
-        return _page(limit, {"bool": {"filter": [_FIRST, _has(phrases, ("content", "rest")), *own]}})
+        return _page(limit, {"bool": {"filter": [_FIRST, having(phrases, ("content", "rest")), *own]}})
 
     def best_of(self, query: LexicalQuery, documents: Sequence[str], limit: int) -> Body:
         """The passages of these documents that match, with their BM25 scores."""
         return _page(limit, _any_of(self._scored(query), [{"terms": {"document": list(map(encodable, documents))}}]))
 
     def _holding(self, query: LexicalQuery, names: Sequence[str]) -> list[Body]:
-        return [_has(forms, names) for forms in query.wanted]
+        return [having(forms, names) for forms in query.wanted]
 
     def _held(self, query: LexicalQuery, names: Sequence[str]) -> Body:
         found: list[Body] = [{"bool": {"filter": self._holding(query, names)}}] if query.wanted else []
@@ -148,8 +148,13 @@ class OpenSearchQueryCompiler:
         if request.withheld:
             without.append({"terms": {"document": list(map(encodable, request.withheld))}})
         if request.lexical.excluded:
-            without.append(_has(request.lexical.excluded, ("content", "rest")))
+            without.append(having(request.lexical.excluded, ("content", "rest")))
         return [*filters, {"bool": {"must_not": without}}] if without else filters
+
+    def meeting(self, criterion: DocumentCriterion) -> list[Body]:
+        """The filter clauses of the first passages of the documents that meet a criterion by themselves."""
+        held = [having(forms, ("content", "rest")) for forms in criterion.wanted]
+        return [*map(self._filter, criterion.filters), *held]
 
     def field_kind(self, name: str) -> FieldType:
         """The type of a field. Raises `InvalidInput` for one that this index does not have."""
@@ -237,7 +242,8 @@ def _named(query: LexicalQuery) -> list[Body]:
     return [{"term": {f"fields.{name}" if name else "document": encodable(value)}} for name, value in query.named]
 
 
-def _has(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:
+def having(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:
+    """The entries that have one of the phrases in one of the fields `names`."""
     clauses = [_phrase(name, words, 1.0) for words in phrases for name in names]
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 

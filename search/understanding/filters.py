@@ -60,6 +60,8 @@ def _bounds(field: Field, value: Any, where: str) -> tuple[Any, Any]:
     """(lower, upper) of a range, of one value, or of a text such as `2015..2020`, `2015..` and `..2020`."""
     if hasattr(value, "gte"):
         return value.gte, value.lte
+    if isinstance(value, dict):
+        return value.get("gte"), value.get("lte")
     if isinstance(value, list):
         if len(value) != 1:
             raise InvalidInput(

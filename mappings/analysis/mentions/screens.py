@@ -1,0 +1,50 @@
+"""Cheap tests before expensive ones: the words of a text, and patterns that can only match beside certain words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_BLANK: Final = ord(" ")
+_ASCII: Final = bytes(code if code < 128 and chr(code).isalnum() else _BLANK for code in range(256))
+
+
+def lowered(text: str) -> str:
+    """`text` in lowercase, every character in its place."""
+    return text.replace("\u0130", "\u0131").lower()  # of all letters, only this one has two in lowercase
+
+
+def blanked(text: str) -> str:
+    """`text` with a space for every character that is neither a letter nor a digit."""
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII).decode("ascii")
+    return text.translate(_OTHERS)
+
+
+def words_of(text: str) -> list[str]:
+    """The runs of letters and digits of `text`, in lowercase; "" is between two that more than one character separates."""
+    return blanked(lowered(text)).split(" ")
+
+
+class _Blanks(dict[int, int]):
+    """What `blanked` makes of every character seen."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = code if chr(code).isalnum() else _BLANK
+        return self[code]
+
+
+_OTHERS: Final = _Blanks()
+
+
+class ScreenedPattern:
+    """A pattern of which every match contains one of `words`: runs of letters and digits, in lowercase."""
+
+    def __init__(self, pattern: str, words: Iterable[str], flags: re.RegexFlag = re.IGNORECASE) -> None:
+        self.pattern: Final = re.compile(pattern, flags)
+        self.words: Final = frozenset(words)
+
+    def find(self, text: str, words: Iterable[str]) -> Iterable[re.Match[str]]:
+        """The matches in `text`, in order; `words` is `words_of(text)`."""
+        return () if self.words.isdisjoint(words) else self.pattern.finditer(text)
