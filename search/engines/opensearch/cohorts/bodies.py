@@ -41,7 +41,7 @@ class PatientBodies:
 
         `alone`: of the documents that are patients of their own, by their ids.
         """
-        # By the numbers that a shard gives its values: on many segments ten times as fast as pages of values.
+        # By the numbers that a shard gives its values; pages of them look values up again in every segment.
         own = {"field": DOCUMENT if alone else self.field, "size": BUCKETS, "shard_size": BUCKETS}
         return self._aggregated(criterion, alone, {"terms": own})
 
