@@ -190,6 +190,21 @@ def test_two_hundred_criteria(ward):
     assert answer.counts == plain.counts(known, request)
 
 
+@pytest.mark.parametrize("group_by", ["journal", "document"])
+def test_patients_that_a_cluster_counts_in_several_pages(ward, monkeypatch, group_by):
+    monkeypatch.setattr("search.engines.opensearch.cohorts.bodies.BUCKETS", 3)
+    backend, index, drafts = ward
+    near = replace(has("cough"), within_days=3, of=2)
+    # A caller of this test alone: nothing is kept of earlier answers.
+    caller = Access(f"paged by {group_by}", frozenset({*LABELS, "paged"}))
+    some = (near, has("lung"))
+    request = PatientsRequest(index, group_by, caller, (has("fever"),), some, date="published", size=50)
+    answer = backend.engine.patients(request)
+    known = plain.all_patients(drafts, request)
+    assert answer.patients == tuple(plain.chosen_patients(known, request))
+    assert (answer.known, answer.counts) == (len(known), plain.counts(known, request))
+
+
 @pytest.mark.parametrize("group_by", ["ward", "patient"])
 def test_an_unknown_field_is_an_error(backend, stay, group_by):
     with pytest.raises(InvalidInput, match="no field"):
