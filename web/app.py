@@ -21,6 +21,7 @@ from web.api.kept import routes as kept
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.pages.patients import routes as patients
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
 from workers.queueing.queue import open_queue
@@ -72,6 +73,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(documents.blueprint)
     app.register_blueprint(kept.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(patients.blueprint)
     app.after_request(finish)
     return app
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.datastructures import MultiDict
 
-from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import Collection
 from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
@@ -51,8 +50,7 @@ class SearchForm(BaseModel):
     having: Findings = Field(
         [],
         alias="with",
-        description="what documents must say is present; `ruled-out:effusion`: what they must say of it, one of "
-        f"{', '.join(ASSERTIONS)}",
+        description="what documents must say is present; `ruled-out:X`: say it of X",
         examples=[["pneumonia"]],
     )
     lacking: Findings = Field(

@@ -11,6 +11,8 @@ ADDRESSES = {
     "criteria": "/search?collection=notes&text=pneumonia+without+effusion",
     "findings": "/search?collection=notes&with=pneumonia,zorblax&without=fever,effusion&absence=ruled-out",
     "document": "/document?collection=notes&id=p1/n1",
+    "patient": "/patient?collection=notes&document=p1/n1",
+    "by id": "/search?collection=notes&text=p1",
     "unmarked": "/document?collection=notes&id=p1/n1&findings=off",
 }
 
@@ -39,6 +41,30 @@ def test_a_criterion_is_changed_and_removed(visit, served, scripts):
     assert page.locator(".criterion .asked").all_inner_texts() == ["with pneumonia"]
     assert page.locator("#text").input_value() == "pneumonia without effusion"
     assert page.url == served + "/search"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_patient_is_opened_by_id_and_read(visit, served, scripts):
+    page = visit(served + "/?collection=notes", scripts=scripts)
+    page.get_by_label("Or open a patient by id").fill("p1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/patient?collection=notes&document=p1%2Fn2")
+    assert page.locator("h1").inner_text() == "Patient p1"
+    page.locator(".problem", has_text="effusion").locator("summary").click()
+    page.get_by_role("link", name="Open the document that says of effusion").click()
+    assert page.locator(":target").inner_text().startswith("effusion")
+    page.get_by_role("link", name="All documents of this patient").click()
+    page.get_by_role("link", name="Discharge").first.click()
+    assert page.locator(".timeline li a").all_inner_texts() == ["Discharge summary"]
+
+
+def test_the_documents_of_a_patient_are_walked_by_keys(visit, served):
+    page = visit(served + ADDRESSES["patient"])
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == "Chest radiograph"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/document?**")
 
 
 def shapes(page):

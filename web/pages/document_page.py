@@ -14,8 +14,10 @@ from mappings.documents import Section
 from search.pipeline.results import Span
 from search.storage import StoredDocument
 from web.pages.addresses import SearchAddress
-from web.pages.findings import DocumentFindings, Finding, FindingPiece, finding_pieces
+from web.pages.findings import DocumentFindings, FindingMark, MarkedPiece, finding_pieces
 from web.pages.formatting import details, segments
+from web.pages.hits import group_word
+from web.pages.patients.record import address_of, has_patients
 
 CONTENTS_FROM: Final = 3
 
@@ -43,7 +45,7 @@ class SectionView:
     """A section as it is shown: runs of its text, one after the other, and whether each is evidence."""
 
     heading: str
-    runs: list[tuple[list[FindingPiece], bool]]
+    runs: list[tuple[list[MarkedPiece], bool]]
     anchor: str
 
 
@@ -79,13 +81,25 @@ class DocumentPage:
         owner = self.stored.document.fields.get(self.collection.group_by) if self.stored.document else None
         return f"{owner} · {self.title}" if owner else self.title
 
+    @property
+    def patient(self) -> str:
+        """The address of the page of the document's patient; "" if it belongs to none."""
+        fields = self.stored.document.fields if self.stored.document else {}
+        known = has_patients(self.collection) and fields.get(self.collection.group_by)
+        return address_of(self.collection, self.stored.id) if known else ""
+
+    @property
+    def group_word(self) -> str:
+        """What the collection's documents belong to, as a word."""
+        return group_word(self.collection)
+
     def citation(self, name: str) -> str:
         """The address of the document's citation."""
         return "/cite?" + urlencode({"collection": self.collection.name, "id": self.stored.id, "format": name})
 
 
 def section_view(
-    section: Section, number: int, sentences: Sequence[str], findings: Sequence[Finding] = ()
+    section: Section, number: int, sentences: Sequence[str], findings: Sequence[FindingMark] = ()
 ) -> SectionView:
     """The section with the number `number`, from 0: those of the sentences that it contains are marked, and its findings."""
     # A passage made of whole sections has each heading in its text, so the evidence can begin with one.

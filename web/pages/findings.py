@@ -16,10 +16,12 @@ from search.storage import StoredDocument
 from web.pages.assertions import SAYS
 
 OFF: Final = ("findings", "off")
+PARAMETERS: Final = ("collection", "id", "passage", "mark")
+"""The parameters of a document's address that its switch keeps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingMark:
     """A mention of a concept in the section number `section`, from 0; `anchor` is its place in the page."""
 
     concept: str
@@ -32,7 +34,7 @@ class Finding:
     anchor: str
 
 
-FindingPiece = tuple[str, Finding | None]
+MarkedPiece = tuple[str, FindingMark | None]
 """A piece of a text, and what is found in it."""
 
 
@@ -55,12 +57,18 @@ class LegendEntry:
 
 
 class DocumentFindings:
-    """The findings of one document. With `findings=off` in the address, they are listed and not marked."""
+    """The findings of one document. With `findings=off` in the address, they are listed and not marked.
 
-    def __init__(self, stored: StoredDocument, reader: ConceptReader, arguments: MultiDict[str, str]) -> None:
+    Of a `private` collection, no address holds the way back to a search.
+    """
+
+    def __init__(
+        self, stored: StoredDocument, reader: ConceptReader, arguments: MultiDict[str, str], private: bool = False
+    ) -> None:
         assert stored.document  # noqa: S101 - a tombstone is never shown
         self.all = findings_of(reader.read(stored.document).mentions, reader.lexicon)
-        self._pairs = [pair for pair in arguments.items(multi=True) if pair != OFF]
+        kept = PARAMETERS if private else (*PARAMETERS, "back")
+        self._pairs = [pair for pair in arguments.items(multi=True) if pair[0] in kept]
         self.off = OFF in arguments.items(multi=True)
 
     @property
@@ -77,15 +85,15 @@ class DocumentFindings:
             if (found := [item for item in self.all if item.assertion == assertion])
         ]
 
-    def of_section(self, number: int) -> Sequence[Finding]:
+    def of_section(self, number: int) -> Sequence[FindingMark]:
         """The findings to mark in a section, from 0."""
         return () if self.off else [item for item in self.all if item.section == number]
 
 
-def findings_of(mentions: Sequence[ConceptMention], lexicon: ConceptLexicon) -> list[Finding]:
+def findings_of(mentions: Sequence[ConceptMention], lexicon: ConceptLexicon) -> list[FindingMark]:
     """The mentions of a document's reading; the anchors count them from 1, so that other pages can link to them."""
     return [
-        Finding(
+        FindingMark(
             concept=item.concept,
             name=lexicon.get(item.concept).name,
             assertion=item.assertion,
@@ -99,9 +107,9 @@ def findings_of(mentions: Sequence[ConceptMention], lexicon: ConceptLexicon) -> 
     ]
 
 
-def finding_pieces(text: str, start: int, end: int, findings: Sequence[Finding]) -> list[FindingPiece]:
+def finding_pieces(text: str, start: int, end: int, findings: Sequence[FindingMark]) -> list[MarkedPiece]:
     """`text[start:end]` cut at the findings; of those that overlap the first counts, and one cut in two has one anchor."""
-    pieces: list[FindingPiece] = []
+    pieces: list[MarkedPiece] = []
     at = start
     for item in findings:
         first, last = max(at, item.start), min(end, item.end)
@@ -112,7 +120,7 @@ def finding_pieces(text: str, start: int, end: int, findings: Sequence[Finding])
     return [piece for piece in (*pieces, (text[at:end], None)) if piece[0]]
 
 
-def _stated(found: Sequence[Finding]) -> tuple[StatedConcept, ...]:
+def _stated(found: Sequence[FindingMark]) -> tuple[StatedConcept, ...]:
     """The concepts of the findings by name, each with its places."""
     places: Mapping[str, list[str]] = defaultdict(list)
     for item in found:

@@ -16,6 +16,7 @@ from web.pages.addresses import SearchAddress
 from web.pages.assertions import ASKS, SAYS
 from web.pages.explanations import ExplanationTable, explanation_table
 from web.pages.formatting import Detail, Segments, count_noun, details, segments
+from web.pages.patients.record import address_of, has_patients
 
 OTHERS: Final = 5
 
@@ -58,6 +59,8 @@ class HitView:
     more: str
     others: list[OtherDocument]
     others_text: str
+    patient: str
+    patient_link: str
 
     @property
     def share(self) -> int:
@@ -112,6 +115,8 @@ def _hit_view(
             for item in others
         ],
         others_text=f"{count_noun(len(hit.others), 'more document')} of this {group_word(collection)}",
+        patient=str(hit.fields.get(collection.group_by, "")) if has_patients(collection) else "",
+        patient_link=address_of(collection, hit.document),
     )
 
 

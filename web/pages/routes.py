@@ -154,7 +154,8 @@ def document() -> Response:
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
     reader = context.portal().medley.collections.reader(collection.name)
     # What an assertion says, it says of a patient: publications are not marked.
-    findings = DocumentFindings(stored, reader, arguments) if reader and collection.reads_queries else None
+    private, marked = collection.private_queries, collection.reads_queries
+    findings = DocumentFindings(stored, reader, arguments, private) if reader and marked else None
     page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
     return make_response(render_template("document.html", page=page))
 

