@@ -30,11 +30,11 @@ from web.cohorts.forms import (
 from web.cohorts.paging import Pause, all_pages, no_pause
 from web.exports.cohort_export import CohortExport
 from web.exports.formats import EXPORTS
-from web.forms import validated
 from web.kept.use_cases import KeptUseCases
 from web.serving import cohort_limits
 from web.statuses import status_of
 from web.use_cases import UseCases
+from web.validation import validated
 
 EXPORT_PAGE: Final = 100
 """Patients that an export reads at a time."""

@@ -67,7 +67,7 @@ def run(definition: str, labels: tuple[str, ...], as_json: bool, **asked: Any) -
     """Show the patients of a cohort, with the sentences for each criterion."""
     from web.cohorts.answers import CohortAnswer
     from web.cohorts.forms import CohortPageForm
-    from web.forms import validated
+    from web.validation import validated
 
     page = {"size": asked.pop("size"), "after": asked.pop("after")}
     form = validated(CohortPageForm, _definition(definition, asked) | page)
@@ -87,7 +87,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
     """Show which patients are in both cohorts, and which in one only."""
     from web.cohorts.answers import ComparisonAnswer
     from web.cohorts.forms import CohortComparisonForm
-    from web.forms import validated
+    from web.validation import validated
 
     if a == b == DASH:
         raise InvalidInput("only one of two definitions can come from the standard input", field="b")
@@ -110,7 +110,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
 def export(definition: str, format_: str, output: Path | None, labels: tuple[str, ...], **asked: Any) -> None:
     """Export a cohort as CSV, as rows of OMOP's NOTE_NLP, or as a FHIR bundle."""
     from web.cohorts.forms import CohortExportForm
-    from web.forms import validated
+    from web.validation import validated
 
     form = validated(CohortExportForm, _definition(definition, asked) | {"format": format_})
     use_cases = _use_cases(labels)
@@ -160,7 +160,7 @@ def _of_options(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    from web.forms import parse_json
+    from web.validation import parse_json
 
     if name.startswith(KEPT):
         return {"kept": name.removeprefix(KEPT)}
