@@ -101,7 +101,7 @@ class PatientsRequest:
     A patient is a value of the field `group_by`, or one document: of an index that is grouped by `document`, and where the
     document has no value. Criteria are numbered from 0, in the order all, any, none. `date` is the field with the date of a
     document, which `within_days` needs. `withheld` are ids of documents that count as absent. The answer has the `size`
-    patients after `after`, in the order of their names. Raises `InvalidInput` for criteria that are within days of themselves.
+    patients after `after`, in the order of their names; with `names_only` without their documents. Raises `InvalidInput` for criteria that are within days of themselves.
     """
 
     index: str
@@ -114,6 +114,7 @@ class PatientsRequest:
     withheld: tuple[str, ...] = ()
     after: str = ""
     size: int = 20
+    names_only: bool = False
 
     def __post_init__(self) -> None:
         check_distances([(item.within_days, item.of) for item in self.criteria])
@@ -129,8 +130,8 @@ class PatientDocuments:
     """A patient, the documents that the caller may see, and for each criterion those that meet it; all in order of id."""
 
     patient: str
-    documents: tuple[str, ...]
-    meeting: tuple[tuple[str, ...], ...]
+    documents: tuple[str, ...] = ()
+    meeting: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

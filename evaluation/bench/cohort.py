@@ -17,7 +17,7 @@ from typing import Final
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
 from mappings.analysis.words import terms
 from mappings.collection import Collection, load
-from mappings.documents import Access, Passage, PassageMention
+from mappings.documents import Access, FieldValue, Passage, PassageMention
 from mappings.errors import MedleyError
 from mappings.fields import ASSERTED
 from search.engines.administration import Engine
@@ -65,10 +65,11 @@ class MadeNote:
 
     def entry(self) -> IndexEntry:
         """The note as the index takes it, without vectors."""
-        mentions = tuple(PassageMention(*key.split("|"), 0, 1, 0, 1) for key in sorted(self.keys))
+        said = (key.partition("|") for key in sorted(self.keys))
+        mentions = tuple(PassageMention(concept, assertion, 0, 1, 0, 1) for concept, _, assertion in said)
         name = f"note-{self.number}"
         passage = Passage(name, 1, 0, "Progress note", "", " ".join(self.words), mentions=mentions)
-        fields = {"patient": self.patient, "date": self.day, "type": "Progress note"}
+        fields: dict[str, FieldValue] = {"patient": self.patient, "date": self.day, "type": "Progress note"}
         return IndexEntry(name, 1, _ACCESS.labels, fields, (passage,), {}, asserted=(self.keys,))
 
 

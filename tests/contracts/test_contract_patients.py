@@ -143,6 +143,12 @@ def test_days_are_counted_exactly_and_only_between_dated_documents(backend, stay
     assert patients(undated) == ["cem"]
 
 
+def test_names_alone_come_without_documents(backend, stay):
+    whole = ask(backend, stay, all=(has("fever"),), size=2)
+    names = ask(backend, stay, all=(has("fever"),), size=2, names_only=True)
+    assert names == replace(whole, patients=(PatientDocuments("ann"), PatientDocuments("bob")))
+
+
 def test_a_withheld_document_counts_as_absent(backend, stay):
     answer = ask(backend, stay, none=(has("cough"),), withheld=("a2", "d1"))
     assert (patients(answer), answer.known, answer.counts) == (["ann"], 3, (2,))

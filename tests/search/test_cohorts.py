@@ -139,6 +139,18 @@ def test_word_criteria_show_the_sentence_with_the_words(medley):
     assert (evidence.text, evidence.mark, evidence.concept) == ("Oxygen on room air.", Span(10, 18), "")
 
 
+def test_a_document_that_meets_fields_alone_is_shown_by_its_opening(medley):
+    page = ask(medley, all=[{"filters": {"type": ["Report"]}, "until": "2020-05-31"}])
+    assert {item.patient: texts(page, item.patient) for item in page.patients} == {
+        "ann": ["Large pleural effusion."],
+        "bob": ["No pleural effusion."],
+        "dan": ["Possible pleural effusion, pneumothorax."],
+        "id:e1": ["Mother had a pleural effusion."],
+    }
+    (evidence,) = page.patients[0].standings[0].evidence
+    assert (evidence.document, evidence.mark, evidence.concept) == ("a1", Span(0, 0), "")
+
+
 def test_pages_follow_one_another(medley):
     first = ask(medley, size=2)
     second = ask(medley, after=first.next, size=2)

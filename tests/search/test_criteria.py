@@ -73,13 +73,14 @@ def test_with_and_without_become_filters_and_rank_what_proves_them():
         ("proves", "nsaid|present"),
         ("proves", "nsaid|uncertain"),
         ("proves", "fever|ruled-out"),
+        ("proves", "fever|narrower-ruled-out"),
     ]
     assert found.lexical.everything
 
 
 def test_without_can_mean_ruled_out():
     found = read(having=("pneumonia",), lacking=("effusion",), absence="ruled-out")
-    assert found.filters[1] == Terms("asserted", ("effusion|ruled-out",))
+    assert found.filters[1] == Terms("asserted", ("effusion|ruled-out", "effusion|narrower-ruled-out"))
 
 
 def test_a_slot_can_say_what_is_asserted():

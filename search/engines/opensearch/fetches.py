@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mappings.documents import Access
 from search.engines.codec import encodable
-from search.engines.opensearch.queries import WINDOW, Body, having, visible_to
+from search.engines.opensearch.queries import Body, having, visible_to
 from search.engines.opensearch.records import SHOWN
 from search.query import PROVES, Phrase
+
+_PHRASES: Final = 500
 
 
 def passages(ids: Sequence[str], access: Access) -> Body:
@@ -16,20 +19,22 @@ def passages(ids: Sequence[str], access: Access) -> Body:
     return _fetch("passage", ids, "passage", access, SHOWN)
 
 
-def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Body:
-    """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`.
+def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Iterator[Body]:
+    """Queries that together match the passages of `documents` that assert one of `keys` or have one of `phrases`.
 
-    At most `WINDOW`.
+    Only those that the caller may see. A query has a limited number of clauses: phrases of several words are spread.
     """
+    single = [encodable(words[0]) for words in phrases if len(words) == 1]
+    longer = [words for words in phrases if len(words) > 1]
     found: list[Body] = [{"terms": {PROVES: list(keys)}}] if keys else []
-    found += [having(phrases, ("content",))] if phrases else []
-    asked = {"bool": {"should": found, "minimum_should_match": 1}}
-    clauses = [{"terms": {"document": list(map(encodable, documents))}}, asked]
-    return {
-        "size": WINDOW,
-        "_source": {"includes": list(SHOWN)},
-        "query": {"bool": {"filter": [*clauses, {"term": {"kind": "passage"}}, visible_to(access)]}},
-    }
+    found += [{"terms": {"content": single}}] if single else []
+    for start in range(0, max(1, len(longer)), _PHRASES):
+        own = longer[start : start + _PHRASES]
+        asked = [*(found if start == 0 else []), *([having(own, ("content",))] if own else [])]
+        clauses = [{"terms": {"document": list(map(encodable, documents))}}, {"term": {"kind": "passage"}}]
+        if asked:
+            either = {"bool": {"should": asked, "minimum_should_match": 1}}
+            yield {"bool": {"filter": [*clauses, visible_to(access), either]}}
 
 
 def document_fields(documents: Sequence[str], access: Access) -> Body:

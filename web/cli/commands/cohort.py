@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from web.cohorts.use_cases import CohortUseCases
 
 FORMATS: Final = ("csv", "omop", "fhir")
+KEPT: Final = "kept:"
 _GROUPS: Final = {"all": "", "any": "any of: ", "none": "none with: "}
 _CRITERIA: Final = (
     ("--with", "having", "all", "present", "Patients with it: a document says that it is present."),
@@ -50,12 +51,12 @@ def _criteria_options(command: Command) -> Command:
 def cohort() -> None:
     """Find the patients who meet criteria over all of their documents.
 
-    A definition is a JSON file, - for the standard input, or is given by options.
+    A definition is a JSON file, - for the standard input, kept:ID for a kept cohort, or is given by options.
     """
 
 
 @cohort.command()
-@click.argument("definition", default="", metavar="[FILE|-]")
+@click.argument("definition", default="", metavar="[FILE|-|kept:ID]")
 @collection_option
 @_criteria_options
 @click.option("--size", type=int, default=20, show_default=True, help="Patients on a page.")
@@ -98,7 +99,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
 
 
 @cohort.command()
-@click.argument("definition", default="", metavar="[FILE|-]")
+@click.argument("definition", default="", metavar="[FILE|-|kept:ID]")
 @collection_option
 @_criteria_options
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="csv", show_default=True, help="The format.")
@@ -161,6 +162,8 @@ def _of_options(asked: dict[str, Any]) -> dict[str, Any]:
 def _read(name: str) -> dict[str, Any]:
     from web.forms import parse_json
 
+    if name.startswith(KEPT):
+        return {"kept": name.removeprefix(KEPT)}
     value = parse_json(read_text().encode() if name == DASH else Path(name).read_bytes())
     if not isinstance(value, dict):
         raise InvalidInput(f"{name}: a definition is a JSON object with 'all', 'any' or 'none'", field="definition")

@@ -160,6 +160,8 @@ class ClusterPatients:
         return {number: near(number) for number in dated}
 
     def _page(self, names: Sequence[str], near: Mapping[int, set[Pair]]) -> tuple[PatientDocuments, ...]:
+        if self._request.names_only:
+            return tuple(map(PatientDocuments, names))
         criteria = self._request.criteria
         plain = [replace(item, within_days=None, of=None) for item in criteria]
         found = self._documents_of(dict.fromkeys((EVERY, *plain)), names) if names else {}
