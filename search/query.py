@@ -211,6 +211,15 @@ class Total:
     relation: str = "exact"
 
 
+YEARLY: Final = ":year"
+"""After the name of a date field, as a facet: how many documents each year has."""
+
+
+def counted_field(facet: str) -> str:
+    """The field that a facet counts: `date` of `date` and of `date:year`."""
+    return facet.removesuffix(YEARLY)
+
+
 @dataclass(frozen=True, slots=True)
 class FacetCount:
     """One value of a facet and the number of matching documents that have it."""

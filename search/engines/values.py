@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, TypeVar
@@ -127,6 +128,14 @@ def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> 
 def top_values(counts: Iterable[FacetCount]) -> tuple[FacetCount, ...]:
     """The most frequent values of a facet, ties by value."""
     return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+
+
+def by_year(counts: Iterable[tuple[date, int]]) -> tuple[FacetCount, ...]:
+    """The years of days, each with the sum of their counts, as the values of a facet."""
+    years: Counter[int] = Counter()
+    for day, count in counts:
+        years[day.year] += count
+    return top_values(FacetCount(f"{year:04}", count) for year, count in years.items())
 
 
 def number_text(number: float) -> str:

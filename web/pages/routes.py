@@ -23,6 +23,7 @@ from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
+from web.pages.facets import years_of
 from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
@@ -155,6 +156,7 @@ def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
     collection = context.use_cases().named(form.collection, "search")
     query = forms.to_query(form, collection, context.caller().access)
+    query = replace(query, facets=(*query.facets, *years_of(collection)))
     return search_limits.limited(query, collection, context.portal().medley.settings)
 
 

@@ -15,10 +15,10 @@ from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.pipeline.results import Results
-from search.query import Terms
+from search.query import YEARLY, Terms
 from web.pages.addresses import SearchAddress
 from web.pages.chips import CriterionChips
-from web.pages.facets import FacetView, facet_view
+from web.pages.facets import FacetView, facet_view, years_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
 from web.pages.patients.record import has_patients
@@ -114,7 +114,9 @@ class SearchPage:
         self.criteria = CriterionChips(results.understood, self.address, lexicon) if lexicon else None
         self.hits = hit_views(results, self.collection, self.address, others)
         views = [
-            facet_view(item, results.facets.get(item.name, ()), self.address)
+            years_view(item, results.facets.get(f"{item.name}{YEARLY}", ()), self.address)
+            if item.type == "date"
+            else facet_view(item, results.facets.get(item.name, ()), self.address)
             for item in fields
             if item.facet or item.type == "date"
         ]

@@ -21,9 +21,20 @@ from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
-from search.engines.values import FACET_VALUES, MAX_VALUES, check_query_vector, number_text, top_values
+from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
-from search.query import FacetCount, Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
+from search.query import (
+    YEARLY,
+    FacetCount,
+    Facets,
+    Filter,
+    LexicalQuery,
+    Phrase,
+    Ranking,
+    Scored,
+    Total,
+    counted_field,
+)
 
 _FACET_FETCH: Final = 1_000
 _CEILING: Final = 20_000
@@ -232,7 +243,8 @@ class Snapshot:
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
-        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if name in self.description.fields}
+        known = [name for name in request.facets if counted_field(name) in self.description.fields]
+        wanted = {name: _terms(name, _ALL_BUCKETS if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}
@@ -242,6 +254,9 @@ class Snapshot:
     ) -> tuple[FacetCount, ...]:
         """The most frequent values, ties by value."""
         buckets = answer["buckets"]
+        if name.endswith(YEARLY):
+            days = ((date.fromordinal(int(item["key"])), int(item["doc_count"])) for item in buckets)
+            return by_year(days)
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
             buckets = self._searcher.aggregate(query, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
@@ -285,7 +300,7 @@ class Snapshot:
 
 def _terms(name: str, size: int) -> dict[str, Any]:
     # Each segment returns all its buckets, so that the counts are exact.
-    return {"terms": {"field": column(name), "size": size, "segment_size": MAX_VALUES}}
+    return {"terms": {"field": column(counted_field(name)), "size": size, "segment_size": MAX_VALUES}}
 
 
 def _facet_value(kind: str, key: Any) -> str:

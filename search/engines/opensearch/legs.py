@@ -15,7 +15,7 @@ from search.engines.opensearch.holders import Finder, checked
 from search.engines.opensearch.queries import COUNTS, HOLDERS, WINDOW, Body, OpenSearchQueryCompiler, multi_search
 from search.engines.values import check_query_vector, number_text, top_values
 from search.protocols import BM25, LegsAnswer, LegsRequest
-from search.query import FacetCount, Facets, Ranking, Scored, Total
+from search.query import FacetCount, Facets, Ranking, Scored, Total, counted_field
 
 _GROWTH: Final = 3
 _ATTEMPTS: Final = 4
@@ -183,7 +183,8 @@ def _counts(
     total = Total(found["value"], "exact" if found["relation"] == "eq" else "at_least")
     counted = answer.get("aggregations", {})
     return total, {
-        name: _facet(counted[name], compiler.field_kind(name)) if name in counted else () for name in request.facets
+        name: _facet(counted[name], compiler.field_kind(counted_field(name))) if name in counted else ()
+        for name in request.facets
     }
 
 
