@@ -23,7 +23,7 @@ Judgements = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Sequence[str]]
 """Query → ids, best first, each once."""
 
-KINDS: Final = ("nDCG", "RR", "AP", "R", "Success", "P")
+KINDS: Final = ("nDCG", "RR", "AP", "R", "Rprec", "Success", "P")
 NEED_CUTOFF: Final = frozenset({"R", "Success", "P"})
 _NAME: Final = re.compile(r"([A-Za-z]+)(?:@([1-9]\d{0,5}))?")
 

@@ -52,14 +52,18 @@ class Session:
 
     @property
     def services(self) -> SearchServices:
-        """The product's services, with the rerankers of this session."""
-        return replace(self.medley.services, reranker=lambda _: self.rerankers)
+        """The product's services, with the rerankers of this session and the window of its task."""
+        services = replace(self.medley.services, reranker=lambda _: self.rerankers)
+        if not self.task.window:
+            return services
+        return replace(services, settings=replace(services.settings, window=self.task.window))
 
 
 def query_for(session: Session, question: Question) -> Query:
     """The question as a caller asks it, without a deadline; held to the protocol's candidates if the task has any."""
     task = session.task
-    query = Query(task.corpus.name, ACCESS, question.text, question.entity, question.aspect, deadline_ms=0)
+    slots = (question.text, question.entity, question.aspect, question.having)
+    query = Query(task.corpus.name, ACCESS, *slots, deadline_ms=0)
     if not task.candidates:
         return query
     # By words alone, as the protocol says.

@@ -22,17 +22,18 @@ CANDIDATE_FIELD: Final = "source"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as text, or as the slots entity and aspect."""
+    """A question as text, as the slots entity and aspect, or by what documents must say is present."""
 
     id: str
     text: str = ""
     entity: str = ""
     aspect: str = ""
+    having: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
-        """Text, entity and aspect in one string."""
-        return " ".join(part for part in (self.text, self.entity, self.aspect) if part)
+        """Text, entity, aspect and what must be present, in one string."""
+        return " ".join(part for part in (self.text, self.entity, self.aspect, *self.having) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Task:
     further rows of a suite; the main one has none. `strict` is a second, narrower set of judgements over the same
     rankings. The deciding one of `measures` comes first. `reference` adds the papers' TF-IDF and BM25 to our rows.
     `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
-    search. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
+    search. `window`: the result window of its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
     bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
     nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
     """
@@ -92,6 +93,7 @@ class Task:
     notes: tuple[str, ...] = ()
     reference: bool = False
     depth: int = 0
+    window: int = 0
     leads: bool = False
     encoder: str = ""
     trained: str = ""

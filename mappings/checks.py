@@ -10,9 +10,10 @@ from typing import Any, Final, TypeGuard
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
-        *("fusion", "feedback", "rerank", "opensearch", "private_queries"),
+        *("fusion", "feedback", "rerank", "opensearch", "private_queries", "reads_queries"),
     ),
-    "passages": ("granularity", "max_words", "window_words", "context", "sections"),
+    "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "marking"),
+    "passages.marking": ("stated", "ruled_out"),
     "bm25": ("title_boost", "heading_boost"),
     "fusion": ("method", "normalisation", "weights"),
     "feedback": ("passages", "share"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,46 +11,15 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from mappings import checks
 from mappings.errors import InvalidInput, NotFound
+from mappings.fields import ASPECTS, READ_FIELDS, Field, FieldType
+from mappings.marking import Marking
 
-FieldType = Literal["keyword", "number", "date"]
 Granularity = Literal["document", "section", "passage"]
-RESERVED: Final = frozenset(["id", "title", "text", "sections", "labels", "source_version", "deleted"])
-"""Keys of a record, which a field can't have as its name."""
-
-_FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 FUSION_METHODS: Final = ("weighted", "rrf")
 FUSION_NORMALISATIONS: Final = ("floor", "minmax", "zscore")
 Built = TypeVar("Built")
 SHIPPED_KINDS: Final = Path(__file__).parent / "collections"
 """The folder with a TOML file for each shipped kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a kind's documents, by which a query can filter.
-
-    `name` is its key in filters and records, `title` what people read. If `facet` is true, the search page counts its
-    values. Without `in_hits` its values are shown on the document's page only. If `identifies` is true, a query that is
-    one of its values finds the documents that have it.
-    """
-
-    name: str
-    type: FieldType
-    title: str
-    facet: bool = False
-    in_hits: bool = True
-    identifies: bool = False
-
-    def __post_init__(self) -> None:
-        if not _FIELD_NAME.fullmatch(self.name) or self.name in RESERVED:
-            raise ValueError(
-                f"fields.{self.name}: a name must start with a lowercase letter, contain only lowercase letters, digits and _ "
-                f"(64 at most) and not be one of {', '.join(sorted(RESERVED))}"
-            )
-        checks.check_one_of(f"fields.{self.name}.type", self.type, get_args(FieldType))
-        checks.check_text(f"fields.{self.name}.title", self.title)
-        for name in ("facet", "in_hits", "identifies"):
-            checks.check_flag(f"fields.{self.name}.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +107,13 @@ class Collection:
 
     `title` is the kind's display name. `granularity` says what a passage is, `max_words` how long it can be; `window_words`
     is the length of the windows that get their own vectors (0: one vector per passage). `context` (of title and heading) is
-    what models read before a passage. `sections` says how headings are detected. `group_by` is `document`, or the field whose
+    what models read before a passage. `sections` says how headings are detected. With `concepts`, documents are read at
+    ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries. `group_by` is `document`, or the field whose
     documents of one value form one hit. `default_labels` are for documents without labels.
 
     `title_boost` and `heading_boost` say what title and heading add to BM25's score. `fields` maps names to fields,
-    `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
-    searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
+    `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
+    `reranking` and `feedback` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
     """
 
@@ -165,10 +134,13 @@ class Collection:
     fusion: Fusion
     reranking: Reranking
     feedback: Feedback | None = None
+    marking: Marking | None = None
     shards: int = 1
     replicas: int | str = "0-1"
     private_queries: bool = False
     invented: bool = False
+    concepts: bool = False
+    reads_queries: bool = False
 
     def __post_init__(self) -> None:
         checks.check_one_of("passages.granularity", self.granularity, get_args(Granularity))
@@ -192,11 +164,19 @@ class Collection:
         checks.check_leg_weights(self.fusion.weights, legs)
         checks.check_replicas("opensearch.replicas", self.replicas)
         checks.check_flag("private_queries", self.private_queries)
+        checks.check_flag("passages.concepts", self.concepts)
+        checks.check_flag("reads_queries", self.reads_queries)
 
     @property
     def label(self) -> str:
         """The name to display: the kind's title, followed by the collection's name if it differs from the kind's."""
         return self.title if self.name == self.kind else f"{self.title}: {self.name}"
+
+    @property
+    def index_fields(self) -> Mapping[str, FieldType]:
+        """Name -> type of every field by which an index of this collection can filter and count."""
+        own = {name: item.type for name, item in self.fields.items()}
+        return {**own, ASPECTS: "keyword", **(READ_FIELDS if self.concepts else {})}
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -289,6 +269,9 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         fusion=_build(Fusion, "fusion", data["fusion"]),
         reranking=_parse_reranking(data["rerank"]),
         feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
+        marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
         private_queries=data.get("private_queries", False),
+        concepts=passages.get("concepts", False),
+        reads_queries=data.get("reads_queries", False),
         **data.get("opensearch", {}),
     )

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.collection import Collection, FieldType
+from mappings.collection import Collection
+from mappings.fields import FieldType
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """The version of this body; an index of another version is refused."""
 
 TEXT: Final = "medley_text"
@@ -76,9 +77,14 @@ _TYPES: Final[Mapping[FieldType, dict[str, Any]]] = {
 }
 
 
-def index_body(collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int) -> dict[str, Any]:
-    """Settings and mappings of a new index. `encoders`: vector field -> (fingerprint, dimension)."""
-    return {"settings": _settings(collection), "mappings": _mappings(collection, encoders, generation)}
+def index_body(
+    collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int, reading: str = ""
+) -> dict[str, Any]:
+    """Settings and mappings of a new index.
+
+    `encoders`: vector field -> (fingerprint, dimension). `reading` is the version of what reads the documents.
+    """
+    return {"settings": _settings(collection), "mappings": _mappings(collection, encoders, generation, reading)}
 
 
 def _settings(collection: Collection) -> dict[str, Any]:
@@ -91,8 +97,10 @@ def _settings(collection: Collection) -> dict[str, Any]:
     }
 
 
-def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int) -> dict[str, Any]:
-    fields = {name: field.type for name, field in collection.fields.items()}
+def _mappings(
+    collection: Collection, encoders: Mapping[str, tuple[str, int]], generation: int, reading: str
+) -> dict[str, Any]:
+    fields = dict(collection.index_fields)
     return {
         "dynamic": "strict",
         "_routing": {"required": True},
@@ -105,30 +113,38 @@ def _mappings(collection: Collection, encoders: Mapping[str, tuple[str, int]], g
             },
             "analysis": ANALYSIS_VERSION,
             "windows": collection.window_words,
+            "reading": reading,
             "fields": fields,
         },
-        "properties": {
-            "kind": _KEYWORD,
-            "passage": _KEYWORD,
-            "document": _KEYWORD,
-            "version": {"type": "long"},
-            "ordinal": {"type": "integer"},
-            "row": {"type": "integer"},
-            "labels": _KEYWORD,
-            "content": {"type": "text", "analyzer": TEXT},
-            "rest": {"type": "text", "analyzer": TEXT, "norms": False},
-            "title": {**_UNSEARCHED, "copy_to": ["content", "title_words"]},
-            "heading": {**_UNSEARCHED, "copy_to": ["content", "heading_words"]},
-            "title_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
-            "heading_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
-            "text": {**_UNSEARCHED, "copy_to": "content"},
-            "also": {**_UNSEARCHED, "copy_to": "content"},
-            "context": _UNSEARCHED,
-            "shown": {"type": "object", "enabled": False},
-            "commit": {"type": "long"},
-            "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
-            "vectors": {"properties": {name: _vector(size) for name, (_, size) in encoders.items()}},
-        },
+        "properties": _properties(fields, encoders),
+    }
+
+
+def _properties(fields: Mapping[str, FieldType], encoders: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+    return {
+        "kind": _KEYWORD,
+        "passage": _KEYWORD,
+        "document": _KEYWORD,
+        "version": {"type": "long"},
+        "ordinal": {"type": "integer"},
+        "row": {"type": "integer"},
+        "labels": _KEYWORD,
+        "content": {"type": "text", "analyzer": TEXT},
+        "rest": {"type": "text", "analyzer": TEXT, "norms": False},
+        "title": {**_UNSEARCHED, "copy_to": ["content", "title_words"]},
+        "heading": {**_UNSEARCHED, "copy_to": ["content", "heading_words"]},
+        "title_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
+        "heading_words": {"type": "text", "analyzer": TEXT, "index_options": "freqs"},
+        "text": {**_UNSEARCHED, "copy_to": "content"},
+        "also": {**_UNSEARCHED, "copy_to": "content"},
+        "context": _UNSEARCHED,
+        "proves": _KEYWORD,
+        "aspect": _KEYWORD,
+        "mentions": {"type": "object", "enabled": False},
+        "shown": {"type": "object", "enabled": False},
+        "commit": {"type": "long"},
+        "fields": {"properties": {name: _TYPES[kind] for name, kind in fields.items()}},
+        "vectors": {"properties": {name: _vector(size) for name, (_, size) in encoders.items()}},
     }
 
 

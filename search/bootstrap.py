@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from mappings.errors import MedleyError
 from search.collections import Collections
+from search.completion.completer import Completer
+from search.completion.completions import CompletionRequest, Completions
+from search.engines.administration import Engine
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
+from search.kept.store import KeptStore
 from search.models.registry import Models
 from search.pipeline.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
 from search.pipeline.services import SearchServices
-from search.protocols import Engine
 from search.query import Query
 from search.score_memory import ScoreMemory
 from search.settings import Settings
@@ -29,6 +34,7 @@ class Medley:
     models: Models
     services: SearchServices
     visibility: Visibility
+    completer: Completer
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False, scores: ScoreMemory | None = None) -> Medley:
@@ -50,18 +56,31 @@ class Medley:
             reranker=models.rerank_stages,
             key=read_key(settings.home / "cursor.key"),
             store=collections.store,
+            reader=collections.reader_of,
             scores=scores or ScoreMemory(),
         )
-        return cls(settings, engines, collections, models, services, Visibility(engines.engine))
+        visibility = Visibility(engines.engine)
+        return cls(settings, engines, collections, models, services, visibility, Completer(services))
 
     @property
     def engine(self) -> Engine:
         """What searches and administers the indexes."""
         return self.engines.engine
 
+    @property
+    def kept(self) -> KeptStore:
+        """What users keep: searches, term bundles and cohorts."""
+        return self.engines.kept
+
     def close(self) -> None:
         """Leave complete files behind when this process stops; call it where nothing is written any more."""
         self.collections.close()
+        with suppress(MedleyError):
+            self.kept.close()
+
+    def complete(self, request: CompletionRequest) -> Completions:
+        """What can complete what was typed; see `Completer.complete`."""
+        return self.completer.complete(request)
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""

@@ -8,9 +8,12 @@ import threading
 import tomllib
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from mappings import collection as kinds
+from mappings.clinical.concepts import load_concepts
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
@@ -31,6 +34,7 @@ class Collections:
         self._loaded: dict[str, tuple[CatalogEntry, Collection]] = {}
         self._stores: dict[str, tuple[str, DocumentStore]] = {}
         self._admitted: set[str] = set()
+        self._reader: ConceptReader | None = None
         self.lists_names = True
         """Whether errors may name other collections. A gateway's may not, or a collection that vanishes during a request would reveal the others."""
         self._lock = threading.RLock()
@@ -111,6 +115,19 @@ class Collections:
                 self._stores[name] = (found, self.engines.store(name))
             return self._stores[name][1]
 
+    def reader(self, name: str) -> ConceptReader | None:
+        """What reads the documents of a collection; None if its kind says that they are not read."""
+        return self.reader_of(self.get(name))
+
+    def reader_of(self, collection: Collection) -> ConceptReader | None:
+        """As `reader`. Raises `InvalidInput` for a lexicon of the user's that is not valid."""
+        if not collection.concepts:
+            return None
+        with self._lock:
+            if self._reader is None:
+                self._reader = ConceptReader(load_concepts(*_own_lexicons(self._settings.lexicons)))
+            return self._reader
+
     def close(self) -> None:
         """Make the files of the stores that this process has used complete; an error in one does not affect the others."""
         with self._lock:
@@ -174,3 +191,12 @@ def _with_tuned(collection: Collection, weights: str) -> Collection:
             f"the weights of {collection.name!r} (tuned.toml) are not what `medley tune` writes: {error}",
             field="tuned.toml",
         ) from error
+
+
+def _own_lexicons(folder: Path | None) -> list[Path]:
+    """The user's lexicons in order of their names. Raises `InvalidInput` for a folder that does not exist."""
+    if folder is None:
+        return []
+    if not folder.is_dir():
+        raise InvalidInput(f"the folder of lexicons {folder} does not exist", field="lexicons")
+    return sorted(folder.glob("*.tsv"))

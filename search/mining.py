@@ -24,11 +24,12 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, load
 from mappings.documents import Access, Passage
 from mappings.errors import InvalidInput, NotFound
+from search.engines.administration import Engine
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
 from search.pipeline.retrieve import retrieve
 from search.pipeline.services import SearchServices, Trace
-from search.protocols import Encoder, Engine, IndexEntry, IndexMeta
+from search.protocols import Encoder, IndexEntry, IndexMeta
 from search.query import Query
 from search.settings import Settings
 from search.understanding.understand import understand

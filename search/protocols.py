@@ -6,18 +6,32 @@ totals and to facets; one answer never shows two versions of a document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mappings.analysis.headings import normalise_heading
 from mappings.documents import Access, FieldValue, Passage
-from search.query import Facets, Filter, LexicalQuery, Ranking, Scored, Total
+from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
+from search.query import (
+    DocumentCriterion,
+    Facets,
+    Filter,
+    LexicalQuery,
+    Phrase,
+    Ranking,
+    Scored,
+    Total,
+    check_distances,
+)
 
 Vectors = NDArray[np.float32]
+
+ASPECT_CHARACTERS: Final = 200
+"""A longer heading is none: an index does not count it among the aspects of a document."""
 
 BM25: Final = "bm25"
 """The name of the lexical leg; a dense leg has the name of its vector field."""
@@ -29,6 +43,7 @@ class IndexMeta:
 
     `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
     0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
+    `reading` is the version of the rules and the lexicon that its documents were read by, "" if they were not.
     """
 
     index: str
@@ -41,6 +56,7 @@ class IndexMeta:
     documents: int
     windows: int = 0
     rows: int = 0
+    reading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +94,71 @@ class LegsAnswer:
     holders: Sequence[Scored] = ()
 
 
+ALONE: Final = "id:"
+"""Begins the name of a patient that is a single document, as it has no value of the field that groups; its id follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatientsRequest:
+    """The patients who meet every criterion of `all`, at least one of `any` (if there are any), and none of `none`.
+
+    A patient is a value of the field `group_by`, or one document: of an index that is grouped by `document`, and where the
+    document has no value. Criteria are numbered from 0, in the order all, any, none. `date` is the field with the date of a
+    document, which `within_days` needs. `withheld` are ids of documents that count as absent. The answer has the `size`
+    patients after `after`, in the order of their names; with `names_only` without their documents. Raises `InvalidInput` for criteria that are within days of themselves.
+    """
+
+    index: str
+    group_by: str
+    access: Access
+    all: tuple[DocumentCriterion, ...] = ()
+    any: tuple[DocumentCriterion, ...] = ()
+    none: tuple[DocumentCriterion, ...] = ()
+    date: str = ""
+    withheld: tuple[str, ...] = ()
+    after: str = ""
+    size: int = 20
+    names_only: bool = False
+
+    def __post_init__(self) -> None:
+        check_distances([(item.within_days, item.of) for item in self.criteria])
+
+    @property
+    def criteria(self) -> tuple[DocumentCriterion, ...]:
+        """All criteria in the order of their numbers."""
+        return (*self.all, *self.any, *self.none)
+
+
+@dataclass(frozen=True, slots=True)
+class PatientDocuments:
+    """A patient, the documents that the caller may see, and for each criterion those that meet it; all in order of id."""
+
+    patient: str
+    documents: tuple[str, ...] = ()
+    meeting: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PatientsAnswer:
+    """A page of patients in the order of their names; all counts are exact, and of documents that the caller may see.
+
+    `total` patients meet the criteria, of the `known` ones; `counts` has for each criterion how many meet it by itself.
+    """
+
+    patients: tuple[PatientDocuments, ...]
+    total: int
+    known: int
+    counts: tuple[int, ...]
+    has_more: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
     `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each if
-    `windows` is empty. The score of a passage is that of its best row.
+    `windows` is empty. The score of a passage is that of its best row. `asserted[n]` are the keys of what passage n asserts;
+    it is empty for a document that was not read.
     """
 
     document: str
@@ -93,6 +168,24 @@ class IndexEntry:
     passages: tuple[Passage, ...]
     vectors: Mapping[str, Vectors]
     windows: tuple[int, ...] = ()
+    asserted: tuple[frozenset[str], ...] = ()
+
+    @property
+    def indexed_fields(self) -> Mapping[str, FieldValue]:
+        """The document's fields, and those of `mappings.fields` that come from its headings and from its being read."""
+        aspects = {normalise_heading(item.heading) for item in self.passages} - {""}
+        found = {**self.fields, ASPECTS: tuple(sorted(item for item in aspects if len(item) <= ASPECT_CHARACTERS))}
+        if self.asserted:
+            asserted = frozenset[str]().union(*self.asserted)
+            mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
+            concepts = {key.partition("|")[0] for key in asserted}
+            read = {ASSERTED: asserted, MENTIONED: mentioned, CONCEPTS: concepts}
+            found |= {name: tuple(sorted(keys)) for name, keys in read.items()}
+        return found
+
+    def proven(self, number: int) -> tuple[str, ...]:
+        """The keys of what passage `number` asserts, sorted."""
+        return tuple(sorted(self.asserted[number])) if self.asserted else ()
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -134,121 +227,29 @@ class SearchEngine(Protocol):
         """Whether the index has any document that the caller may see."""
         ...
 
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria over all of their documents, counted exactly and paged.
 
-class IndexWriter(Protocol):
-    """Writes one index. Nothing is visible before `commit`, which makes everything visible at once."""
-
-    def write(self, entries: Sequence[IndexEntry]) -> None:
-        """Replace every earlier version of each entry's document."""
-        ...
-
-    def remove(self, documents: Sequence[str]) -> None:
-        """Remove every version of these documents."""
-        ...
-
-    def commit(self) -> Mapping[str, str]:
-        """Make all writes durable and visible.
-
-        Returns the documents that the index rejected, each with the cause: the index contains no version of them.
+        Raises `InvalidInput` for a field that the index does not have.
         """
         ...
 
+    def proofs(
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
+    ) -> Mapping[str, Sequence[Passage]]:
+        """Document -> its passages that assert one of `keys` (`concept|assertion`) or have one of `phrases`, in order.
 
-@dataclass(frozen=True, slots=True)
-class FileProblem:
-    """Something wrong with the files of an index; without `is_damage`, they can't be checked."""
-
-    text: str
-    is_damage: bool = True
-
-
-class IndexAdmin(Protocol):
-    """Creates, publishes and drops the indexes of collections."""
-
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
-        """Create an empty index generation, not yet published; `encoders`: vector field -> (fingerprint, dimension).
-
-        Its number is higher than `above`, and was never used before.
+        Documents without one, and those that the caller may not see, are absent from the result.
         """
         ...
 
-    def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
-        """The only writer of an index. Raises `Conflict` while another holds it after `wait` seconds."""
-        ...
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it, exactly; without the documents `withheld`.
 
-    def publish(self, index: str, first: bool = False) -> None:
-        """Publish an index atomically: searches of its collection use it from now on.
-
-        With `first`, does nothing if an index is already published; if several processes call it at once, one publishes.
+        At most `MAX_VALUES` values (`search.engines.values`), the most frequent ones. Raises `InvalidInput` for a field that
+        the index does not have.
         """
         ...
-
-    def drop(self, index: str, wait: float = 0.0) -> None:
-        """Remove an index. Raises `Conflict` if it is published, or still being written after `wait` seconds."""
-        ...
-
-    def published(self, collection: str) -> str | None:
-        """The published index of `collection`, readable or not; None before the first publication."""
-        ...
-
-    def names(self, collection: str) -> Sequence[str]:
-        """The names of all indexes, readable or not, in order of generation."""
-        ...
-
-    def list(self, collection: str | None = None) -> Sequence[tuple[IndexMeta, bool]]:
-        """Every readable index, and whether it is the published one."""
-        ...
-
-    def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
-        """Passage id -> vector field -> its vectors, shape (rows, d), for passages that are unchanged in the index.
-
-        Used to build another index. It returns no text, so it takes no access.
-        """
-        ...
-
-    def contents(self, index: str) -> Iterator[tuple[str, int, int]]:
-        """(document, version, passages) of every version in the index, unordered.
-
-        A document with two versions is an error in the index.
-        """
-        ...
-
-    def drift(self, index: str) -> Sequence[str]:
-        """How the index differs from its collection's current settings, in plain words."""
-        ...
-
-    def file_problems(self, index: str, again: bool = True) -> Sequence[FileProblem]:
-        """What is wrong with the files of an index, compared with their checksums; reads all of them.
-
-        Without `again`, leaves out what this process found intact before. None for engines that check files themselves.
-        """
-        ...
-
-    def dead(self, index: str) -> int:
-        """How many vectors of replaced or removed passages a search still reads.
-
-        0 for engines that remove them by themselves.
-        """
-        ...
-
-    def erase(self, index: str) -> bool:
-        """Clear the files of an index of what replaced and removed documents leave in them.
-
-        False where they still hold some: then only a rebuild does it.
-        """
-        ...
-
-    def exclusive(self, collection: str, wait: float = 0.0) -> AbstractContextManager[None]:
-        """Exclude all writers of a collection's indexes, new indexes and publications. Raises `Conflict` after `wait` seconds."""
-        ...
-
-    def remove(self, collection: str) -> None:
-        """Remove every index of a collection, the published one too. The caller holds `exclusive`."""
-        ...
-
-
-class Engine(SearchEngine, IndexAdmin, Protocol):
-    """Searches indexes, and creates, fills, publishes and drops them."""
 
 
 @runtime_checkable

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from operator import gt, itemgetter
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 
 MAX_QUERY_CHARACTERS = 10_000
 MAX_PAGE_SIZE = 100
+NOT_PRESENT: Final = "not-present"
+ABSENCES: Final = (NOT_PRESENT, "ruled-out")
+"""What `without` can mean: that a document does not say that something is present, or that it rules it out."""
+
+_STATED: Final = re.compile(rf"\s*({'|'.join(ASSERTIONS)}):\s*(.+)", re.DOTALL)
+
+
+def stated_finding(text: str) -> tuple[str, str]:
+    """("ruled-out", "effusion") of `ruled-out:effusion`: what documents must assert, and of what; ("", `text`) of any other."""
+    found = _STATED.fullmatch(text)
+    return (found[1], found[2].strip()) if found else ("", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +46,24 @@ class Range:
     high: float | date | None = None
 
 
-Filter = Terms | Range
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """Keep documents whose keyword field `name` has none of `values`."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+Filter = Terms | Range | NoneOf
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """One search by one caller; its names of fields are checked against the collection when the search starts.
 
-    `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are findings that should be present or
-    absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
+    `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
+    must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
+    if it says of something that it is absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
     none. A query can't be built without `access`.
     """
 
@@ -60,12 +82,16 @@ class Query:
     explain: bool = False
     rerank: bool = True
     deadline_ms: int | None = None
+    absence: Literal["not-present", "ruled-out"] = NOT_PRESENT
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.access, Access):
             raise TypeError("a Query needs the Access of its caller")
-        if not self.words.strip():
+        if not (self.words.strip() or any(map(str.strip, self.lacking))):
             raise InvalidInput("the query is empty: give a text, or an entity or aspect, or findings", field="text")
+        if self.absence not in ABSENCES:
+            raise InvalidInput(f"absence is {self.absence!r}; it must be one of {', '.join(ABSENCES)}", field="absence")
         if len(self.words) > MAX_QUERY_CHARACTERS:
             raise InvalidInput(
                 f"the query has {len(self.words):,} characters; at most {MAX_QUERY_CHARACTERS:,} are allowed",
@@ -77,13 +103,20 @@ class Query:
     @property
     def slots(self) -> str:
         """Slots and findings that should be present, as one text."""
-        return " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
+        findings = (stated_finding(text)[1] for text in self.having)
+        return " ".join(part for part in (self.entity, self.aspect, *findings) if part)
 
     @property
     def words(self) -> str:
         """Text, slots and findings that should be present, as one text."""
         return f"{self.text} {self.slots}".strip()
 
+
+PROVES: Final = "proves"
+"""The passages' keywords of what they assert, of wider concepts too: keys `concept|assertion`."""
+
+ASPECT: Final = "aspect"
+"""The passages' keyword of what their section is about, in the vocabulary of headings."""
 
 Phrase = tuple[str, ...]
 """Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
@@ -93,10 +126,11 @@ Phrase = tuple[str, ...]
 class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
 
-    Analysis happens once, in Python, for every engine. A document *holds* the query if it has a form of everything
+    Analysis happens once, in Python, for every engine. `keywords` add a constant each to the score of the passages that
+    have them: (`PROVES` or `ASPECT`, value, weight). A document *holds* the query if it has a form of everything
     `wanted`, each given by its forms, or if it is `named`: by a keyword field and its value, or by its id, for which the
     field is "". With `required`, totals and facets count holders alone. Documents that have an `excluded` phrase count as
-    absent. With `everything`, every document matches, all alike.
+    absent. With `everything`, every document matches, and what else scores decides on the order.
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -106,6 +140,7 @@ class LexicalQuery:
     excluded: tuple[Phrase, ...] = ()
     required: bool = False
     everything: bool = False
+    keywords: tuple[tuple[str, str, float], ...] = ()
 
 
 class Scored(NamedTuple):
@@ -176,6 +211,15 @@ class Total:
     relation: str = "exact"
 
 
+YEARLY: Final = ":year"
+"""After the name of a date field, as a facet: how many documents each year has."""
+
+
+def counted_field(facet: str) -> str:
+    """The field that a facet counts: `date` of `date` and of `date:year`."""
+    return facet.removesuffix(YEARLY)
+
+
 @dataclass(frozen=True, slots=True)
 class FacetCount:
     """One value of a facet and the number of matching documents that have it."""
@@ -185,3 +229,51 @@ class FacetCount:
 
 
 Facets = Mapping[str, tuple[FacetCount, ...]]
+
+
+MAX_DAYS: Final = 40_000
+"""Most days of `within_days`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCriterion:
+    """What one document has: it passes every filter, and has a form of everything `wanted` in whichever passages.
+
+    With `within_days` it also has a date that is at most so many days before or after that of a document of the same
+    patient that meets the criterion with the number `of`.
+    """
+
+    filters: tuple[Filter, ...] = ()
+    wanted: tuple[tuple[Phrase, ...], ...] = ()
+    within_days: int | None = None
+    of: int | None = None
+
+
+def check_distances(distances: list[tuple[int | None, int | None]]) -> None:
+    """Check (`within_days`, `of`) of every criterion. Raises `InvalidInput`, also for a criterion that leads to itself."""
+    for number, (days, of) in enumerate(distances):
+        where = f"criterion {number}"
+        if (days is None) != (of is None):
+            raise InvalidInput(f"{where}: 'within_days' and 'of' are given together or not at all", field="within_days")
+        if days is None or of is None:
+            continue
+        if not 0 <= days <= MAX_DAYS:
+            raise InvalidInput(
+                f"{where}: within_days must be between 0 and {MAX_DAYS:,}, not {days}", field="within_days"
+            )
+        if not 0 <= of < len(distances):
+            raise InvalidInput(
+                f"{where}: there is no criterion {of}; they are numbered from 0 to {len(distances) - 1}", field="of"
+            )
+        _check_chain(number, distances)
+
+
+def _check_chain(number: int, distances: list[tuple[int | None, int | None]]) -> None:
+    seen, at = {number}, distances[number][1]
+    while at is not None and 0 <= at < len(distances):
+        if at in seen:
+            raise InvalidInput(
+                f"criterion {number}: its days are counted from itself, by way of criterion {at}", field="of"
+            )
+        seen.add(at)
+        at = distances[at][1]

@@ -39,6 +39,9 @@ class Settings:
         "addresses or networks of the reverse proxies whose X-Forwarded-For is believed, comma-separated; empty: none is",
     )
     access_log_sync: int = _setting(0, "1: write each line of the access log through to disk before the answer is sent")
+    lexicons: Path | None = _setting(
+        None, "folder with your own lexicons of concepts (`*.tsv`), which are read beside the shipped one"
+    )
     opensearch: str = _setting(
         "", "addresses of an OpenSearch cluster, such as https://host:9200, comma-separated; empty: the embedded engine"
     )
@@ -89,6 +92,9 @@ class Settings:
         20_000, "time for reranking in milliseconds that the searches of one batch share; 0: no limit"
     )
     batch_candidates: int = _setting(2_500, "most candidates that the searches of one batch rerank in all; 0: no limit")
+    cohort_patients: int = _setting(
+        100_000, "most patients of a cohort that one request compares or exports; 0: any number"
+    )
     candidates: int = _setting(0, "passages that are reranked, by the first of two stages; 0: the collection's own")
     window: int = _setting(
         100, "documents that each leg returns, and size of the result window that pages are frozen over"

@@ -6,18 +6,18 @@ The shape of a request and its filters are validated here; facets, sort and curs
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.datastructures import MultiDict
 
 from mappings.collection import Collection
 from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
-from web import filters
+from search.understanding import filters
+from web.validation import validated
 
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")
@@ -48,10 +48,21 @@ class SearchForm(BaseModel):
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
     aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
     having: Findings = Field(
-        [], alias="with", description="findings that documents should affirm", examples=[["pneumonia"]]
+        [],
+        alias="with",
+        description="what documents must say is present; `ruled-out:X`: say it of X",
+        examples=[["pneumonia"]],
     )
     lacking: Findings = Field(
-        [], alias="without", description="findings that documents should not affirm", examples=[["effusion"]]
+        [], alias="without", description="what documents must not say is present", examples=[["effusion"]]
+    )
+    absence: Literal["not-present", "ruled-out"] = Field(
+        "not-present",
+        description="what `without` means: `not-present` (documents do not say that it is present; those that rule it out "
+        "rank first) or `ruled-out` (they say that it is absent)",
+    )
+    plain: bool = Field(
+        False, description="search the text as words only, also if it says of something that it is absent"
     )
     filters: Annotated[dict[str, Scalar | list[Scalar] | RangeForm], Field(max_length=20)] = Field(
         {},
@@ -117,31 +128,6 @@ _LISTS: Final = {"with": "having", "without": "lacking", "facets": "facets"}
 PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.model_fields.items() if name != "filters")
 
 
-def parse_json(body: bytes) -> Any:
-    """Parse `body` as JSON and remove the characters that engines cannot store from its texts.
-
-    Raises `InvalidInput`.
-    """
-    try:
-        return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the body is not valid JSON: {str(error)[:200]}", field="body") from error
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): _cleaned(item) for key, item in value.items()}
-    return value
-
-
 def search_form(value: Any) -> SearchForm:
     """Validate one search given as a JSON value. Raises `InvalidInput`."""
     return validated(SearchForm, value)
@@ -179,19 +165,19 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
 
 def document_form(parameters: MultiDict[str, str]) -> DocumentForm:
     """Validate the parameters for reading a document. Raises `InvalidInput`."""
-    value = {name: _single(name, texts) for name, texts in parameters.lists()}
+    value = single_values(parameters)
     check_format(value.get("format", "json"))
     return validated(DocumentForm, value)
 
 
 def feed_form(parameters: MultiDict[str, str]) -> FeedForm:
     """Validate the parameters for posting documents. Raises `InvalidInput`."""
-    return validated(FeedForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(FeedForm, single_values(parameters))
 
 
 def deletion_form(parameters: MultiDict[str, str]) -> DeletionForm:
     """Validate the parameters for deleting a document. Raises `InvalidInput`."""
-    return validated(DeletionForm, {name: _single(name, texts) for name, texts in parameters.lists()})
+    return validated(DeletionForm, single_values(parameters))
 
 
 def check_format(name: str) -> str:
@@ -199,6 +185,11 @@ def check_format(name: str) -> str:
     if name not in FORMATS:
         raise InvalidInput(f"there is no format {name[:80]!r}; known are {', '.join(FORMATS)}", field="format")
     return name
+
+
+def single_values(parameters: MultiDict[str, str]) -> dict[str, str]:
+    """Parameters of which each is given once. Raises `InvalidInput`."""
+    return {name: _single(name, texts) for name, texts in parameters.lists()}
 
 
 def _single(name: str, texts: Sequence[str]) -> str:
@@ -220,6 +211,8 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         aspect=form.aspect,
         having=tuple(form.having),
         lacking=tuple(form.lacking),
+        absence=form.absence,
+        plain=form.plain,
         filters=filters.parse(form.filters, collection),
         facets=collection.facets if form.facets is None else tuple(dict.fromkeys(form.facets)),
         size=form.size,
@@ -229,37 +222,3 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         rerank=form.rerank,
         deadline_ms=form.deadline_ms,
     )
-
-
-def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
-    return f"known are {', '.join(names)}" if names else "it has none"
-
-
-Form = TypeVar("Form", bound=BaseModel)
-
-
-def validated(kind: type[Form], value: Any, *, strict: bool = True) -> Form:
-    """Validate `value` as a `kind`. Raises `InvalidInput` for the first error, with its field."""
-    try:
-        return kind.model_validate(value, strict=strict)
-    except ValidationError as error:
-        raise _translated(error, kind) from error
-
-
-def _translated(error: ValidationError, kind: type[BaseModel]) -> InvalidInput:
-    first = error.errors(include_url=False)[0]
-    place = [str(part)[:80] for part in first["loc"]]
-    if "filters" in place[:-1]:
-        where = ".".join(place[: place.index("filters") + 2])
-        return InvalidInput(f"{where} takes a value, a list of values, or a range with 'gte' and 'lte'", field=where)
-    field = ".".join(place) or "body"
-    if first["type"] == "extra_forbidden":
-        known = SearchForm if kind is BatchForm and len(place) > 1 else kind
-        return InvalidInput(f"there is no field {place[-1]!r}; {_known(_fields(known))}", field=field)
-    if first["type"] == "missing":
-        return InvalidInput(f"{field} is missing", field=field)
-    return InvalidInput(f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}", field=field)
-
-
-def _fields(kind: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in kind.model_fields.items()]

@@ -100,11 +100,38 @@ class AskedJson(WireModel):
     meanings: list[str]
 
 
+class CriterionJson(WireModel):
+    """What documents must assert of a concept; `not-present`: they must not say that it is present."""
+
+    model_config = ConfigDict(title="Criterion")
+
+    typed: str
+    concept: str
+    name: str
+    assertion: str
+    source: Literal["with", "without", "text"] = Field(description="where the query asks for it")
+
+
+class ProofJson(WireModel):
+    """The sentence that proves a criterion. `start` and `end` are offsets in its passage, `mark` in this `text`."""
+
+    model_config = ConfigDict(title="Proof")
+
+    passage: str
+    heading: str
+    text: str
+    start: int
+    end: int
+    concept: str
+    assertion: str
+    mark: Mark
+
+
 class UnderstandingJson(WireModel):
     """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any.
 
     `asked` is what a short query asks for: documents that have all of it rank above all others. Documents without the
-    `phrases`, or with what is `excluded`, are left out.
+    `phrases`, or with what is `excluded`, are left out, and so are those that do not meet all `criteria`.
     """
 
     model_config = ConfigDict(title="Understanding")
@@ -115,6 +142,7 @@ class UnderstandingJson(WireModel):
     asked: list[AskedJson]
     phrases: list[str]
     excluded: list[str]
+    criteria: list[CriterionJson]
     notes: list[str]
     feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
 
@@ -129,6 +157,7 @@ class UnderstandingJson(WireModel):
             asked=[AskedJson(typed=item.typed, meanings=list(item.meanings)) for item in understanding.asked],
             phrases=list(understanding.phrases),
             excluded=list(understanding.excluded),
+            criteria=[CriterionJson.model_validate(item) for item in understanding.criteria],
             notes=list(understanding.notes),
             feedback=list(results.feedback),
         )
@@ -155,6 +184,9 @@ class HitJson(WireModel):
     )
     meanings: list[str] = Field(
         description="of an ambiguous abbreviation in the query: those that the passage spells out"
+    )
+    proofs: list[ProofJson | None] = Field(
+        description="for each of the criteria the sentence that proves it; null where the document does not mention it"
     )
     explain: ExplanationJson | None
 

@@ -24,6 +24,8 @@ BENCHES: Final = (
     "words",
     "analyse",
     "intake",
+    "cohort",
+    "complete",
 )
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
@@ -48,6 +50,8 @@ def load_benches() -> Mapping[str, BenchFunction]:
     from evaluation.bench.anytime import bench_anytime
     from evaluation.bench.bulk import bench_bulk
     from evaluation.bench.cascade import bench_cascade
+    from evaluation.bench.cohort import bench_cohort
+    from evaluation.bench.complete import bench_complete
     from evaluation.bench.deadline import bench_deadline
     from evaluation.bench.encode import bench_encode
     from evaluation.bench.fusion import bench_fusion
@@ -72,6 +76,8 @@ def load_benches() -> Mapping[str, BenchFunction]:
         "words": bench_words,
         "analyse": bench_analyse,
         "intake": bench_intake,
+        "cohort": bench_cohort,
+        "complete": bench_complete,
         "gpu": bench_gpu,
         "poly": bench_poly,
         "agreement": bench_agreement,

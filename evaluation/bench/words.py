@@ -16,6 +16,8 @@ from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.bench.shared.ingestion import NAME, require_indexed
 from evaluation.suites import scifact
 from mappings.analysis.passages import passages
+from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Document
 from search.bootstrap import Medley
@@ -38,7 +40,9 @@ def bench_words(settings: Settings) -> Report:
     with _embedded() as (store, engine, collection):
         store.put(documents)
         started = time.perf_counter()
-        require_indexed(list(ingest(Indexer(store, engine, {}, collection))), documents)
+        require_indexed(
+            list(ingest(Indexer(store, engine, {}, collection, reader=ConceptReader(shipped_concepts())))), documents
+        )
         seconds = time.perf_counter() - started
     steps = _time_steps(documents)
     figures = {

@@ -15,6 +15,8 @@ from evaluation.corpus.indexing import index_all
 from evaluation.task import Corpus
 from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import NotFound
@@ -95,6 +97,7 @@ def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
         "documents": digest(corpus.documents()),
         "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},
         "analysis": ANALYSIS_VERSION,
+        "reading": ConceptReader(shipped_concepts()).version if collection.concepts else "",
         "passages": _splitting(collection),
     }
 

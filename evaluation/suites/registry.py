@@ -13,12 +13,14 @@ from evaluation.suites import (
     claims,
     cystic_fibrosis,
     evidence,
+    findings,
     medquad,
     notes,
     press,
     scifact,
 )
 from evaluation.suites.lookups import suite as lookups
+from evaluation.suites.polarity import suite as polarity
 from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput, NotFound
 
@@ -35,6 +37,8 @@ SUITES: Final[Mapping[str, Suite]] = {
         claims,
         lookups,
         radiology,
+        findings,
+        polarity,
         assertion,
         beir,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from mappings.analysis.abbreviations import defined
 from mappings.analysis.headings import level, normalise_heading, tidy
@@ -37,19 +37,35 @@ class _Unit:
 _Piece = Sequence[_Unit]
 
 
+class PassageRun(NamedTuple):
+    """The characters `start:end` of the text of a section (`section` is its number), from `at` on in a passage's text."""
+
+    section: int
+    start: int
+    end: int
+    at: int
+
+
 def passages(document: Document, version: int, collection: Collection) -> tuple[Passage, ...]:
     """The passages of one version of a document, in order; at least one.
 
     Their texts together contain every character of the sections that is not space, in order.
     """
+    return tuple(passage for passage, _ in placed_passages(document, version, collection))
+
+
+def placed_passages(
+    document: Document, version: int, collection: Collection
+) -> tuple[tuple[Passage, tuple[PassageRun, ...]], ...]:
+    """The passages as `passages` gives them, each with the runs of the sections' texts that its text is made of."""
     pieces = list(_pieces(document, collection))
     if not pieces:
-        return (Passage(document.id, version, 0, document.title, "", document.title),)
+        return ((Passage(document.id, version, 0, document.title, "", document.title), ()),)
     made = [_passage(document, version, ordinal, piece, collection) for ordinal, piece in enumerate(pieces)]
     if len(made) == 1:
         return tuple(made)
     known = defined("\n".join((document.title, *(section.text for section in document.sections))))
-    return tuple(replace(item, also=_also(item.text, known)) for item in made)
+    return tuple((replace(item, also=_also(item.text, known)), runs) for item, runs in made)
 
 
 def _also(text: str, known: Mapping[str, str]) -> str:
@@ -136,31 +152,39 @@ def _pack(units: _Piece, most: int) -> Iterator[_Piece]:
     yield piece
 
 
-def _passage(document: Document, version: int, ordinal: int, piece: _Piece, collection: Collection) -> Passage:
+def _passage(
+    document: Document, version: int, ordinal: int, piece: _Piece, collection: Collection
+) -> tuple[Passage, tuple[PassageRun, ...]]:
     labelled = collection.granularity == "document" or piece[0].section != piece[-1].section
     first = document.sections[piece[0].section]
     continues = bool(first.text[: piece[0].start].strip())
     heading = "" if labelled and not continues else first.heading
+    text, runs = _joined(document.sections, piece, labelled)
     return Passage(
         document=document.id,
         version=version,
         ordinal=ordinal,
         title=document.title,
         heading=heading,
-        text="\n".join(_runs(document.sections, piece, labelled)),
+        text=text,
         context=_context(document.title, heading, collection),
-    )
+    ), runs
 
 
-def _runs(sections: Sequence[Section], piece: _Piece, labelled: bool) -> Iterator[str]:
-    """The text of each section in the piece, with its label if the section starts in it."""
+def _joined(sections: Sequence[Section], piece: _Piece, labelled: bool) -> tuple[str, tuple[PassageRun, ...]]:
+    """The text of each section in the piece, with its label if the section starts in it, one after the other."""
+    text = ""
+    runs: list[PassageRun] = []
     for index in sorted({unit.section for unit in piece}):
         units = [unit for unit in piece if unit.section == index]
-        section = sections[index]
-        begins = not section.text[: units[0].start].strip()
+        section, start, end = sections[index], units[0].start, units[-1].end
+        begins = not section.text[:start].strip()
         label = tidy(section.heading) if labelled and begins else ""
-        text = section.text[units[0].start : units[-1].end]
-        yield f"{label}: {text}" if label else text
+        before = f"{text}\n" if runs else ""
+        before += f"{label}: " if label else ""
+        runs.append(PassageRun(index, start, end, len(before)))
+        text = before + section.text[start:end]
+    return text, tuple(runs)
 
 
 def _context(title: str, heading: str, collection: Collection) -> str:

@@ -6,10 +6,11 @@ row that names its columns; further columns with the names in `CODES` are codes.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from mappings.errors import InvalidInput, NotFound
 
 FOLDER: Final = LEXICONS / "concepts"
 COLUMNS: Final = ("id", "preferred name", "parents", "synonyms", "abbreviations")
-CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm")
+CODES: Final = ("UMLS", "SNOMED CT", "ICD-10", "RxNorm", "OMOP")
 GROUPS: Final = (
     "findings",
     "symptoms",
@@ -78,8 +79,17 @@ class ConceptLexicon:
     def __iter__(self) -> Iterator[ClinicalConcept]:
         return iter(self._concepts.values())
 
+    def __contains__(self, concept: object) -> bool:
+        return concept in self._concepts
+
     def __len__(self) -> int:
         return len(self._concepts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of all concepts: the same names and parents have the same one."""
+        known = repr(sorted((item.id, item.parents, item.names, item.abbreviations) for item in self))
+        return hashlib.sha256(known.encode()).hexdigest()[:12]
 
     def get(self, concept: str) -> ClinicalConcept:
         """The concept with that id. Raises `NotFound`."""

@@ -14,14 +14,25 @@ NAME: Final = "indiana_cxr"
 
 @dataclass(frozen=True, slots=True)
 class ChestReport:
-    """The two sections of a report that say what the images show; either can be empty."""
+    """A report: its two sections that say what the images show, either of which can be empty, and what it was asked for.
+
+    `headings` are the MeSH headings that its indexers gave it, without the places and qualifiers behind them.
+    """
 
     id: str
     findings: str
     impression: str
+    indication: str = ""
+    headings: frozenset[str] = frozenset()
 
 
 def read_reports(data: Path | None) -> Iterator[ChestReport]:
     """The reports, in the order of the file."""
     for record in dataset_records(data, f"{NAME}/reports", ("uid",)):
-        yield ChestReport(record["uid"], record.get("findings") or "", record.get("impression") or "")
+        yield ChestReport(
+            record["uid"],
+            record.get("findings") or "",
+            record.get("impression") or "",
+            record.get("indication") or "",
+            frozenset(item.split("/")[0].strip() for item in (record.get("MeSH") or "").split(";")),
+        )

@@ -9,9 +9,10 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final
 
-from mappings.collection import RESERVED, Collection, Field
+from mappings.collection import Collection
 from mappings.documents import FieldValue, clean
 from mappings.errors import InvalidInput
+from mappings.fields import RESERVED, Field
 
 EARLIEST: Final = date(1677, 9, 22)
 LATEST: Final = date(2262, 4, 11)

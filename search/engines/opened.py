@@ -9,18 +9,20 @@ from pathlib import Path
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
 from search.catalog import Catalog
-from search.protocols import Engine
+from search.engines.administration import Engine
+from search.kept.store import KeptStore
 from search.settings import Settings
 from search.storage import DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """An engine, its catalog, and its document store by collection: indexes are filled from the stores of the same engine."""
+    """An engine, its catalog, its document store by collection, from which its indexes are filled, and what users keep."""
 
     engine: Engine
     catalog: Catalog
     store: Callable[[str], DocumentStore]
+    kept: KeptStore
 
 
 def open_engines(settings: Settings, collection: Callable[[str], Collection], patient: bool = False) -> Engines:
@@ -34,6 +36,7 @@ def open_engines(settings: Settings, collection: Callable[[str], Collection], pa
 def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
     from search.engines.embedded.catalog import EmbeddedCatalog
     from search.engines.embedded.engine import EmbeddedEngine
+    from search.engines.embedded.kept.store import EmbeddedKeptStore
     from search.engines.embedded.layout import collection_folder
     from search.engines.embedded.store import EmbeddedStore
 
@@ -45,6 +48,7 @@ def _embedded(home: Path, collection: Callable[[str], Collection]) -> Engines:
         EmbeddedEngine(home, collection),
         EmbeddedCatalog(home),
         store,
+        EmbeddedKeptStore(home, collection),
     )
 
 
@@ -53,6 +57,7 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
     from search.engines.opensearch.client import READ_SECONDS, WRITE_SECONDS, Cluster, Connection
     from search.engines.opensearch.documents.store import OpenSearchStore
     from search.engines.opensearch.engine import OpenSearchEngine
+    from search.engines.opensearch.kept.store import OpenSearchKeptStore
 
     def check(name: str) -> None:
         collection(name)
@@ -72,6 +77,7 @@ def _cluster(settings: Settings, collection: Callable[[str], Collection], patien
         OpenSearchEngine(cluster, collection),
         OpenSearchCatalog(cluster),
         lambda name: OpenSearchStore(cluster, name, collection(name).shards, lambda: check(name)),
+        OpenSearchKeptStore(cluster, collection),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from mappings.documents import Passage
 from search.protocols import BM25, LegsAnswer
@@ -14,9 +13,6 @@ from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
 from search.understanding.lookups import Words, has, meanings_in
 from search.understanding.understand import Understanding
-
-HELD: Final = 0
-"""The tier of the passages that hold a short query; the others are one lower."""
 
 
 def with_holders(answer: LegsAnswer) -> LegsAnswer:
@@ -70,10 +66,22 @@ def _whole(passage: Passage) -> str:
     return "\n".join((passage.title, passage.heading, passage.text, passage.also))
 
 
-def by_tier(candidates: Sequence[Candidate], held: frozenset[str], required: bool) -> list[Candidate]:
-    """The candidates that hold the query first, in their order; with `required`, only those, if there are any."""
+def by_tier(
+    candidates: Sequence[Candidate], held: frozenset[str], required: bool, asked: frozenset[str] = frozenset()
+) -> list[Candidate]:
+    """The candidates that hold the query first, and among equals those of the sections `asked` for, otherwise in order.
+
+    With `required`, only those that hold the query, if there are any.
+    """
     if required and held:
-        return [item for item in candidates if item.passage in held]
-    if not held:
+        candidates = [item for item in candidates if item.passage in held]
+        held = frozenset()
+    if not (held or asked):
         return list(candidates)
-    return rank_by_level(item._replace(tier=HELD if item.passage in held else HELD + 1) for item in candidates)
+    lower = 2 if asked else 1
+    return rank_by_level(
+        item._replace(
+            tier=lower * (bool(held) and item.passage not in held) + (bool(asked) and item.passage not in asked)
+        )
+        for item in candidates
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mappings.documents import Passage
 from mappings.errors import MedleyError
@@ -15,7 +15,7 @@ from search.pipeline.grouping import Group, by_field, group, sort_by
 from search.pipeline.lookup import meanings_of
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
 from search.pipeline.rerank import Reranked
-from search.pipeline.results import Evidence, Hit, RerankCoverage, Results
+from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds
 from search.query import Query
@@ -82,7 +82,11 @@ def _page(
     remember = bool(coverage.scored or not coverage.candidates)
     sentences = _evidence(query, retrieved, passages, services, trace, remember)
     trace.step("evidence")
-    content = {passage.id: (passage, chosen) for passage, chosen in zip(passages, sentences, strict=True)}
+    proofs = _proofs(query, retrieved, passages, services)
+    content = {
+        passage.id: (passage, chosen, proofs.get(passage.document, ()))
+        for passage, chosen in zip(passages, sentences, strict=True)
+    }
     # Last of all: what was replaced or deleted while we searched is not shown either.
     newest = keep_newest(visible, services, retrieved.meta.collection)
     hits = tuple(_hit(query, retrieved, item, *content[item.best.passage]) for item in newest)
@@ -156,7 +160,23 @@ def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None
     return chosen
 
 
-def _hit(query: Query, retrieved: Retrieved, found: Group, passage: Passage, sentences: tuple[Evidence, ...]) -> Hit:
+def _proofs(
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
+) -> Mapping[str, tuple[Proof | None, ...]]:
+    criteria, reader = retrieved.understanding.criteria, services.reader(retrieved.collection)
+    if reader is None or not criteria:
+        return {}
+    return evidence.find_proofs(services.engine, retrieved.meta.index, passages, criteria, reader.lexicon, query.access)
+
+
+def _hit(
+    query: Query,
+    retrieved: Retrieved,
+    found: Group,
+    passage: Passage,
+    sentences: tuple[Evidence, ...],
+    proofs: tuple[Proof | None, ...],
+) -> Hit:
     terms = retrieved.understanding.terms
     return Hit(
         document=passage.document,
@@ -172,6 +192,7 @@ def _hit(query: Query, retrieved: Retrieved, found: Group, passage: Passage, sen
         more_passages=sum(other.document == passage.document for other in found.others),
         others=tuple(name for name in found.documents if name != passage.document),
         meanings=meanings_of(passage, retrieved.understanding),
+        proofs=proofs,
         explain=explain(found.best, _matched(passage, terms), query.access) if query.explain else None,
     )
 

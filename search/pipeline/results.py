@@ -30,6 +30,23 @@ class Evidence:
     marks: tuple[Span, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The sentence that proves a criterion, and what it asserts of which concept.
+
+    `start` and `end` are offsets in the passage, those of `mark` in `text`.
+    """
+
+    passage: str
+    heading: str
+    text: str
+    start: int
+    end: int
+    concept: str
+    assertion: str
+    mark: Span
+
+
 class RerankContribution(NamedTuple):
     """What a cross-encoder adds to a final score: `contribution` = `weight` × `normalised`, both in [0, 1].
 
@@ -64,7 +81,8 @@ class Hit:
 
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
     `others` are further documents of its group, such as those of one patient. `meanings` are those that the passage spells
-    out of an abbreviation in the query that has several.
+    out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
+    the document does not mention it.
     """
 
     document: str
@@ -80,6 +98,7 @@ class Hit:
     more_passages: int = 0
     others: tuple[str, ...] = ()
     meanings: tuple[str, ...] = ()
+    proofs: tuple[Proof | None, ...] = ()
     explain: Explanation | None = None
 
 

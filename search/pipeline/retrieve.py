@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from encoders.marked import short_fingerprint
+from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
+from search.pipeline.evidence import doubts
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
@@ -23,6 +26,7 @@ from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
+from search.ranking.levels import rank_by_level
 from search.understanding.understand import Understanding, understand
 
 
@@ -100,7 +104,14 @@ def retrieve(
             f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
             "some matches may be missed until it is rebuilt"
         )
-    understanding = understand(query, collection.fields)
+    reader = services.reader(collection)
+    if reader is not None and meta.reading != reader.version and (query.having or query.lacking):
+        trace.degraded.append(
+            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
+            f"{reader.version}): findings may be missed until it is rebuilt"
+        )
+    reader = reader if meta.reading else None
+    understanding = understand(query, collection.fields, reader, collection.reads_queries)
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
     trace.step("encode")
@@ -132,7 +143,7 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
         encoder = services.encoder(fingerprint)
         if encoder is None:
             trace.degraded.append(
-                f"no encoder for '{name}': the index was built with {fingerprint[:12]}, which is not among the installed "
+                f"no encoder for '{name}': the index was built with {short_fingerprint(fingerprint)}, which is not among the installed "
                 f"models; the leg '{name}' was not searched"
             )
             continue
@@ -177,16 +188,43 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
     if not candidates and understanding.filters:
-        return candidates, replace(
-            understanding, notes=(*understanding.notes, "no document passes the fields that were typed")
-        )
+        return candidates, replace(understanding, notes=(*understanding.notes, _nothing_passes(understanding)))
+    if understanding.criteria:
+        return _proving_first(candidates, context), understanding
     if not (lexical.wanted or lexical.named):
-        return candidates, understanding
+        return by_tier(candidates, frozenset(), False, _in_asked_sections(candidates, context)), understanding
     passages = context.contents.passages([item.passage for item in answer.holders])
     held = genuine(answer, understanding, passages)
     if candidates and not held and (understanding.asked or lexical.required):
         understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
-    return by_tier(candidates, held, lexical.required), understanding
+    return by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context)), understanding
+
+
+def _nothing_passes(understanding: Understanding) -> str:
+    if understanding.criteria:
+        return "no document that you may see meets all criteria"
+    return "no document passes the fields that were typed"
+
+
+def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
+    """The candidates by how surely their passages prove the criteria, otherwise in their order."""
+    reader = context.services.reader(context.collection)
+    passages = context.contents.passages([item.passage for item in candidates])
+    if reader is None:
+        return candidates
+    criteria = context.understanding.criteria
+    return rank_by_level(
+        item._replace(tier=doubts(passages[item.passage], criteria, reader.lexicon))
+        for item in candidates
+        if item.passage in passages
+    )
+
+
+def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:
+    """The passages of the candidates whose sections are asked for."""
+    aspects = context.understanding.aspects
+    passages = context.contents.passages([item.passage for item in candidates]) if aspects else {}
+    return frozenset(name for name, passage in passages.items() if normalise_heading(passage.heading) in aspects)
 
 
 def _cached_answer(request: LegsRequest, context: _Context, moved_bytes: bytes) -> LegsAnswer:

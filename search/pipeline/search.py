@@ -21,8 +21,9 @@ def search(query: Query, services: SearchServices) -> Results:
     Raises `NotFound` for an unknown collection, `InvalidInput` for an unknown filter, facet or sort field and for an
     invalid cursor, `Unavailable` if the engine is down. A missing model never raises: `degraded` says so.
     """
-    trace = Trace()
     collection = services.collection(query.collection)
+    services.reader(collection)  # loaded once by each process: not in the time of its first search
+    trace = Trace()
     check_fields(query, collection)
     if query.cursor:
         previous = verify(query.cursor, query, services.key, services.settings.cursor_minutes)

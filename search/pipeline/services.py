@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from search.cache import Cache
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
@@ -21,7 +22,8 @@ class SearchServices:
     """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
 
     `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors. `store`
-    gives a collection's documents, so that no earlier version is shown; without it, the index alone counts.
+    gives a collection's documents, so that no earlier version is shown; without it, the index alone counts. `reader` is what
+    reads the documents of a collection.
 
     `scores` remembers what the rerankers scored before the deadline, of passages and of sentences: the same search gets the
     same order while its index is unchanged, however busy the machine is.
@@ -34,6 +36,7 @@ class SearchServices:
     reranker: Callable[[Collection], RerankStages | None]
     key: bytes
     store: Callable[[str], DocumentStore] | None = None
+    reader: Callable[[Collection], ConceptReader | None] = lambda collection: None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
     scores: ScoreMemory = field(default_factory=ScoreMemory)

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from mappings.analysis.words import terms
-from mappings.collection import Field
+from mappings.fields import Field
 from search.query import Filter, Range, Terms
 
 MAX_FREE_WORDS: Final = 12

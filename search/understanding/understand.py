@@ -11,9 +11,12 @@ from typing import NamedTuple
 from mappings.analysis.abbreviations import expansions
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms
-from mappings.collection import Field
+from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
+from mappings.fields import Field
 from search.query import Filter, LexicalQuery, Query
+from search.understanding.aspects import aspect_keywords, aspects_of
+from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
 from search.understanding.syntax import Parsed, parse
 
@@ -37,6 +40,8 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
+    `criteria` are what documents must assert, `aspects` the sections that are asked for, `unknown` the findings that name no
+    concept and were searched as words.
     """
 
     lexical: LexicalQuery
@@ -48,18 +53,32 @@ class Understanding:
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    aspects: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
-def understand(query: Query, fields: Mapping[str, Field] = MappingProxyType({})) -> Understanding:
-    """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result."""
+def understand(
+    query: Query,
+    fields: Mapping[str, Field] = MappingProxyType({}),
+    reader: ConceptReader | None = None,
+    reads_text: bool = False,
+) -> Understanding:
+    """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result.
+
+    With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`, and
+    what it ends with can name a section then.
+    """
     parsed = parse(clean(query.text), fields)
+    read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
+    aspects = aspects_of(parsed.free if reads_text and not query.plain else "", query.aspect)
     text = " ".join(part for part in (parsed.text, clean(query.slots)) if part)
     counted = Counter(terms(text))
     found = tuple(Expansion(*pair) for pair in expansions(text.split()))
     phrases = [phrase(longer) for longer in _additions(text, found)]
     singles = {longer[0]: EXPANSION_WEIGHT for longer in phrases if len(longer) == 1 and longer[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
-    things = () if parsed.phrases or query.slots or query.lacking else asked(parsed.free)
+    things = () if parsed.phrases or query.slots or query.lacking or read.criteria else asked(parsed.free)
     lexical = LexicalQuery(
         terms=tuple(sorted(weighted.items())),
         phrases=tuple((longer, EXPANSION_WEIGHT) for longer in dict.fromkeys(phrases) if len(longer) > 1),
@@ -67,18 +86,22 @@ def understand(query: Query, fields: Mapping[str, Field] = MappingProxyType({}))
         named=_named(parsed, things, fields),
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
-        everything=bool(parsed.filters) and not (weighted or parsed.ids),
+        everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
+        keywords=(*(keyword for item in read.criteria for keyword in item.keywords), *aspect_keywords(aspects)),
     )
     return Understanding(
         lexical,
         _model_text(text, query.lacking),
         frozenset(weighted) | {term for longer in phrases for term in longer if term},
         found,
-        (*parsed.notes, *_notes(counted, query)),
+        (*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
         things,
         parsed.phrases,
         parsed.excluded,
-        parsed.filters,
+        (*parsed.filters, *(item.filter for item in read.criteria)),
+        read.criteria,
+        aspects,
+        read.unknown,
     )
 
 
@@ -109,10 +132,10 @@ def _model_text(text: str, lacking: tuple[str, ...]) -> str:
     return " ".join([text[:opening].strip(), *(f"no {finding}" for finding in lacking)]).strip()
 
 
-def _notes(counted: Counter[str], query: Query) -> tuple[str, ...]:
+def _notes(counted: Counter[str], query: Query, is_read: bool) -> tuple[str, ...]:
     notes = []
     if len(counted) > MAX_TERMS:
         notes.append(f"the text has {len(counted)} distinct terms: the {MAX_TERMS} most frequent were searched")
-    if query.lacking:
-        notes.append("absent findings are read as words, not as a filter")
+    if (query.having or query.lacking) and not is_read:
+        notes.append("the documents of this index were not read: findings are searched as words, not as filters")
     return tuple(notes)

@@ -10,7 +10,7 @@ from backends import Draft
 
 from mappings.analysis.words import terms
 from mappings.documents import Access, FieldValue
-from search.query import Filter, Terms
+from search.query import Filter, NoneOf, Terms
 
 
 def visible(drafts: Iterable[Draft], access: Access, filters: Sequence[Filter] = ()) -> list[Draft]:
@@ -21,7 +21,9 @@ def visible(drafts: Iterable[Draft], access: Access, filters: Sequence[Filter] =
 def keeps(one: Filter, draft: Draft) -> bool:
     value = draft.fields.get(one.name)
     if value is None:
-        return False
+        return isinstance(one, NoneOf)
+    if isinstance(one, NoneOf):
+        return set(one.values).isdisjoint(as_texts(value))
     if isinstance(one, Terms):
         return not set(one.values).isdisjoint(as_texts(value))
     return (one.low is None or value >= one.low) and (one.high is None or value <= one.high)  # type: ignore[operator]

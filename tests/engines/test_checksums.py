@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from mappings.errors import Damaged, Unavailable
+from search.engines.administration import FileProblem
 from search.engines.embedded.integrity import files
 from search.engines.embedded.integrity.manifest import BLOCK, FILE, FileSums, Manifest
 from search.engines.embedded.integrity.sealed import seal, seal_text, unseal, unseal_text
 from search.engines.embedded.layout import translate_errors
 from search.engines.embedded.writer import EmbeddedWriter
-from search.protocols import FileProblem
 from workers.indexing.indexer import Indexer
 from workers.indexing.ingest import ingest
 from workers.indexing.rebuild import rebuild
@@ -109,7 +109,7 @@ def test_nothing_is_written_to_an_index_that_is_found_damaged(home):
     assert flipping.findings(home) == []
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"form": 2}'])
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"form": 3}'])
 def test_a_damaged_description_is_an_error_and_a_rebuild_replaces_the_index(home, content):
     (flipping.index_folder(home) / "index.json").write_bytes(content)
     with pytest.raises(Damaged, match=r"index\.json can't be read; run `medley index rebuild notes`"):

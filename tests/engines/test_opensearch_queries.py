@@ -19,7 +19,7 @@ import pytest
 from mappings.collection import load
 from mappings.documents import Access
 from mappings.errors import InvalidInput
-from search.engines.opensearch import queries
+from search.engines.opensearch import fetches, queries
 from search.engines.opensearch.client import ndjson
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.documents import queries as store_queries
@@ -74,9 +74,10 @@ SEARCHES = {
     "facets": request(filters=(Terms("journal", ("BMJ",)),), facets=("journal", "year", "published")),
 }
 OTHERS: dict[str, Callable[[], Any]] = {
-    "passages": lambda: queries.passages(["a@1#0", "b@2#1"], CLINICIAN),
-    "document-fields": lambda: queries.document_fields(["a", "b"], CLINICIAN),
-    "any-visible": lambda: queries.any_visible(CLINICIAN),
+    "passages": lambda: fetches.passages(["a@1#0", "b@2#1"], CLINICIAN),
+    "document-fields": lambda: fetches.document_fields(["a", "b"], CLINICIAN),
+    "any-visible": lambda: fetches.any_visible(CLINICIAN),
+    "counted-values": lambda: fetches.counted_values("journal", CLINICIAN, ["a", "b"]),
     "index-counts": queries.index_counts,
     "last-commit": queries.last_commit,
     "first-page": lambda: queries.page({"term": {"kind": "passage"}}, {"includes": ["document", "version"]}, 1_000),

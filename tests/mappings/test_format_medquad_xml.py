@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mappings.collection import Field, load
+from mappings.collection import load
 from mappings.documents import Document, Rejection, Section
 from mappings.errors import InvalidInput
+from mappings.fields import Field
 from mappings.formats.registry import read
 
 KIND = load("articles")

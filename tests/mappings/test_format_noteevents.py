@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mappings.collection import Field, load
+from mappings.collection import load
 from mappings.documents import Deletion, Document, Rejection, Section
 from mappings.errors import InvalidInput
+from mappings.fields import Field
 from mappings.formats import csv_rows
 from mappings.formats.registry import read
 

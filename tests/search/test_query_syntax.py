@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import Field
+from mappings.fields import Field
 from search.query import Range, Terms
 from search.understanding.syntax import MAX_FREE_WORDS, Parsed, parse
 

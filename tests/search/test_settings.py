@@ -23,7 +23,7 @@ def test_an_empty_variable_is_ignored(tmp_path):
 @pytest.mark.parametrize(
     ("file", "environ", "message"),
     [
-        ("windows = 3", {}, "unknown setting 'windows'; known are .*candidates, collections"),
+        ("windows = 3", {}, "unknown setting 'windows'; known are .*candidates, cohort_patients, collections"),
         ("window = [", {}, "is not valid TOML"),
         ("", {"MEDLEY_WINDOW": "many"}, "MEDLEY_WINDOW is 'many'; it must be a whole number"),
         ("", {"MEDLEY_WINDOW": "-1"}, "MEDLEY_WINDOW is '-1'; it must be a whole number"),

@@ -28,7 +28,9 @@ def test_slots_and_findings_are_part_of_the_question():
     understood = read(entity="asthma", aspect="treatment", having=("wheeze",), lacking=("effusion",))
     assert {term for term, _ in understood.lexical.terms} >= {"asthma", "treatment", "wheez"}
     assert understood.model_text == "asthma treatment wheeze no effusion"
-    assert understood.notes == ("absent findings are read as words, not as a filter",)
+    assert understood.notes == (
+        "the documents of this index were not read: findings are searched as words, not as filters",
+    )
 
 
 def test_a_model_reads_the_opening_of_a_pasted_article():

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from encoders.hashing import HashingEncoder
+from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import load
 from mappings.documents import Access, Document, Section
 from mappings.errors import Unavailable
@@ -24,6 +26,7 @@ from workers.indexing.ingest import delete, ingest
 from workers.indexing.rebuild import rebuild
 
 NOTES = load("notes")
+READER = ConceptReader(shipped_concepts())
 EVERYBODY = Access("tester", frozenset({"*"}))
 
 
@@ -66,7 +69,7 @@ class World:
         return self.store.put(documents)
 
     def indexer(self, collection=NOTES, **options) -> Indexer:
-        return Indexer(self.store, self.engine, self.encoders, collection, IndexingOptions(**options))
+        return Indexer(self.store, self.engine, self.encoders, collection, IndexingOptions(**options), READER)
 
     def ingest(self, ids=None, **options) -> list[Outcome]:
         return list(ingest(self.indexer(**options), ids))

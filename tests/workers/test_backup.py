@@ -192,7 +192,7 @@ def flip(path: Path) -> None:
         ("manifest.json", flip, InvalidInput, "damaged"),
         ("manifest.json", lambda path: path.write_text("{}"), InvalidInput, "damaged"),
         ("manifest.json", lambda path: path.write_text("[]"), InvalidInput, "damaged"),
-        ("manifest.json", lambda path: path.write_text('{"format": 2, "sha256": ""}'), Conflict, "format 2"),
+        ("manifest.json", lambda path: path.write_text('{"format": 3, "sha256": ""}'), Conflict, "format 3"),
     ],
 )
 def test_a_backup_that_is_not_as_it_was_written_is_refused(filled, install, tmp_path, file, hurt, error, message):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from worlds import NOTES, Counting, note
 
-from mappings.collection import Field
 from mappings.errors import NotFound
+from mappings.fields import Field
 from search.protocols import IndexEntry
 from search.storage import State, StateRecord
 from workers.indexing.analysis import analyse

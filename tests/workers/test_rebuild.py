@@ -136,7 +136,7 @@ def test_ingestion_follows_to_an_index_published_meanwhile(world, monkeypatch):
     world.put(*(note(f"m{number}") for number in range(4)))
     steps = ingest(world.indexer())
     next(steps)
-    meta = world.engine.create("notes", {"dense": (world.encoder.fingerprint, world.encoder.dimension)})
+    meta = world.indexer().create()
     world.engine.publish(meta.index)
     list(steps)
     assert len(world.found("heart", meta.index)) == 8

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from tempfile import SpooledTemporaryFile
-from typing import IO, Final
+from typing import Final
 
 from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
@@ -21,12 +20,11 @@ from web.api.delivery_limits import DeliveryLimits, RequestWatch
 from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
 from web.api.job_progress import job_answer
 from web.api.record_batches import Intake
+from web.api.spooled import spool, streamed
 from web.errors import MediaTypeError
 from web.use_cases import RecordedDelivery, check_not_invented, published_index, record_status
 
 TYPES: Final = ("application/x-ndjson", "application/jsonl")
-_IN_MEMORY: Final = 1 << 20
-_PIECE: Final = 1 << 16
 _DIGITS: Final = 30
 
 blueprint = Blueprint("feeding", __name__, url_prefix="/v1")  # the name is part of the `endpoint` label in `/metrics`
@@ -79,12 +77,12 @@ def _fed(collection: Collection, body: Iterator[bytes]) -> Response:
     """
     name, portal = collection.name, context.portal()
     with ExitStack() as aside:
-        notes = aside.enter_context(SpooledTemporaryFile(_IN_MEMORY, dir=str(portal.home)))
+        notes = spool(aside)
         with context.use_cases().delivery(name) as delivery:
             intake = Intake(delivery, partial(portal.backlog.check, name), notes)
             intake.accept(record_stream.batches(record_stream.records(body, collection)))
         notes.write(_summary(intake, delivery).model_dump_json().encode() + b"\n")
-        return _streamed(notes, aside.pop_all())
+        return streamed(notes, aside.pop_all(), TYPES[0])
 
 
 def _summary(intake: Intake, delivery: RecordedDelivery) -> FeedAnswer:
@@ -98,20 +96,6 @@ def _summary(intake: Intake, delivery: RecordedDelivery) -> FeedAnswer:
         rejections_omitted=intake.omitted_rejections,
         dropped_fields=delivery.dropped,
     )
-
-
-def _streamed(notes: IO[bytes], aside: ExitStack) -> Response:
-    length = notes.tell()
-    notes.seek(0)
-    answer = Response(_read_out(notes, aside), mimetype=TYPES[0])
-    answer.content_length = length
-    answer.call_on_close(aside.close)  # for a client that disconnects early
-    return answer
-
-
-def _read_out(notes: IO[bytes], aside: ExitStack) -> Iterator[bytes]:
-    with aside:
-        yield from iter(lambda: notes.read(_PIECE), b"")
 
 
 @blueprint.delete("/documents/<anything:identifier>")

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from web import forms, search_answers, wire
+from web import completions, forms, search_answers, wire
 from web.api import openapi_ingestion
+from web.api.kept import openapi as openapi_kept
+from web.cohorts import answers as cohort_answers
+from web.cohorts import forms as cohort_forms
+from web.exports.formats import EXPORTS
 from web.statuses import CODES
 
 REFERENCE: Final = "#/components/schemas/{model}"
-_REQUESTS: Final = (forms.SearchForm, forms.BatchForm)
+_REQUESTS: Final = (
+    forms.SearchForm,
+    forms.BatchForm,
+    completions.CompletionForm,
+    *openapi_kept.REQUESTED,
+    cohort_forms.CohortPageForm,
+    cohort_forms.CohortComparisonForm,
+    cohort_forms.CohortExportForm,
+)
 _ANSWERS: Final = (
     search_answers.SearchAnswer,
     search_answers.BatchAnswer,
+    completions.CompletionAnswer,
+    cohort_answers.CohortAnswer,
+    cohort_answers.ComparisonAnswer,
     wire.DocumentAnswer,
     wire.CollectionsAnswer,
     wire.ErrorAnswer,
     *openapi_ingestion.ANSWERED,
+    *openapi_kept.ANSWERED,
 )
 _MEANINGS: Final = {
     400: "the request is wrong; `field` names where",
@@ -81,7 +98,7 @@ def _paths() -> dict[str, Any]:
                 "Search with the parameters of the address",
                 search_answers.SearchAnswer,
                 parameters=_search_parameters(),
-                cited=True,
+                files=_CITATION_TYPES,
             )
             | {"description": _FILTERS},
             "post": _operation("search", "Search", search_answers.SearchAnswer, body=forms.SearchForm),
@@ -91,6 +108,19 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
+        "/v1/complete": {
+            "get": _operation(
+                "complete_by_address",
+                "Complete what is typed in the address",
+                completions.CompletionAnswer,
+                parameters=_parameters(completions.CompletionForm),
+            )
+            | {"description": "Addresses are kept in logs and histories: send what may be a patient's name by `POST`."},
+            "post": _operation(
+                "complete", "Complete what is typed", completions.CompletionAnswer, body=completions.CompletionForm
+            ),
+        },
+        **_cohort_paths(),
         "/v1/documents": {"post": openapi_ingestion.feed()},
         "/v1/documents/{id}": {
             "get": _operation(
@@ -98,30 +128,44 @@ def _paths() -> dict[str, Any]:
                 "A document, or its citation",
                 wire.DocumentAnswer,
                 parameters=_document_parameters(),
-                cited=True,
+                files=_CITATION_TYPES,
             ),
             "delete": openapi_ingestion.delete(),
         },
         "/v1/jobs/{identifier}": {"get": openapi_ingestion.job()},
         "/v1/collections": {"get": _operation("collections", "The collections", wire.CollectionsAnswer)},
+        **openapi_kept.paths(),
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
+    }
+
+
+def _cohort_paths() -> dict[str, Any]:
+    page, comparison = cohort_answers.CohortAnswer, cohort_answers.ComparisonAnswer
+    patients = _operation("cohort", "The patients of a cohort", page, body=cohort_forms.CohortPageForm)
+    compared = _operation("compare", "Two cohorts compared", comparison, body=cohort_forms.CohortComparisonForm)
+    kinds = dict.fromkeys(item.media_type for item in EXPORTS.values())
+    exported = _operation("export", "A cohort as a file", None, body=cohort_forms.CohortExportForm, files=kinds)
+    return {
+        "/v1/cohorts": {"post": patients},
+        "/v1/cohorts/compare": {"post": compared},
+        "/v1/cohorts/export": {"post": exported},
     }
 
 
 def _operation(
     name: str,
     summary: str,
-    answer: type[BaseModel],
+    answer: type[BaseModel] | None,
     *,
     body: type[BaseModel] | None = None,
     parameters: list[dict[str, Any]] | None = None,
-    cited: bool = False,
+    files: Iterable[str] = (),
 ) -> dict[str, Any]:
     further = (413, 415) if body else ()
     statuses = [status for status in _MEANINGS if status in _ALWAYS or status in further]
-    content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}}
-    content |= {kind: {"schema": {"type": "string"}} for kind in _CITATION_TYPES if cited}
+    content: dict[str, Any] = {"application/json": {"schema": _ref(answer)}} if answer else {}
+    content |= {kind: {"schema": {"type": "object" if kind.endswith("json") else "string"}} for kind in files}
     operation: dict[str, Any] = {
         "operationId": name,
         "summary": summary,
@@ -150,13 +194,17 @@ def _error(status: int) -> dict[str, Any]:
 
 def _search_parameters() -> list[dict[str, Any]]:
     """The fields of a search as parameters; `filter.<field>` has no fixed name and is described in words."""
-    properties = forms.SearchForm.model_json_schema(by_alias=True)["properties"]
-    required = forms.SearchForm.model_json_schema(by_alias=True).get("required", [])
-    named = [
-        {"name": name, "in": "query", "required": name in required, "schema": _flat(properties[name])}
-        for name in forms.PARAMETERS
+    return [*(item for item in _parameters(forms.SearchForm) if item["name"] != "filters"), _format_parameter()]
+
+
+def _parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """The fields of a form as parameters of an address."""
+    schema = model.model_json_schema(by_alias=True)
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _flat(field)}
+        for name, field in schema["properties"].items()
     ]
-    return [*named, _format_parameter()]
 
 
 def _flat(schema: dict[str, Any]) -> dict[str, Any]:

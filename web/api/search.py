@@ -19,6 +19,7 @@ from web.errors import MediaTypeError
 from web.search_answers import BatchAnswer, SearchAnswer
 from web.serving import search_limits
 from web.serving.fair_shares import Turn
+from web.validation import parse_json
 from web.wire import CollectionJson, CollectionsAnswer, DocumentAnswer
 
 blueprint = Blueprint("api", __name__, url_prefix="/v1")
@@ -48,7 +49,7 @@ def search_by_address() -> Response:
 @blueprint.post("/search")
 def search() -> Response:
     """One search from a JSON body."""
-    query = _query(forms.search_form(_json_body()))
+    query = _query(forms.search_form(json_body()))
     with context.search_turn():
         return jsonify(_answer(query).model_dump())
 
@@ -56,7 +57,7 @@ def search() -> Response:
 @blueprint.post("/search/batch")
 def search_batch() -> Response:
     """Several searches in one request: all are answered, or none."""
-    queries = [_numbered(number, _query, form) for number, form in enumerate(forms.batch_form(_json_body()).searches)]
+    queries = [_numbered(number, _query, form) for number, form in enumerate(forms.batch_form(json_body()).searches)]
     medley = context.portal().medley
     search_limits.check_cost(queries, [medley.collections.get(query.collection) for query in queries], medley.settings)
     with context.search_turn() as turn:
@@ -104,11 +105,11 @@ def _collection(query: Query) -> Collection:
     return context.portal().medley.collections.get(query.collection)
 
 
-def _json_body() -> Any:
+def json_body() -> Any:
     """The request's JSON. Raises `MediaTypeError` for another type: a form of another site cannot send this one."""
     if request.mimetype != "application/json":
         raise MediaTypeError("the body must be JSON, sent as 'Content-Type: application/json'", field="Content-Type")
-    return forms.parse_json(request.get_data())
+    return parse_json(request.get_data())
 
 
 @blueprint.get("/documents/<anything:identifier>")

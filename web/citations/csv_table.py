@@ -34,10 +34,11 @@ def as_csv(citations: Sequence[Citation]) -> str:
             "abstract": item.abstract,
             "note": INVENTED if item.invented else "",
         }
-        writer.writerow([_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
+        writer.writerow([safe_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
     return file.getvalue()
 
 
-def _cell(text: str) -> str:
+def safe_cell(text: str) -> str:
+    """`text` on one line, with an apostrophe before it if a spreadsheet would run it as a formula."""
     line = one_line(text)
     return f"'{line}" if line.startswith(_FORMULA) else line

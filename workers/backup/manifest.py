@@ -15,12 +15,18 @@ from mappings.errors import Conflict, InvalidInput, NotFound
 from search.engines.embedded.layout import unavailable
 from workers.backup.files import checksum, write_private
 
-FORMAT: Final = 1
-"""The version of the format of backups; any other is refused."""
+FORMAT: Final = 2
+"""The version of the format of backups."""
+
+READ: Final = (1, FORMAT)
+"""The versions that can be restored; any other is refused. Version 1 has nothing of what users keep."""
+
+KEPT_FILE: Final = "kept/items.jsonl.gz"
+"""Where a backup holds what users keep."""
 
 _FILE: Final = "manifest.json"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_PATH: Final = re.compile(rf"(collections/[a-z0-9][a-z0-9_-]{{0,62}}|home)/{_NAME.pattern}")
+_PATH: Final = re.compile(rf"(collections/[a-z0-9][a-z0-9_-]{{0,62}}|home|kept)/{_NAME.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,10 @@ class SavedCollection:
 
 @dataclass(frozen=True, slots=True)
 class BackupManifest:
-    """The content of `manifest.json`; `created` is a UTC time, `files` are path -> SHA-256."""
+    """The content of `manifest.json`; `created` is a UTC time, `files` are path -> SHA-256.
+
+    `kept` is how many items of users are saved.
+    """
 
     id: str
     program: str
@@ -48,6 +57,7 @@ class BackupManifest:
     engine: str
     collections: Mapping[str, SavedCollection]
     files: Mapping[str, str]
+    kept: int = 0
 
     @property
     def home_files(self) -> list[str]:
@@ -95,8 +105,8 @@ def read_manifest(source: Path) -> BackupManifest:
         raise unavailable(f"{path} can't be read", error) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, f"it is not a manifest ({error!r})") from error
-    if found != FORMAT:
-        raise Conflict(f"the backup {source} has format {found!r}; this program reads {FORMAT}", field=_FILE)
+    if found not in READ:
+        raise Conflict(f"the backup {source} has format {found!r}; this program reads up to {FORMAT}", field=_FILE)
     if expected != _digest(content):
         raise _damaged(path, "its content is not what was written")
     return _parse(path, content)
@@ -120,10 +130,13 @@ def _parse(path: Path, content: dict[str, Any]) -> BackupManifest:
     try:
         collections = {name: SavedCollection(**entry) for name, entry in content["collections"].items()}
         values = {name: content[name] for name in ("id", "program", "created", "engine")}
-        manifest = BackupManifest(**values, collections=collections, files=content["files"])
+        manifest = BackupManifest(
+            **values, collections=collections, files=content["files"], kept=content.get("kept", 0)
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, f"it is not a manifest ({error!r})") from error
     needed = {part for name in collections for part in (documents_file(name), jobs_file(name))}
+    needed |= {KEPT_FILE} if content["format"] == FORMAT else set()
     if needed - set(manifest.files):
         raise _damaged(path, f"it does not list {min(needed - set(manifest.files))}")
     if strange := [name for name in manifest.files if not _PATH.fullmatch(name)]:

@@ -16,6 +16,7 @@ from mappings.errors import NotFound
 from search.bootstrap import Medley
 from search.storage import DocumentStore, ExportedVersion
 from workers.backup.files import checksum, copy_file, folder_aside, make_folder, write_lines
+from workers.backup.kept import save_kept
 from workers.backup.manifest import BackupManifest, SavedCollection, documents_file, jobs_file
 from workers.copying import CopiedDocuments, CountedVersions
 
@@ -23,7 +24,7 @@ from workers.copying import CopiedDocuments, CountedVersions
 def save(
     medley: Medley, target: Path, names: Sequence[str], home_files: Iterable[Path], on_progress: CopiedDocuments
 ) -> BackupManifest:
-    """Save the collections `names`, and the files `home_files` of the home folder, in the new folder `target`.
+    """Save the collections `names`, what users keep, and the files `home_files` of the home, in the new folder `target`.
 
     Whatever was accepted before is in it. Raises `Conflict` if `target` exists, `NotFound` for an unknown collection,
     `Unavailable` if it can't be written, and for a document that is damaged in the store.
@@ -31,6 +32,7 @@ def save(
     stores = {name: medley.collections.store(name) for name in names}
     with folder_aside(target) as folder:
         saved = {name: _save_collection(medley, folder, name, stores[name], on_progress) for name in names}
+        kept = save_kept(medley, folder, names)
         for file in home_files:
             copy_file(file, make_folder(folder / "home") / file.name)
         manifest = BackupManifest(
@@ -40,6 +42,7 @@ def save(
             engine="opensearch" if medley.settings.opensearch else "embedded",
             collections=saved,
             files=_checksums(folder),
+            kept=kept,
         )
         manifest.save(folder)
     return manifest

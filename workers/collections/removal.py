@@ -52,7 +52,7 @@ def find_removable(medley: Medley, name: str) -> CatalogEntry:
 
 
 def remove_collection(medley: Medley, name: str, wait: float = WAIT_SECONDS) -> RemovedCollection:
-    """Delete a collection: its documents, indexes, jobs, weights, and the cached vectors of this machine.
+    """Delete a collection: documents, indexes, jobs, weights, what users keep for it, and this machine's cached vectors.
 
     What was begun and interrupted is continued. Raises the errors of `find_removable`, and `Conflict` while another process
     writes an index of it after `wait` seconds; then nothing is changed.
@@ -69,16 +69,32 @@ def remove_collection(medley: Medley, name: str, wait: float = WAIT_SECONDS) -> 
 
 
 def take_away(medley: Medley, name: str, entry: CatalogEntry) -> tuple[str, ...]:
-    """Hide a collection whose store is sealed, and remove it; its indexes. The caller excludes writers."""
+    """Hide a collection whose store is sealed, and remove it; its indexes. The caller excludes writers.
+
+    What users keep for it goes with it, or moves to the collection that a rename has made from it.
+    """
     catalog = medley.engines.catalog
     indexes = tuple(medley.engine.names(name))
     catalog.add(name, replace(entry, phase="leaving"))
     time.sleep(2 * catalog.fresh_seconds)  # until no process takes it for one that exists
+    if heir := _find_heir(medley, name, entry):
+        medley.kept.move_collection(name, heir)
+    else:
+        medley.kept.remove_collection(name)
     medley.engine.remove(name)
     catalog.remove(name)
     medley.collections.forget(name)
     clear_vector_cache(medley.settings.home)
     return indexes
+
+
+def _find_heir(medley: Medley, name: str, entry: CatalogEntry) -> str:
+    """The complete collection that a rename has made from this one; empty where there is none."""
+    for other in medley.engines.catalog.names():
+        found = medley.engines.catalog.read(other)
+        if found is not None and entry.id and (found.origin, found.origin_id) == (name, entry.id):
+            return other
+    return ""
 
 
 def _seal(medley: Medley, name: str) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mappings.analysis.passages import passages
+from mappings.clinical.placing import keys_of, read_passages
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Document
 from search.protocols import IndexEntry
@@ -12,8 +14,10 @@ from search.storage import StoredDocument
 from workers.indexing.batches import DocumentBatch, Outcome, describe_error
 
 
-def analyse(batch: Sequence[StoredDocument], collection: Collection) -> DocumentBatch:
-    """Each document as an entry without vectors; one that is damaged, or can't be analysed, fails alone."""
+def analyse(
+    batch: Sequence[StoredDocument], collection: Collection, reader: ConceptReader | None = None
+) -> DocumentBatch:
+    """Each document as an entry without vectors, read by `reader`; one that is damaged, or can't be analysed, fails alone."""
     entries, failed, deleted = [], [], []
     for stored in batch:
         if stored.damage:
@@ -23,12 +27,16 @@ def analyse(batch: Sequence[StoredDocument], collection: Collection) -> Document
             deleted.append(stored)
             continue
         try:
-            entries.append(_make_entry(stored.document, stored.version, collection))
+            entries.append(_make_entry(stored.document, stored.version, collection, reader))
         except Exception as error:  # whatever analysis does to one document must not stop the others
             failed.append(Outcome.failure(stored.id, stored.version, describe_error(error)))
     return DocumentBatch(tuple(entries), tuple(deleted), tuple(failed))
 
 
-def _make_entry(document: Document, version: int, collection: Collection) -> IndexEntry:
-    split = passages(document, version, collection)
-    return IndexEntry(document.id, version, document.labels, document.fields, split, {})
+def _make_entry(document: Document, version: int, collection: Collection, reader: ConceptReader | None) -> IndexEntry:
+    if reader is None:
+        split = passages(document, version, collection)
+        return IndexEntry(document.id, version, document.labels, document.fields, split, {})
+    split = read_passages(document, version, collection, reader)
+    asserted = tuple(keys_of(item, reader.lexicon) for item in split)
+    return IndexEntry(document.id, version, document.labels, document.fields, split, {}, asserted=asserted)

@@ -58,7 +58,9 @@ def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Gener
     """
     # Without an encoder all work is Python code, which threads cannot run in parallel.
     step = prefetch if indexer.encoders else _pass_on
-    analysed = step(analyse(stored, indexer.collection) for stored in read_batches(indexer.store, names))
+    analysed = step(
+        analyse(stored, indexer.collection, indexer.reader) for stored in read_batches(indexer.store, names)
+    )
     with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:
         yield from encoded
 

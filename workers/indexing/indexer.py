@@ -7,11 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.errors import Conflict, ModelError, NotFound, Unavailable
+from search.engines.administration import Engine
 from search.engines.names import split_index
-from search.protocols import Encoder, Engine, IndexMeta
+from search.protocols import Encoder, IndexMeta
 from search.storage import DocumentStore
 
 if TYPE_CHECKING:
@@ -50,13 +53,17 @@ class IndexingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """One collection to be indexed; `encoders` (vector field -> encoder) are those that a new index is filled by."""
+    """One collection to be indexed; `encoders` (vector field -> encoder) are those that a new index is filled by.
+
+    `reader` reads its documents, None if its kind says that they are not read.
+    """
 
     store: DocumentStore
     engine: Engine
     encoders: Mapping[str, Encoder]
     collection: Collection
     options: IndexingOptions = field(default_factory=IndexingOptions)
+    reader: ConceptReader | None = None
 
     @classmethod
     def of(
@@ -73,12 +80,18 @@ class Indexer:
         collection, options = medley.collections.get(name), options or IndexingOptions()
         options = replace(options, find_encoder=options.find_encoder or medley.models.find_encoder)
         encoders = medley.models.encoders(collection) if encoders is None else encoders
-        return cls(medley.collections.store(name), medley.engine, encoders, collection, options)
+        reader = medley.collections.reader(name)
+        return cls(medley.collections.store(name), medley.engine, encoders, collection, options, reader)
 
     @property
     def name(self) -> str:
         """The name of the collection."""
         return self.collection.name
+
+    @property
+    def reading(self) -> str:
+        """The version of what reads the documents; "" if they are not read."""
+        return self.reader.version if self.reader else ""
 
     def create(self) -> IndexMeta:
         """A new generation of the index, empty and not published, for these encoders.
@@ -89,7 +102,7 @@ class Indexer:
         gone = sorted(set(recorded) - set(self.engine.names(self.name)))
         above = max((split_index(index)[1] for index in recorded), default=0)
         identities = {name: (encoder.fingerprint, encoder.dimension) for name, encoder in self.encoders.items()}
-        meta = self.engine.create(self.name, identities, above)
+        meta = self.engine.create(self.name, identities, above, self.reading)
         for index in gone:
             self.store.forget(index)
         return meta
@@ -120,13 +133,13 @@ class Indexer:
         return False
 
     def check_index(self, meta: IndexMeta) -> None:
-        """Raise `ModelError` unless an index was filled by these encoders and by the current analysis."""
+        """Raise `ModelError` unless an index was filled by these encoders, the current analysis and the current reading."""
         own = {name: encoder.fingerprint for name, encoder in self.encoders.items()}
         for name in sorted(meta.encoders.keys() | own.keys()):
             theirs, ours = meta.encoders.get(name, "none"), own.get(name, "none")
             if theirs != ours:
                 raise ModelError(
-                    f"index {meta.index} was built with the {name} encoder {theirs[:12]}, not {ours[:12]}: "
+                    f"index {meta.index} was built with the {name} encoder {short_fingerprint(theirs)}, not {short_fingerprint(ours)}: "
                     f"rebuild it, or choose the model it was built with",
                     field=name,
                 )
@@ -134,4 +147,9 @@ class Indexer:
             raise ModelError(
                 f"index {meta.index} was built with the analysis {meta.analysis}, not {ANALYSIS_VERSION}: rebuild it",
                 field="analysis",
+            )
+        if meta.reading != self.reading:
+            raise ModelError(
+                f"index {meta.index} was read by {meta.reading or 'nothing'}, not {self.reading or 'nothing'}: rebuild it",
+                field="reading",
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mappings.errors import Damaged, MedleyError
-from search.protocols import Engine
+from search.engines.administration import Engine
 from search.storage import DocumentStore, State
 from workers.indexing.indexer import Indexer
 

@@ -18,11 +18,13 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
+from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
+from search.engines.administration import IndexWriter
 from search.engines.names import split_index
-from search.protocols import Encoder, IndexMeta, IndexWriter, Vectors
+from search.protocols import Encoder, IndexMeta, Vectors
 from search.storage import DocumentStore, Job, State
 from workers.indexing.batches import Outcome
 from workers.indexing.encoding import KnownVectors
@@ -277,7 +279,7 @@ def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
         encoder = find(fingerprint) if find else None
         if encoder is None:
             raise ModelError(
-                f"the {name} encoder {fingerprint[:12]} of index {meta.index} is not among the available models",
+                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
                 field=name,
             )
         found[name] = encoder
@@ -286,7 +288,8 @@ def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
 
 def _is_as_wanted(indexer: Indexer, meta: IndexMeta) -> bool:
     own = {name: encoder.fingerprint for name, encoder in indexer.encoders.items()}
-    return dict(meta.encoders) == own and meta.analysis == ANALYSIS_VERSION and not indexer.engine.drift(meta.index)
+    current = (meta.analysis, meta.reading) == (ANALYSIS_VERSION, indexer.reading)
+    return dict(meta.encoders) == own and current and not indexer.engine.drift(meta.index)
 
 
 def _generation(index: str) -> int:

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
-from search.protocols import IndexEntry, IndexWriter
+from search.engines.administration import IndexWriter
+from search.protocols import IndexEntry
 from search.storage import DocumentStore, State, StateRecord
 from workers.indexing.batches import DocumentBatch, Outcome, isolate_failures
 

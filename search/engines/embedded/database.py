@@ -1,4 +1,4 @@
-"""A store's SQLite file: its schema and migrations, a connection for each thread, transactions, our errors.
+"""A store's SQLite file: its tables and migrations, a connection for each thread, transactions, our errors.
 
 Write-ahead logging with full synchronisation: the writes of a finished transaction survive a kill and a power cut.
 """
@@ -10,8 +10,9 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -65,6 +66,34 @@ INSERT INTO salt VALUES (randomblob(32))
 _STEPS: Final = {0: (_SCHEMA, _FROM_VERSION_2), 1: (_FROM_VERSION_1, _FROM_VERSION_2), 2: (_FROM_VERSION_2,)}
 """The version of a file -> what migrates it to `SCHEMA_VERSION`, before checksums are added."""
 
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """The tables of a file.
+
+    `version` is that of the tables (`user_version`), `migrations` has the statements that bring a file from an earlier
+    version to it, 0 being a new file, and `remedy` says what to do about a damaged file at a path.
+    """
+
+    version: int
+    migrations: Mapping[int, Sequence[str]]
+    remedy: Callable[[Path], str]
+
+
+def _restore_collection(path: Path) -> str:
+    return (
+        f"restore the collection {path.parent.name!r} from a backup; "
+        f"`medley index verify {path.parent.name}` names the documents concerned"
+    )
+
+
+DOCUMENTS: Final = TableSchema(
+    SCHEMA_VERSION,
+    {found: (*";".join(scripts).split(";"), *migration()) for found, scripts in _STEPS.items()},
+    _restore_collection,
+)
+"""The tables of a collection's store."""
+
 INDEXES: Final = (  # reads one row for each index, not all its states
     "WITH RECURSIVE found(place) AS (SELECT MIN(place) FROM states UNION ALL "
     "SELECT (SELECT MIN(place) FROM states WHERE place > found.place) FROM found WHERE found.place IS NOT NULL) "
@@ -80,36 +109,37 @@ _PRAGMAS: Final = ("journal_mode = WAL", "synchronous = FULL", "journal_size_lim
 
 
 class Database:
-    """The file at `path`, created if missing, its tables migrated to `SCHEMA_VERSION`. Threads and processes share it.
+    """The file at `path`, created if missing, its tables migrated to those of `schema`. Threads and processes share it.
 
     Raises `Conflict` for a file of a later version.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, schema: TableSchema = DOCUMENTS) -> None:
         self.path = path
+        self._remedy = schema.remedy
         self._local = threading.local()
-        with _translated(path):
+        with self._translated():
             path.parent.mkdir(parents=True, exist_ok=True)
         with self.read() as database:
             found = _schema_version(database)
-        if found > SCHEMA_VERSION:
+        if found > schema.version:
             raise Conflict(
-                f"{path.name} has schema version {found}; this program reads up to {SCHEMA_VERSION}", field=path.name
+                f"{path.name} has schema version {found}; this program reads up to {schema.version}", field=path.name
             )
-        if found < SCHEMA_VERSION:
+        if found < schema.version:
             with self.write() as database:
-                _migrate(database)
+                _migrate(database, schema)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """A transaction that reads the file as it is at its start."""
-        with _translated(self.path), _transaction(self._connection(), "BEGIN") as database:
+        with self._translated(), _transaction(self._connection(), "BEGIN") as database:
             yield database
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that excludes other writers, and commits entirely or not at all."""
-        with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
+        with self._translated(), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
             if database.execute("PRAGMA application_id").fetchone()[0] == _SEALED:
                 raise Conflict(
                     f"nothing can be written to the collection {self.path.parent.name!r}: it is being renamed or deleted",
@@ -119,7 +149,7 @@ class Database:
 
     def seal(self, sealed: bool) -> None:
         """Refuse every write from now on, of any process, or no longer; waits for a write that is under way."""
-        with _translated(self.path), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
+        with self._translated(), _transaction(self._connection(), "BEGIN IMMEDIATE") as database:
             database.execute(f"PRAGMA application_id = {_SEALED if sealed else 0}")
 
     def checkpoint(self, seconds: float = 0.0) -> bool:
@@ -127,7 +157,7 @@ class Database:
 
         Until then a copy of the file without its log lacks documents, and the log holds text that the file no longer does.
         """
-        with _translated(self.path):
+        with self._translated():
             database = self._connection()
             database.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
             try:
@@ -144,7 +174,7 @@ class Database:
 
         It excludes other writers and needs room for two more copies. Raises `Unavailable` when others keep the log in use.
         """
-        with _translated(self.path):
+        with self._translated():
             self._connection().execute("VACUUM")
         if not self.checkpoint(_BUSY_SECONDS):
             raise Unavailable(
@@ -158,6 +188,25 @@ class Database:
         if handle is None or handle.process != os.getpid():
             handle = self._local.handle = _Handle(self.path)
         return handle.database
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except MedleyError:
+            raise
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            if is_full(error):
+                message = f"{self.path.name}: the disk is full; free some space and send it again, no accepted document is lost"
+            elif "locked" in str(error):
+                message = f"{self.path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
+            elif is_corrupt(error):
+                raise Damaged(
+                    f"{self.path.name} is damaged ({error}): {self._remedy(self.path)}", field=self.path.name
+                ) from error
+            else:
+                message = f"{self.path.name}: {error}"
+            raise Unavailable(message, field=self.path.name) from error
 
 
 class _Handle:
@@ -202,28 +251,6 @@ def _transaction(database: sqlite3.Connection, begin: str) -> Iterator[sqlite3.C
             database.execute("ROLLBACK")
 
 
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except MedleyError:
-        raise
-    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
-        if is_full(error):
-            message = f"{path.name}: the disk is full; free some space and send it again, no accepted document is lost"
-        elif "locked" in str(error):
-            message = f"{path.name}: other processes kept the store busy for {_BUSY_SECONDS:.0f} s; try again"
-        elif is_corrupt(error):
-            raise Damaged(
-                f"{path.name} is damaged ({error}): restore the collection {path.parent.name!r} from a backup; "
-                f"`medley index verify {path.parent.name}` names the documents concerned",
-                field=path.name,
-            ) from error
-        else:
-            message = f"{path.name}: {error}"
-        raise Unavailable(message, field=path.name) from error
-
-
 def is_corrupt(error: Exception) -> bool:
     """Whether an error means that the file was changed on the disk: a page, its header, or the text in a row."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of extended codes
@@ -235,11 +262,11 @@ def _schema_version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _migrate(database: sqlite3.Connection) -> None:
+def _migrate(database: sqlite3.Connection, schema: TableSchema) -> None:
     """Create the tables, or migrate those of an earlier version; does nothing where another process was first."""
     found = _schema_version(database)
-    if found >= SCHEMA_VERSION:
+    if found >= schema.version:
         return
-    for statement in (*";".join(_STEPS.get(found, ())).split(";"), *migration()):
+    for statement in schema.migrations.get(found, ()):
         database.execute(statement)
-    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    database.execute(f"PRAGMA user_version = {schema.version}")

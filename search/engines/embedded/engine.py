@@ -1,7 +1,6 @@
 """The embedded engine: searches and manages indexes in a folder, without a server.
 
-Any number of processes can read; each sees the commits of the one that writes. The pointer file of a collection names its
-published index.
+Any number of processes can read; each sees the commits of the one that writes. A pointer file names the published index.
 """
 
 from __future__ import annotations
@@ -17,25 +16,21 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, Damaged, NotFound, Unavailable
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.embedded import generations
+from search.engines.embedded.creation import create_folder
 from search.engines.embedded.integrity.files import Intact, find_problems
-from search.engines.embedded.integrity.manifest import Manifest
-from search.engines.embedded.layout import (
-    collection_folder,
-    exclusive,
-    index_folder,
-    sync_folder,
-    translate_errors,
-)
+from search.engines.embedded.layout import collection_folder, exclusive, index_folder, translate_errors
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.reader import IndexReader, unreadable
-from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages, open_index
+from search.engines.embedded.schema import EmbeddedIndexDescription, deleted_passages
 from search.engines.embedded.sidecar import written_slots
 from search.engines.embedded.snapshot import Snapshot
 from search.engines.embedded.writer import lock_all, locked_for_writing, open_writer
 from search.engines.names import index_name, split_index
 from search.engines.values import drift as describe_drift
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
+from search.query import Phrase
 
 
 class EmbeddedEngine:
@@ -96,13 +91,31 @@ class EmbeddedEngine:
         with self._open(index) as snapshot:
             return snapshot.has_visible(access)
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+    def proofs(
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
+    ) -> Mapping[str, Sequence[Passage]]:
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
+        with self._open(index) as snapshot:
+            return snapshot.proofs(documents, keys, access, phrases)
+
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria, counted and paged, of one commit."""
+        with self._open(request.index) as snapshot:
+            return snapshot.patients.find(request)
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        with self._open(index) as snapshot:
+            return snapshot.values(field, access, withheld)
+
+    def create(
+        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+    ) -> IndexMeta:
         """Create an empty index generation, not yet published.
 
         Its number is higher than `above`, and never reused, even after the index is dropped.
         """
         settings = self._collection(collection)
-        fields = {name: field.type for name, field in settings.fields.items()}
         folder = collection_folder(self._home, collection)
         with translate_errors(f"collection {collection}: could not create an index"):
             (folder / "indexes").mkdir(parents=True, exist_ok=True)
@@ -111,10 +124,9 @@ class EmbeddedEngine:
                 generations.remove_leftovers(folder / "indexes")
                 generation = generations.next_number(folder, above)
                 name = index_name(collection, generation)
-                description = EmbeddedIndexDescription(
-                    name, collection, generation, dict(encoders), ANALYSIS_VERSION, fields, settings.window_words
-                )
-                _create_folder(folder / "indexes" / name, description)
+                made = (name, collection, generation, dict(encoders), ANALYSIS_VERSION)
+                description = EmbeddedIndexDescription(*made, settings.index_fields, settings.window_words, reading)
+                create_folder(folder / "indexes" / name, description)
         return self.meta(name)
 
     def _check_still_there(self, collection: str) -> None:
@@ -286,14 +298,3 @@ class EmbeddedEngine:
             raise NotFound(f"there is no collection {collection!r}", field="collection")
         with exclusive(folder / "admin.lock", f"the administration lock of {collection}", wait=30.0):
             yield
-
-
-def _create_folder(target: Path, description: EmbeddedIndexDescription) -> None:
-    """Create the folder of an empty index atomically: it is built under another name, then renamed to `target`."""
-    building = target.with_name(f".building-{target.name}")
-    (building / "words").mkdir(parents=True)
-    open_index(building, create=description.fields)
-    description.save(building)
-    Manifest().record(building, {})
-    os.rename(building, target)
-    sync_folder(target.parent)

@@ -9,13 +9,13 @@ from typing import Any
 from tantivy import FieldType as Kind
 from tantivy import Occur, Query
 
-from mappings.collection import FieldType
 from mappings.documents import Access
+from mappings.fields import FieldType
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.query import Filter, LexicalQuery, Phrase, Range, Terms
+from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
 
 
 class TantivyQueryCompiler:
@@ -28,9 +28,8 @@ class TantivyQueryCompiler:
 
     def lexical(self, query: LexicalQuery, restriction: Any | None) -> Any:
         """The BM25 leg: what the query scores in `content` or in the title alone, and again in the heading."""
-        if query.everything:
-            return _all_of(Query.const_score_query(_first(self._schema), 1.0), restriction)
-        return _all_of(_any_of(self._scored(query)), restriction)
+        every = [Query.const_score_query(_first(self._schema), 1.0)] if query.everything else []
+        return _all_of(_any_of([*self._scored(query), *every]), restriction)
 
     def holders(self, query: LexicalQuery, restriction: Any | None) -> Any:
         """The passages that hold a form of everything wanted, and those of named documents, with their BM25 scores."""
@@ -53,7 +52,11 @@ class TantivyQueryCompiler:
             weight, share = title_weights(self._boosts["title"])
             titles = _any_of(self._terms("title", query, weight))
             clauses = [Query.disjunction_max_query([_any_of(clauses), titles], share)]
-        return clauses + self._terms("heading", query, self._boosts.get("heading", 0.0))
+        clauses += self._terms("heading", query, self._boosts.get("heading", 0.0))
+        return clauses + [
+            Query.const_score_query(Query.term_query(self._schema, name, encodable(value), "basic"), weight)
+            for name, value, weight in query.keywords
+        ]
 
     def _terms(self, name: str, query: LexicalQuery, boost: float) -> list[Any]:
         terms = summed(query.terms).items() if boost else ()
@@ -102,6 +105,21 @@ class TantivyQueryCompiler:
             Query.term_set_query(self._schema, name, list(map(encodable, values))), self.restriction((), access)
         )
 
+    def proving(self, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Any:
+        """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`."""
+        found = [Query.term_set_query(self._schema, PROVES, list(map(encodable, keys)))] if keys else []
+        found += [self._has(phrases, ("content",))] if phrases else []
+        return _all_of(_any_of(found), self.among("document", documents, access))
+
+    def meeting(self, criterion: DocumentCriterion) -> Any:
+        """The passages of the documents that meet a criterion by themselves, at least their first ones."""
+        held = (self._has(forms, ("content", "rest")) for forms in criterion.wanted)
+        return _every([*map(self._filter, criterion.filters), *held])
+
+    def first_of(self, query: Any) -> Any:
+        """The matches that are first passages of documents."""
+        return Query.const_score_query(_every([_first(self._schema), query]), 0.0)
+
     def named(self, passages: Sequence[str]) -> Any:
         """The passages with these ids, whatever their labels."""
         return Query.term_set_query(self._schema, "passage", list(passages))
@@ -138,9 +156,10 @@ class TantivyQueryCompiler:
 
     def _filter(self, item: Filter) -> Any:
         kind = self.field_kind(item.name)
-        if isinstance(item, Terms):
+        if isinstance(item, Terms | NoneOf):
             values = [_ordinal(filter_value(item.name, kind, value)) for value in item.values]
-            return Query.term_set_query(self._schema, column(item.name), values)
+            found = Query.term_set_query(self._schema, column(item.name), values)
+            return found if isinstance(item, Terms) else _but_not(found)
         return self._range(item, kind)
 
     def _range(self, item: Range, kind: FieldType) -> Any:
@@ -157,6 +176,10 @@ class TantivyQueryCompiler:
 def _first(schema: Any) -> Any:
     """The first passages of documents."""
     return Query.term_query(schema, "ordinal", 0)
+
+
+def _but_not(query: Any) -> Any:
+    return Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, query)])
 
 
 def _any_of(clauses: Sequence[Any]) -> Any:

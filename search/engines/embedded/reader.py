@@ -82,7 +82,8 @@ class IndexReader:
                 self._description = EmbeddedIndexDescription.load(self._folder)
                 self._index = open_index(self._folder)
             self._index.reload()
-            return Snapshot(self._folder, self._description, self._index, commit)
+            tables = self._current[1].patients.tables if self._current else {}
+            return Snapshot(self._folder, self._description, self._index, commit, tables)
 
     def _stamp(self) -> _Stamp:
         try:

@@ -16,18 +16,20 @@ from typing import Any, Final
 import orjson
 import tantivy
 
+from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import tokens
-from mappings.collection import FieldType
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
 from mappings.errors import Conflict, NotFound
+from mappings.fields import FieldType
 from search.engines.codec import encode_fields
 from search.engines.embedded.integrity.files import damaged
 from search.engines.embedded.layout import write_atomic
 from search.engines.titles import title_or_lead
 from search.engines.values import indexable
 from search.protocols import IndexEntry
+from search.query import ASPECT, PROVES
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of the file format (`form` in `index.json`); any other is rejected."""
 
 _ANALYZER: Final = "gaps"
@@ -49,6 +51,7 @@ class EmbeddedIndexDescription:
     analysis: str
     fields: Mapping[str, FieldType]
     windows: int = 0
+    reading: str = ""
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -96,7 +99,7 @@ def schema(fields: Mapping[str, FieldType]) -> Any:
     builder.add_text_field("rest", tokenizer_name=_ANALYZER, index_option="position")
     for name in ("title", "heading"):
         builder.add_text_field(name, tokenizer_name=_ANALYZER, index_option="freq")
-    for name in ("passage", "document", "labels"):
+    for name in ("passage", "document", "labels", PROVES, ASPECT):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("slot", fast=True)
     builder.add_unsigned_field("rows", fast=True)
@@ -150,9 +153,8 @@ def spread(text: str) -> str:
 def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int) -> Iterator[dict[str, Any]]:
     """One word-index record for each passage of `entry`. Raises `InvalidInput` for an invalid field value."""
     shared = {"document": entry.document, "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else []}
-    shared |= {
-        column(name): indexed(name, kind, entry.fields[name]) for name, kind in fields.items() if name in entry.fields
-    }
+    values = entry.indexed_fields
+    shared |= {column(name): indexed(name, kind, values[name]) for name, kind in fields.items() if name in values}
     spreads = [(spread(item.title), spread(item.heading), _body(item)) for item in entry.passages]
     slot = first_slot
     for number, (passage, (title, heading, body)) in enumerate(zip(entry.passages, spreads, strict=True)):
@@ -162,6 +164,8 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int)
             "heading": _counted(heading),
             "rest": _BETWEEN.join(_others(spreads)) if number == 0 else "",
             "passage": passage.id,
+            PROVES: list(entry.proven(number)),
+            ASPECT: normalise_heading(passage.heading),
             "ordinal": number,
             "slot": slot,
             "rows": entry.rows[number],
@@ -189,7 +193,8 @@ def _others(spreads: list[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def _shown(passage: Passage, fields: Mapping[str, FieldValue]) -> bytes:
-    return orjson.dumps([passage.title, passage.heading, passage.text, passage.context, encode_fields(fields)])
+    texts = (passage.title, passage.heading, passage.text, passage.context)
+    return orjson.dumps([*texts, encode_fields(fields), [list(item) for item in passage.mentions]])
 
 
 def indexed(name: str, kind: FieldType, value: FieldValue) -> list[Any]:

@@ -85,6 +85,20 @@ class SlotReader:
         return [str(self._ids[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
 
 
+def slots_of_runs(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Every slot of the runs that start at `firsts` and are `rows` long."""
+    starts = np.cumsum(rows) - rows
+    return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
+
+
+def without_slots(slots: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`slots`, ascending, except `removed`."""
+    places = np.searchsorted(slots, removed)
+    found = places < len(slots)
+    found[found] = slots[places[found]] == removed[found]
+    return np.delete(slots, places[found])
+
+
 def written_slots(folder: Path) -> int:
     """How many slots the files hold, dead ones included."""
     file = folder / ENDS

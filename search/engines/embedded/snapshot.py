@@ -14,18 +14,29 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from mappings.documents import Access, FieldValue, Passage, parse_passage_id
+from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
+from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
-from search.engines.embedded.sidecar import SlotReader
-from search.engines.values import FACET_VALUES, check_query_vector, number_text, top_values
+from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
+from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
-from search.query import FacetCount, Facets, Filter, Ranking, Scored, Total
+from search.query import (
+    YEARLY,
+    FacetCount,
+    Facets,
+    Filter,
+    LexicalQuery,
+    Phrase,
+    Ranking,
+    Scored,
+    Total,
+    counted_field,
+)
 
 _FACET_FETCH: Final = 1_000
-_ALL_BUCKETS: Final = 60_000
 _CEILING: Final = 20_000
 _GROWTH: Final = 3
 _MASKS: Final = 32
@@ -41,17 +52,20 @@ Hits = list[tuple[int, float]]
 class Snapshot:
     """A searcher on one commit, its slots, and the cached slots of filters and access."""
 
-    def __init__(self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int) -> None:
+    def __init__(
+        self, folder: Path, description: EmbeddedIndexDescription, index: Any, commit: int, tables: Tables
+    ) -> None:
         self.description = description
         self._index = index
         self._searcher = index.searcher()
         self._firsts, self._rows = self._matching(None)
-        everything = _spread(self._firsts, self._rows)
+        everything = slots_of_runs(self._firsts, self._rows)
         self._live = len(everything)
         self._slots = SlotReader(folder, description.dimensions, int(everything[-1]) + 1 if self._live else 0)
         self._masks: OrderedDict[tuple[Any, ...], NDArray[np.int64]] = OrderedDict()
         self._lock = threading.Lock()
         self._plain = self.compiler({})
+        self.patients = SnapshotDocuments(self._searcher, self._slots, self._plain, tables)
         self.meta = IndexMeta(
             index=description.index,
             collection=description.collection,
@@ -63,6 +77,7 @@ class Snapshot:
             documents=self._count(TantivyQueryCompiler.firsts(index.schema)),
             windows=description.windows,
             rows=self._live,
+            reading=description.reading,
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
@@ -74,7 +89,7 @@ class Snapshot:
         request = self._without_excluded(request, compiler)
         allowed = self._allowed(request.filters, request.access, compiler)
         if request.withheld:
-            allowed = _without(allowed, self._slots_of(compiler.of_documents(request.withheld)))
+            allowed = without_slots(allowed, self._slots_of(compiler.of_documents(request.withheld)))
         # A restriction that excludes nothing is left out: without it tantivy can skip what can't reach the top.
         restricted = len(allowed) < self._live
         restriction = compiler.restriction(request.filters, request.access, request.withheld) if restricted else None
@@ -134,7 +149,22 @@ class Snapshot:
         return found
 
     def _passage(self, shown: list[Any], slot: int) -> Passage:
-        return Passage(*parse_passage_id(self._slots.passage_ids([slot])[0]), *shown[:4])
+        document, version, ordinal = parse_passage_id(self._slots.passage_ids([slot])[0])
+        title, heading, text, context, _, mentions = shown
+        stored = tuple(map(PassageMention._make, mentions))
+        return Passage(document, version, ordinal, title, heading, text, context, mentions=stored)
+
+    def proofs(
+        self, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]
+    ) -> dict[str, list[Passage]]:
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
+        found: dict[str, list[Passage]] = {}
+        if not documents or not (keys or phrases):
+            return found
+        slots = self._matching(self._plain.proving(documents, keys, access, phrases))[0].tolist()
+        for passage in self.passages(self._slots.passage_ids(slots), access).values():
+            found.setdefault(passage.document, []).append(passage)
+        return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
 
     def fields(self, documents: Sequence[str], access: Access) -> dict[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
@@ -146,6 +176,13 @@ class Snapshot:
     def has_visible(self, access: Access) -> bool:
         """Whether there is any document that the caller may see."""
         return bool(self._searcher.search(self._plain.restriction((), access), 1, count=False).hits)
+
+    def values(self, name: str, access: Access, withheld: Sequence[str]) -> dict[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        kind, restriction = self._plain.field_kind(name), self._plain.restriction((), access, withheld)
+        every = self._plain.counts(LexicalQuery((), everything=True), restriction, split=True)
+        buckets = self._searcher.aggregate(every, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
+        return {_facet_value(kind, item["key"]): int(item["doc_count"]) for item in buckets}
 
     def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
         if not count:
@@ -206,7 +243,8 @@ class Snapshot:
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
-        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if name in self.description.fields}
+        known = [name for name in request.facets if counted_field(name) in self.description.fields]
+        wanted = {name: _terms(name, _ALL_BUCKETS if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}
@@ -216,9 +254,12 @@ class Snapshot:
     ) -> tuple[FacetCount, ...]:
         """The most frequent values, ties by value."""
         buckets = answer["buckets"]
+        if name.endswith(YEARLY):
+            days = ((date.fromordinal(int(item["key"])), int(item["doc_count"])) for item in buckets)
+            return by_year(days)
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
-            buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
+            buckets = self._searcher.aggregate(query, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
         kind = compiler.field_kind(name)
         return top_values(FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
 
@@ -239,7 +280,7 @@ class Snapshot:
         return slots
 
     def _slots_of(self, query: Any) -> NDArray[np.int64]:
-        return _spread(*self._matching(query))
+        return slots_of_runs(*self._matching(query))
 
     def _matching(self, query: Any | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first slot of every matching passage, ascending, and its number of slots."""
@@ -257,23 +298,9 @@ class Snapshot:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
 
 
-def _without(slots: NDArray[np.int64], removed: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`slots`, ascending, except `removed`."""
-    places = np.searchsorted(slots, removed)
-    found = places < len(slots)
-    found[found] = slots[places[found]] == removed[found]
-    return np.delete(slots, places[found])
-
-
-def _spread(firsts: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Every slot of the runs that start at `firsts` and are `rows` long."""
-    starts = np.cumsum(rows) - rows
-    return np.repeat(firsts - starts, rows) + np.arange(rows.sum())
-
-
 def _terms(name: str, size: int) -> dict[str, Any]:
     # Each segment returns all its buckets, so that the counts are exact.
-    return {"terms": {"field": column(name), "size": size, "segment_size": _ALL_BUCKETS}}
+    return {"terms": {"field": column(counted_field(name)), "size": size, "segment_size": MAX_VALUES}}
 
 
 def _facet_value(kind: str, key: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mappings.collection import FieldType
 from mappings.errors import Conflict
+from mappings.fields import FieldType
 from mappings.indexes import SCHEMA_VERSION
 from search.engines.names import index_name
 
@@ -28,6 +28,7 @@ class OpenSearchIndexDescription:
     windows: int
     fields: Mapping[str, FieldType]
     shards: int = 1
+    reading: str = ""
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -53,6 +54,7 @@ def read_description(physical: str, index: Mapping[str, Any]) -> OpenSearchIndex
         windows=written["windows"],
         fields=written["fields"],
         shards=int(index["settings"]["index"]["number_of_shards"]),
+        reading=written["reading"],
     )
 
 

@@ -17,19 +17,22 @@ from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.indexes import index_body
+from search.engines.administration import FileProblem, IndexWriter
 from search.engines.names import check_collection, index_name, split_index
-from search.engines.opensearch import queries
+from search.engines.opensearch import fetches
 from search.engines.opensearch.admin import Admin, make_index
 from search.engines.opensearch.client import Cluster
+from search.engines.opensearch.cohorts.patients import ClusterPatients, KnownCache
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
-from search.engines.opensearch.expunge import expunge
+from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
-from search.engines.opensearch.legs import fetch_legs
+from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import fields_of, passage_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
-from search.engines.values import drift
-from search.protocols import FileProblem, IndexMeta, IndexWriter, LegsAnswer, LegsRequest, Vectors
+from search.engines.values import drift, field_kind
+from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
+from search.query import Phrase
 
 _LOOKUP: Final = 1_000
 _FIRST_SECONDS: Final = 60.0
@@ -44,6 +47,7 @@ class OpenSearchEngine:
         self._collection = collection
         self._admin = Admin(cluster)
         self._indexes = Indexes(cluster)
+        self._patients = KnownCache()
 
     # Search
 
@@ -74,17 +78,44 @@ class OpenSearchEngine:
 
     def passages(self, index: str, ids: Sequence[str], access: Access) -> Mapping[str, Passage]:
         """The passages that exist and that the caller may see; the others are absent from the result."""
-        bodies = (queries.passages(chunk, access) for chunk in _chunks(ids))
+        bodies = (fetches.passages(chunk, access) for chunk in _chunks(ids))
         return {source["passage"]: passage_of(source) for source in self._sources(index, bodies)}
 
     def fields(self, index: str, documents: Sequence[str], access: Access) -> Mapping[str, Mapping[str, FieldValue]]:
         """The fields of the documents that exist and that the caller may see."""
-        bodies = (queries.document_fields(chunk, access) for chunk in _chunks(documents))
+        bodies = (fetches.document_fields(chunk, access) for chunk in _chunks(documents))
         return {source["document"]: fields_of(source) for source in self._sources(index, bodies)}
 
     def has_visible(self, index: str, access: Access) -> bool:
         """Whether the index has any document that the caller may see."""
-        return bool(self._indexes.search(self.describe(index), queries.any_visible(access))["hits"]["hits"])
+        return bool(self._indexes.search(self.describe(index), fetches.any_visible(access))["hits"]["hits"])
+
+    def proofs(
+        self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
+    ) -> Mapping[str, Sequence[Passage]]:
+        """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
+        description, shown = self.describe(index), {"includes": list(SHOWN)}
+        found: dict[str, dict[int, Passage]] = {}
+        for chunk in _chunks(documents):
+            for query in fetches.proving(chunk, keys, access, phrases):
+                for source in self._indexes.scan(description, query, shown):
+                    found.setdefault(source["document"], {})[source["ordinal"]] = passage_of(source)
+        return {document: [own[number] for number in sorted(own)] for document, own in found.items()}
+
+    def patients(self, request: PatientsRequest) -> PatientsAnswer:
+        """The patients who meet criteria, counted exactly and paged."""
+        description = self.describe(request.index)
+        compiler = OpenSearchQueryCompiler(description.fields, {})
+        finder = ClusterPatients(self.cluster, description, compiler, self._patients, request)
+        return self._indexes.checked(request.index, finder.answer)
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        description = self.describe(index)
+        kind = field_kind(description.fields, field)
+        answer = self._indexes.search(description, fetches.counted_values(field, access, withheld))
+        buckets = answer["aggregations"][fetches.VALUES]["buckets"]
+        return {bucket_value(kind, item): int(item["doc_count"]) for item in buckets}
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""
@@ -105,7 +136,9 @@ class OpenSearchEngine:
 
     # Administration
 
-    def create(self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0) -> IndexMeta:
+    def create(
+        self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""
+    ) -> IndexMeta:
         """A new empty generation, not yet published.
 
         Its number is higher than `above`, and was never used before, not even by a dropped index.
@@ -115,7 +148,7 @@ class OpenSearchEngine:
         generation = self._admin.next_generation(collection, at_least=newest)
         name = index_name(collection, generation)
         # If it exists, we created it and the response was lost: no other process is given this number.
-        make_index(self.cluster, self._indexes.physical(name), index_body(kind, encoders, generation))
+        make_index(self.cluster, self._indexes.physical(name), index_body(kind, encoders, generation, reading))
         return self.meta(name)
 
     def writer(self, index: str, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
@@ -260,4 +293,5 @@ def _as_stored(passage: Passage) -> Passage:
         passage.heading,
         passage.text,
         passage.context,
+        mentions=passage.mentions,
     )

@@ -158,6 +158,7 @@ class Indexes:
             documents=documents,
             windows=description.windows,
             rows=rows,
+            reading=description.reading,
         )
 
     def _index_of(self, physical: str) -> str:

@@ -13,16 +13,25 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mappings.collection import FieldType
 from mappings.documents import Access
+from mappings.fields import FieldType
 from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
-from search.engines.opensearch.records import SHOWN
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import BM25, LegsRequest
-from search.query import Filter, LexicalQuery, Phrase, Range, Terms
+from search.query import (
+    YEARLY,
+    DocumentCriterion,
+    Filter,
+    LexicalQuery,
+    NoneOf,
+    Phrase,
+    Range,
+    Terms,
+    counted_field,
+)
 
 Body = dict[str, Any]
 
@@ -69,11 +78,8 @@ class OpenSearchQueryCompiler:
 
     def lexical(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
         """The BM25 leg: what the query scores in `content` or in the title alone, and again in the heading."""
-        if query.everything:
-            return _page(
-                limit, {"constant_score": {"filter": {"bool": {"filter": [_FIRST, *restriction]}}, "boost": _ONE}}
-            )
-        return _page(limit, _any_of(self._scored(query), restriction))
+        every = [_constant(_FIRST, 1.0)] if query.everything else []
+        return _page(limit, _any_of([*self._scored(query), *every], restriction))
 
     def holders(self, query: LexicalQuery, restriction: Sequence[Body], limit: int) -> Body:
         """The passages that hold a form of everything wanted, and those of named documents, with their BM25 scores."""
@@ -92,14 +98,14 @@ class OpenSearchQueryCompiler:
     def holding_any(self, phrases: Sequence[Phrase], limit: int, among: Sequence[str] = ()) -> Body:
         """The first passages of the documents, or of those `among`, that have one of the phrases in any passage."""
         own = [{"terms": {"document": list(map(encodable, among))}}] if among else []
-        return _page(limit, {"bool": {"filter": [_FIRST, _has(phrases, ("content", "rest")), *own]}})
+        return _page(limit, {"bool": {"filter": [_FIRST, having(phrases, ("content", "rest")), *own]}})
 
     def best_of(self, query: LexicalQuery, documents: Sequence[str], limit: int) -> Body:
         """The passages of these documents that match, with their BM25 scores."""
         return _page(limit, _any_of(self._scored(query), [{"terms": {"document": list(map(encodable, documents))}}]))
 
     def _holding(self, query: LexicalQuery, names: Sequence[str]) -> list[Body]:
-        return [_has(forms, names) for forms in query.wanted]
+        return [having(forms, names) for forms in query.wanted]
 
     def _held(self, query: LexicalQuery, names: Sequence[str]) -> Body:
         found: list[Body] = [{"bool": {"filter": self._holding(query, names)}}] if query.wanted else []
@@ -112,7 +118,9 @@ class OpenSearchQueryCompiler:
             weight, share = title_weights(self._boosts["title"])
             both = [_any_of(clauses), _any_of(_terms("title_words", query, weight))]
             clauses = [{"dis_max": {"queries": both, "tie_breaker": share}}]
-        return clauses + _terms("heading_words", query, self._boosts.get("heading", 0.0))
+        clauses += _terms("heading_words", query, self._boosts.get("heading", 0.0))
+        keywords = [_constant({"term": {name: encodable(value)}}, weight) for name, value, weight in query.keywords]
+        return clauses + keywords
 
     def dense(self, name: str, vector: NDArray[np.float32], restriction: Sequence[Body], limit: int) -> Body:
         """The rows nearest to `vector`; the filter is inside, where the graph search respects it."""
@@ -129,7 +137,7 @@ class OpenSearchQueryCompiler:
         query, restriction = request.lexical, self.restriction(request)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
-        facets = {name: _facet(name) for name in request.facets if name in self._fields}
+        facets = {name: _facet(name) for name in request.facets if counted_field(name) in self._fields}
         clauses = [{"match_all": {}}] if query.everything else clauses + _named(query)
         if query.required:
             restriction = [*restriction, self._held(query, ("content", "rest"))]
@@ -150,8 +158,13 @@ class OpenSearchQueryCompiler:
         if request.withheld:
             without.append({"terms": {"document": list(map(encodable, request.withheld))}})
         if request.lexical.excluded:
-            without.append(_has(request.lexical.excluded, ("content", "rest")))
+            without.append(having(request.lexical.excluded, ("content", "rest")))
         return [*filters, {"bool": {"must_not": without}}] if without else filters
+
+    def meeting(self, criterion: DocumentCriterion) -> list[Body]:
+        """The filter clauses of the first passages of the documents that meet a criterion by themselves."""
+        held = [having(forms, ("content", "rest")) for forms in criterion.wanted]
+        return [*map(self._filter, criterion.filters), *held]
 
     def field_kind(self, name: str) -> FieldType:
         """The type of a field. Raises `InvalidInput` for one that this index does not have."""
@@ -160,8 +173,9 @@ class OpenSearchQueryCompiler:
     def _filter(self, item: Filter) -> Body:
         kind = field_kind(self._fields, item.name)
         column = f"fields.{item.name}"
-        if isinstance(item, Terms):
-            return {"terms": {column: [_plain(filter_value(item.name, kind, value)) for value in item.values]}}
+        if isinstance(item, Terms | NoneOf):
+            found = {"terms": {column: [_plain(filter_value(item.name, kind, value)) for value in item.values]}}
+            return found if isinstance(item, Terms) else {"bool": {"must_not": [found]}}
         check_range(item.name, kind)
         return _range(item, column, kind)
 
@@ -178,22 +192,6 @@ def multi_search(index: OpenSearchIndexDescription, request: LegsRequest, bodies
     # With several shards, terms are weighted by the statistics of all of them.
     lexical = header | ({"search_type": "dfs_query_then_fetch"} if index.shards > 1 else {})
     return [line for name, body in bodies.items() for line in (lexical if name in (BM25, HOLDERS) else header, body)]
-
-
-def passages(ids: Sequence[str], access: Access) -> Body:
-    """The passages with these ids that the caller may see."""
-    return _fetch("passage", ids, "passage", access, SHOWN)
-
-
-def document_fields(documents: Sequence[str], access: Access) -> Body:
-    """The fields of those documents that the caller may see, in the entries of their first passages."""
-    return _fetch("document", documents, "document", access, ("document", "shown"))
-
-
-def any_visible(access: Access) -> Body:
-    """One entry that the caller may see, if there is any; each shard stops at its first."""
-    query = {"bool": {"filter": [visible_to(access)]}}
-    return {"size": 1, "terminate_after": 1, "track_total_hits": False, "_source": False, "query": query}
 
 
 def index_counts() -> Body:
@@ -232,11 +230,6 @@ def visible_to(access: Access) -> Body:
     return {"terms": {"labels": sorted(map(encodable, access.labels))}}
 
 
-def _fetch(name: str, values: Sequence[str], kind: str, access: Access, fields: Sequence[str]) -> Body:
-    clauses = [{"terms": {name: list(map(encodable, values))}}, {"term": {"kind": kind}}, visible_to(access)]
-    return {"size": len(values), "_source": {"includes": list(fields)}, "query": {"bool": {"filter": clauses}}}
-
-
 def _search_after(after: Sequence[Any]) -> Body:
     return {"search_after": list(after)} if after else {}
 
@@ -259,12 +252,20 @@ def _named(query: LexicalQuery) -> list[Body]:
     return [{"term": {f"fields.{name}" if name else "document": encodable(value)}} for name, value in query.named]
 
 
-def _has(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:
+def having(phrases: Sequence[Phrase], names: Sequence[str]) -> Body:
+    """The entries that have one of the phrases in one of the fields `names`."""
     clauses = [_phrase(name, words, 1.0) for words in phrases for name in names]
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
+def _constant(query: Body, score: float) -> Body:
+    return {"constant_score": {"filter": query, "boost": score * _ONE}}
+
+
 def _facet(name: str) -> Body:
+    if name.endswith(YEARLY):
+        place = {"field": f"fields.{counted_field(name)}", "format": "yyyy", "min_doc_count": 1}
+        return {"date_histogram": {**place, "calendar_interval": "year"}}
     return {"terms": {"field": f"fields.{name}", "size": FACET_FETCH, "shard_size": _SHARD_FETCH}}
 
 

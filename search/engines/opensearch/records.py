@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
 import numpy as np
 import orjson
 
+from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import terms
-from mappings.collection import FieldType
-from mappings.documents import EVERY_LABEL, FieldValue, Passage
+from mappings.documents import EVERY_LABEL, FieldValue, Passage, PassageMention
 from mappings.errors import InvalidInput
+from mappings.fields import FieldType
 from mappings.indexes import EMPTY
 from search.engines.codec import decode_fields, encode_fields
 from search.engines.titles import title_or_lead
 from search.engines.values import indexable
 from search.protocols import IndexEntry
+from search.query import ASPECT, PROVES
 
-SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context")
+SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context", "mentions")
 """The fields of an entry that its passage is read from."""
 
 COMMIT_ID: Final = "commit"
@@ -54,14 +57,13 @@ def safe_id(identifier: str) -> str:
 
 def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequence[str]) -> list[bytes]:
     """The entries of a version as JSON, in the order of `entry_rows`. Raises `InvalidInput` for an invalid value."""
+    values = entry.indexed_fields
     shared = {
         "document": entry.document,
         "version": entry.version,
         "labels": sorted(entry.labels | {EVERY_LABEL}) if entry.labels else [],
         "fields": {
-            name: _plain(indexable(name, kind, entry.fields[name]))
-            for name, kind in fields.items()
-            if name in entry.fields
+            name: _plain(indexable(name, kind, values[name])) for name, kind in fields.items() if name in values
         },
     }
     # Rounded to float16 as in the embedded engine, so that both compute the same scores.
@@ -87,7 +89,12 @@ def _passage(entry: IndexEntry, ordinal: int) -> dict[str, Any]:
         "text": passage.text,
         "also": passage.also,
         "context": passage.context,
+        ASPECT: normalise_heading(passage.heading),
     }
+    if passage.mentions:
+        content["mentions"] = {"of": [list(item) for item in passage.mentions]}
+    if proven := entry.proven(ordinal):
+        content[PROVES] = proven
     if not terms(passage.title):
         content["title_words"] = title_or_lead(passage) or EMPTY
     if not terms(passage.heading):
@@ -116,7 +123,9 @@ def _plain(values: Sequence[Any]) -> list[Any]:
 
 def passage_of(source: Mapping[str, Any]) -> Passage:
     """The passage in an entry."""
-    return Passage(*(source[name] for name in SHOWN[1:]))
+    passage = Passage(*(source[name] for name in SHOWN[1:-1]))
+    mentions = source.get("mentions", {}).get("of", ())
+    return replace(passage, mentions=tuple(map(PassageMention._make, mentions))) if mentions else passage
 
 
 def fields_of(source: Mapping[str, Any]) -> dict[str, FieldValue]:

@@ -70,6 +70,7 @@ def test_a_complete_answer_to_a_search(client):
         "more_passages": 0,
         "others": [],
         "meanings": [],
+        "proofs": [],
     }
     assert explain["score"] == score
     assert sum(explain["final"].values()) == pytest.approx(score)

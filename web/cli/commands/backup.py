@@ -28,7 +28,7 @@ _SHOWN: Final = 20
 @click.option("--collection", "-c", "names", multiple=True, help="A collection to save; by default all. Repeatable.")
 @json_option
 def backup(destination: Path, names: tuple[str, ...], as_json: bool) -> None:
-    """Save the documents of all collections, the tokens and the access log in the new folder DESTINATION.
+    """Save the documents of all collections, what users keep, the tokens and the access log in the new folder DESTINATION.
 
     Searches and ingestion go on meanwhile; whatever was accepted before the command started is saved. Indexes are not:
     `medley restore` builds them again.
@@ -45,8 +45,15 @@ def backup(destination: Path, names: tuple[str, ...], as_json: bool) -> None:
         {"collection": name, "documents": item.documents, "deleted": item.deleted}
         for name, item in manifest.collections.items()
     ]
-    report = {"backup": str(destination), "id": manifest.id, "collections": collections, "home": manifest.home_files}
-    show(report, as_json, lambda: "\n".join([*map(_saved_text, collections), f"saved in {destination}"]))
+    report = {
+        "backup": str(destination),
+        "id": manifest.id,
+        "collections": collections,
+        "kept": manifest.kept,
+        "home": manifest.home_files,
+    }
+    lines = [*map(_saved_text, collections), _kept_text(manifest.kept), f"saved in {destination}"]
+    show(report, as_json, lambda: "\n".join(lines))
 
 
 def _home_files(home: Path) -> list[Path]:
@@ -74,8 +81,9 @@ def restore(
 ) -> None:
     """Restore the backup in the folder SOURCE, and index its documents.
 
-    Every file is checked before anything is written. A collection that has documents is never replaced. Tokens and the
-    access log are restored with all collections, not with chosen ones. Repeating the command completes an interrupted one.
+    Every file is checked before anything is written. A collection that has documents is never replaced. Tokens, the access
+    log and what users keep are restored with all collections, not with chosen ones. Repeating the command completes an
+    interrupted one.
     """
     from workers.backup.restore import CheckedBackup
 
@@ -100,14 +108,16 @@ def _show_checked(opened: CheckedBackup, chosen: Sequence[str], as_json: bool) -
         }
         for name in chosen
     ]
-    report = {"backup": str(opened.source), "id": manifest.id, "created": manifest.created, "collections": saved}
+    report: dict[str, Any] = {"backup": str(opened.source), "id": manifest.id, "created": manifest.created}
+    report |= {"collections": saved, "kept": manifest.kept}
     text = f"{opened.source} of {manifest.created} is complete and undamaged"
-    show(report, as_json, lambda: "\n".join([*map(_saved_text, saved), text]))
+    show(report, as_json, lambda: "\n".join([*map(_saved_text, saved), _kept_text(manifest.kept), text]))
 
 
 def _restore(
     opened: CheckedBackup, targets: Mapping[str, str], everything: bool, queue: Queue | None, as_json: bool
 ) -> None:
+    from workers.backup.kept import restore_kept
     from workers.backup.restore import check_targets, restore_collection, restore_home
 
     medley = open_medley(patient=True)
@@ -124,8 +134,10 @@ def _restore(
             saved = manifest.collections[name]
             stored = {"collection": target, "documents": saved.documents, "deleted": saved.deleted}
             reports.append(stored | _index(medley, target, queue))
-    report = {"backup": manifest.id, "collections": reports, "home": home}
-    show(report, as_json, lambda: "\n".join([*map(_restored_text, reports), *_home_text(home)]))
+        kept = restore_kept(medley, opened) if everything else 0
+    report = {"backup": manifest.id, "collections": reports, "kept": kept, "home": home}
+    lines = [*map(_restored_text, reports), f"{_kept_text(kept)} restored", *_home_text(home)]
+    show(report, as_json, lambda: "\n".join(lines))
     if any(item["failed"] for item in reports):
         raise click.exceptions.Exit(1)
 
@@ -155,6 +167,10 @@ def _index(medley: Medley, collection: str, queue: Queue | None) -> dict[str, An
 
 def _saved_text(item: Mapping[str, Any]) -> str:
     return f"{item['collection']}: {item['documents']} documents, {item['deleted']} deleted"
+
+
+def _kept_text(count: int) -> str:
+    return f"{count} kept item{'' if count == 1 else 's'} of users"
 
 
 def _restored_text(item: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ def show_(name: str, as_json: bool) -> None:
 @yes_option
 @json_option
 def delete(name: str, yes: bool, as_json: bool) -> None:
-    """Delete the collection NAME for ever: its documents, indexes, jobs, weights, and what is queued for it.
+    """Delete the collection NAME for ever: its documents, indexes, jobs, weights, and what is queued or kept for it.
 
     On a terminal it asks for the name first. Its lines in the access log stay, and so do backups.
     """

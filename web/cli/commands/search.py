@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,10 +12,13 @@ from web.cli.common import json_option, open_medley, open_use_cases, show
 from web.cli.standard_input import DASH, read_text
 
 if TYPE_CHECKING:
-    from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
+    from web.search_answers import CriterionJson, EvidenceJson, ExplanationJson, HitJson, SearchAnswer
 
 PATIENCE_MS = 10_000
 """A process for a single search waits for the complete answer; a collection's deadline is meant for a running gateway."""
+
+
+_ASSERTIONS: Final = {"present": "with", "not-present": "without", "ruled-out": "ruled out", "family": "in the family"}
 
 
 @click.command()
@@ -22,8 +26,16 @@ PATIENCE_MS = 10_000
 @click.option("--collection", "-c", required=True, help="The collection to search.")
 @click.option("--entity", default="", help="A disease, drug or procedure.")
 @click.option("--aspect", default="", help="What to find out about the entity, such as treatment.")
-@click.option("--with", "having", multiple=True, help="A finding that documents should affirm; can be repeated.")
-@click.option("--without", "lacking", multiple=True, help="A finding that they should not affirm; can be repeated.")
+@click.option("--with", "having", multiple=True, help="What documents must say is present; can be repeated.")
+@click.option("--without", "lacking", multiple=True, help="What they must not say is present; can be repeated.")
+@click.option(
+    "--absence",
+    type=click.Choice(["not-present", "ruled-out"]),
+    default="not-present",
+    show_default=True,
+    help="What --without means: not said to be present, or said to be absent.",
+)
+@click.option("--plain", is_flag=True, help="Search the text as words, whatever it says is absent.")
 @click.option(
     "--filter",
     "filters",
@@ -69,6 +81,7 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
 def _form(asked: dict[str, Any]) -> dict[str, Any]:
     """The options as the fields of a `SearchForm`: one validation serves every door."""
     named = {"text", "collection", "entity", "aspect", "size", "cursor", "sort", "explain", "deadline_ms"}
+    named |= {"absence", "plain"}
     form = {name: value for name, value in asked.items() if name in named and value is not None}
     return form | {
         "with": list(asked["having"]),
@@ -93,6 +106,7 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
     lines += answer.understood.notes
+    lines += [f"{_ASSERTIONS.get(item.assertion, item.assertion)}: {item.name}" for item in answer.understood.criteria]
     lines += [
         f"{item.typed} can mean {', '.join(item.meanings)}"
         for item in answer.understood.asked
@@ -101,6 +115,7 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit_lines(rank, hit, hidden, answer.invented)]
+        lines += _proof_lines(hit, answer.understood.criteria)
     if answer.cursor:
         lines += ["", click.style("there are more hits: use a larger --size, or --json and its cursor", dim=True)]
     return "\n".join(lines)
@@ -119,6 +134,12 @@ def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool
     if hit.others:
         lines.append(click.style(f"    in the same group: {', '.join(hit.others)}", dim=True))
     return [*lines, f"    {_arithmetic(hit.explain)}"] if hit.explain else lines
+
+
+def _proof_lines(hit: HitJson, criteria: Sequence[CriterionJson]) -> Iterator[str]:
+    for item, proof in zip(criteria, hit.proofs, strict=True):
+        said = " ".join(proof.text.split()) if proof else "not mentioned"
+        yield f"    {_ASSERTIONS.get(item.assertion, item.assertion)} {item.name}: {said}"
 
 
 def _underlined(item: EvidenceJson) -> str:

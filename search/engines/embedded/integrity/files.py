@@ -14,9 +14,9 @@ from zlib import crc32
 import orjson
 
 from mappings.errors import Damaged
+from search.engines.administration import FileProblem
 from search.engines.embedded.integrity.manifest import BLOCK, DESCRIPTION, META, FileSums, Manifest
 from search.engines.names import split_index
-from search.protocols import FileProblem
 
 Intact = set[tuple[str, int, int]]
 """(file, block, checksum) of blocks that were compared before."""

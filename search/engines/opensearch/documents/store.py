@@ -20,12 +20,12 @@ from search.engines.opensearch.client import Cluster, no_check
 from search.engines.opensearch.documents import exchange, queries
 from search.engines.opensearch.documents.acceptance import apply_changes
 from search.engines.opensearch.documents.erasure import Erased, Purge
+from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.documents.head_table import HeadTable
 from search.engines.opensearch.documents.heads import Head, is_repeated
 from search.engines.opensearch.documents.raws import raw_of, restored, unreadable
 from search.engines.opensearch.documents.states import record_of, state_id, state_row
 from search.engines.opensearch.documents.tables import Row, Table, table_name
-from search.engines.opensearch.expunge import expunge
 from search.storage import (
     Accepted,
     Change,

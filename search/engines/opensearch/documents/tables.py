@@ -134,6 +134,10 @@ class Table:
         else:
             self._cluster.write("PUT", f"/{self.name}/_settings", {"index.blocks.write": None})
 
+    def exists(self) -> bool:
+        """Whether the index exists: a search creates it."""
+        return bool(self._cluster.read("HEAD", f"/{self.name}"))
+
     def forget(self) -> None:
         """Look again, with the next write, whether the index exists."""
         self._cluster.made.discard(self.name)

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from mappings.collection import Collection, Field
+from mappings.collection import Collection
 from mappings.errors import InvalidInput
+from mappings.fields import Field
 from search.query import Filter, Range, Terms
 
 MAX_VALUES = 100
@@ -59,6 +60,8 @@ def _bounds(field: Field, value: Any, where: str) -> tuple[Any, Any]:
     """(lower, upper) of a range, of one value, or of a text such as `2015..2020`, `2015..` and `..2020`."""
     if hasattr(value, "gte"):
         return value.gte, value.lte
+    if isinstance(value, dict):
+        return value.get("gte"), value.get("lte")
     if isinstance(value, list):
         if len(value) != 1:
             raise InvalidInput(
@@ -92,7 +95,7 @@ def _date(value: Any, field: Field, where: str) -> date:
 
 def as_json(chosen: Sequence[Filter]) -> dict[str, Any]:
     """Filters as JSON, in the form that `parse` reads."""
-    return {item.name: list(item.values) if isinstance(item, Terms) else _range_as_json(item) for item in chosen}
+    return {item.name: _range_as_json(item) if isinstance(item, Range) else list(item.values) for item in chosen}
 
 
 def _range_as_json(item: Range) -> dict[str, float | str]:

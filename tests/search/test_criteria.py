@@ -1,0 +1,128 @@
+"""Criteria that are read from `with`, `without` and free text."""
+
+from __future__ import annotations
+
+import pytest
+
+from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.reading import ConceptReader
+from mappings.documents import Access
+from mappings.errors import InvalidInput
+from search.query import NoneOf, Query, Terms
+from search.understanding.understand import Understanding, understand
+
+READER = ConceptReader(shipped_concepts())
+EVERYBODY = Access("u", frozenset({"*"}))
+
+
+def read(text: str = "", reads_text: bool = True, **slots) -> Understanding:
+    return understand(Query("notes", EVERYBODY, text=text, **slots), {}, READER, reads_text)
+
+
+def asked(found: Understanding) -> list[tuple[str, str, str]]:
+    return [(item.concept, item.assertion, item.source) for item in found.criteria]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pneumonia without effusion", [("pneumonia", "present"), ("effusion", "not-present")]),
+        ("no evidence of pulmonary embolism", [("pulmonary-embolism", "ruled-out")]),
+        ("no evidence of PE", [("pulmonary-embolism", "ruled-out")]),
+        ("family history of breast cancer", [("breast-cancer", "family")]),
+        ("metformin but not insulin", [("metformin", "present"), ("insulin", "not-present")]),
+        ("on metformin but not insulin", [("metformin", "present"), ("insulin", "not-present")]),
+        ("history of stroke", [("stroke", "historical")]),
+    ],
+)
+def test_a_free_text_that_says_what_is_absent_past_or_a_relatives_is_read(text, expected):
+    assert asked(read(text)) == [(concept, assertion, "text") for concept, assertion in expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pneumonia",
+        "treatment of asthma in adults",
+        "is there a pneumonia without effusion?",
+        "possible pneumonia",
+        "the patient came with cough and fever for three days and an X-ray of the chest showed no effusion at all today",
+        "no",
+        "",
+    ],
+)
+def test_any_other_text_is_searched_by_its_words(text):
+    found = read(text, entity="asthma")
+    assert found.criteria == ()
+    assert not found.lexical.everything
+
+
+def test_plain_and_kinds_whose_queries_are_not_read_leave_the_words_alone():
+    assert read("pneumonia without effusion", plain=True).criteria == ()
+    assert read("pneumonia without effusion", reads_text=False).criteria == ()
+
+
+def test_with_and_without_become_filters_and_rank_what_proves_them():
+    found = read(having=("NSAIDs",), lacking=("fever",))
+    assert asked(found) == [("nsaid", "present", "with"), ("fever", "not-present", "without")]
+    assert found.filters == (
+        Terms("asserted", ("nsaid|present", "nsaid|uncertain")),
+        NoneOf("asserted", ("fever|present",)),
+    )
+    assert [(name, value) for name, value, _ in found.lexical.keywords] == [
+        ("proves", "nsaid|present"),
+        ("proves", "nsaid|uncertain"),
+        ("proves", "fever|ruled-out"),
+        ("proves", "fever|narrower-ruled-out"),
+    ]
+    assert found.lexical.everything
+
+
+def test_without_can_mean_ruled_out():
+    found = read(having=("pneumonia",), lacking=("effusion",), absence="ruled-out")
+    assert found.filters[1] == Terms("asserted", ("effusion|ruled-out", "effusion|narrower-ruled-out"))
+
+
+def test_a_slot_can_say_what_is_asserted():
+    assert asked(read(having=("family history of diabetes", "history of stroke"))) == [
+        ("diabetes-mellitus", "family", "with"),
+        ("stroke", "historical", "with"),
+    ]
+
+
+def test_an_unknown_word_is_searched_and_said():
+    found = read(having=("frobnication",))
+    assert found.criteria == ()
+    assert found.notes == ("“frobnication” names no concept of the lexicon: it was searched as words",)
+    assert [term for term, _ in found.lexical.terms] == ["frobnic"]
+
+
+def test_contradicting_criteria_are_said():
+    found = read(having=("fever",), lacking=("pyrexia",))
+    assert found.notes == ("“fever” is asked for both with and without: no document can be both",)
+
+
+def test_only_what_is_lacking_is_a_query_too():
+    assert asked(read(lacking=("fever",))) == [("fever", "not-present", "without")]
+    with pytest.raises(InvalidInput):
+        Query("notes", EVERYBODY, lacking=(" ",))
+    with pytest.raises(InvalidInput):
+        Query("notes", EVERYBODY, lacking=("fever",), absence="maybe")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("assertion", ["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"])
+def test_a_finding_can_say_what_documents_must_assert_of_it(assertion):
+    found = read(having=(f"{assertion}: pleural effusion",))
+    assert asked(found) == [("pleural-effusion", assertion, "with")]
+    assert found.model_text == "pleural effusion"
+
+
+def test_a_stated_finding_without_a_concept_is_searched_as_words():
+    found = read(having=("ruled-out:zorblax", "since:2019"))
+    assert (found.criteria, found.unknown) == ((), ("ruled-out:zorblax", "since:2019"))
+    assert found.model_text == "zorblax since:2019"
+
+
+def test_the_text_does_not_ask_again_for_what_a_finding_asks():
+    found = read("pneumonia without effusion", having=("pneumonia",))
+    assert asked(found) == [("pneumonia", "present", "with"), ("effusion", "not-present", "text")]

@@ -1,0 +1,79 @@
+"""The HTTP routes of cohorts: their patients, a comparison of two, and exports."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Final
+
+from flask import Blueprint, jsonify, request
+from flask.wrappers import Response
+
+from web import context
+from web.api.delivery_limits import RequestWatch
+from web.api.search import json_body
+from web.api.spooled import spool, streamed
+from web.cohorts.answers import CohortAnswer, ComparisonAnswer
+from web.cohorts.forms import CohortComparisonForm, CohortExportForm, CohortPageForm
+from web.cohorts.paging import Pause
+from web.cohorts.use_cases import CohortUseCases
+from web.exports.formats import EXPORTS
+from web.serving.fair_shares import Turn
+from web.validation import validated
+
+DEGRADED: Final = "X-Medley-Degraded"
+"""The header of an export that says what failed or is missing: its formats have no place for it."""
+
+PASS_ON_SECONDS: Final = 60.0
+"""How long a request waits between two pages while others go first."""
+
+blueprint = Blueprint("cohorts", __name__, url_prefix="/v1")
+blueprint.before_request(context.require_caller)
+
+
+@blueprint.post("/cohorts")
+def cohort() -> Response:
+    """A page of the patients who meet a definition, with the evidence for each criterion."""
+    form = validated(CohortPageForm, json_body())
+    with context.search_turn():
+        page, definition = _use_cases().page(form)
+    return jsonify(CohortAnswer.of(page, definition).model_dump())
+
+
+@blueprint.post("/cohorts/compare")
+def compare() -> Response:
+    """The patients of two cohorts: in both, only in the first, only in the second."""
+    form = validated(CohortComparisonForm, json_body())
+    with context.search_turn() as turn:
+        compared = _use_cases().comparison(form, _pause(turn))
+    return jsonify(ComparisonAnswer.of(compared).model_dump())
+
+
+@blueprint.post("/cohorts/export")
+def export() -> Response:
+    """A cohort as a file. It is complete, and in the access log, before its first byte is sent."""
+    form = validated(CohortExportForm, json_body())
+    chosen = EXPORTS[form.format]
+    with ExitStack() as aside:
+        file = spool(aside)
+        with context.search_turn() as turn:
+            exported = _use_cases().export(form, file, _pause(turn))
+        answer = streamed(file, aside.pop_all(), chosen.media_type)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{form.collection}-{chosen.ending}"'
+    if exported.degraded:
+        answer.headers[DEGRADED] = "; ".join(exported.degraded).encode("ascii", "replace").decode()
+    return answer
+
+
+def _use_cases() -> CohortUseCases:
+    return CohortUseCases(context.use_cases())
+
+
+def _pause(turn: Turn) -> Pause:
+    """Between two pages: end if the client has gone, and let another caller go first."""
+    watch = RequestWatch(request.environ.get("gunicorn.socket"))
+
+    def pause() -> None:
+        watch.check()
+        turn.pass_on(PASS_ON_SECONDS)
+
+    return pause
