@@ -12,6 +12,7 @@ from mappings.documents import clean
 from web import context, forms
 from web.api.search import json_body
 from web.completions import CompletionAnswer, CompletionForm
+from web.validation import validated
 
 blueprint = Blueprint("completion", __name__, url_prefix="/v1")
 blueprint.before_request(context.require_caller)
@@ -31,7 +32,7 @@ def complete() -> Response:
 
 
 def _answer(value: Mapping[str, Any], strict: bool = True) -> Response:
-    form = forms.validated(CompletionForm, value, strict=strict)
+    form = validated(CompletionForm, value, strict=strict)
     use_cases = context.use_cases()
     collection = use_cases.named(form.collection, "complete")
     found = use_cases.complete(form.to_request(collection.name, use_cases.caller.access))

@@ -29,6 +29,7 @@ from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
 from web.serving import search_limits
 from web.statuses import status_of
+from web.validation import validated
 
 blueprint = Blueprint("pages", __name__)
 USUAL = (("absence", "not-present"), ("sort", "relevance"))
@@ -87,7 +88,7 @@ def send_complete() -> Response:
     """The completions of what is typed into a field of the search form, for the script of the page."""
     sessions.check_form_token()
     sent = {name: text for name, text in forms.single_values(request.form).items() if name != "csrf"}
-    form = forms.validated(CompletionForm, sent, strict=False)
+    form = validated(CompletionForm, sent, strict=False)
     use_cases = context.use_cases()
     collection = use_cases.named(form.collection, "complete")
     found = use_cases.complete(form.to_request(collection.name, use_cases.caller.access))

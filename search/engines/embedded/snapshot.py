@@ -244,7 +244,7 @@ class Snapshot:
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
         known = [name for name in request.facets if counted_field(name) in self.description.fields]
-        wanted = {name: _terms(name, _ALL_BUCKETS if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
+        wanted = {name: _terms(name, MAX_VALUES if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}

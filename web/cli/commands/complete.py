@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def complete(text: str, collection: str, slot: str, limit: int, labels: tuple[str, ...], as_json: bool) -> None:
     """Complete the name of a concept, an aspect or a value. With - instead of the text, it is read from the standard input."""
     from web.completions import CompletionAnswer, CompletionForm
-    from web.forms import validated
+    from web.validation import validated
 
     typed = read_text() if text == DASH else text
     form = validated(CompletionForm, {"collection": collection, "text": typed, "slot": slot, "limit": limit})
