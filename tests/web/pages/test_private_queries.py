@@ -116,7 +116,6 @@ def test_a_private_search_is_in_the_access_log(answered, logged):
         "text": FORM["text"],
         "without": ["effusion"],
         "filters": {"patient": ["p1"]},
-        "absence": "not-present",
     }
 
 
