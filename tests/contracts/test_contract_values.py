@@ -81,13 +81,15 @@ def test_aspects_and_concepts_count_documents_not_passages(backend: Backend, tmp
     aspects = backend.engine.values(meta.index, "aspects", PUBLIC)
     assert dict(aspects) == {"results": 2, "methods": 1}
     concepts = backend.engine.values(meta.index, "concepts", PUBLIC)
-    # What is ruled out is mentioned, but nothing wider is.
-    assert dict(concepts) == {"lobar-pneumonia": 2, "pneumonia": 1, "lung-disease": 1, "fever": 2, "warfarin": 1}
+    # Wider concepts too, also those of what is ruled out.
+    assert dict(concepts) == {"lobar-pneumonia": 2, "pneumonia": 2, "lung-disease": 2, "fever": 2, "warfarin": 1}
     everything = Counter(backend.engine.values(meta.index, "concepts", EVERYBODY))
     assert everything - Counter(concepts) == {"maxillary-sinusitis": 1, "mediastinitis": 1}
     assert backend.engine.values(meta.index, "aspects", EVERYBODY)["zebra findings"] == 1
     assert dict(backend.engine.values(meta.index, "concepts", PUBLIC, ["a"])) == {
         "lobar-pneumonia": 1,
+        "pneumonia": 1,
+        "lung-disease": 1,
         "fever": 1,
         "warfarin": 1,
     }

@@ -108,18 +108,7 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
-        "/v1/complete": {
-            "get": _operation(
-                "complete_by_address",
-                "Complete what is typed in the address",
-                completions.CompletionAnswer,
-                parameters=_parameters(completions.CompletionForm),
-            )
-            | {"description": "Addresses are kept in logs and histories: send what may be a patient's name by `POST`."},
-            "post": _operation(
-                "complete", "Complete what is typed", completions.CompletionAnswer, body=completions.CompletionForm
-            ),
-        },
+        **_completion_paths(),
         **_cohort_paths(),
         "/v1/documents": {"post": openapi_ingestion.feed()},
         "/v1/documents/{id}": {
@@ -150,6 +139,23 @@ def _cohort_paths() -> dict[str, Any]:
         "/v1/cohorts": {"post": patients},
         "/v1/cohorts/compare": {"post": compared},
         "/v1/cohorts/export": {"post": exported},
+    }
+
+
+def _completion_paths() -> dict[str, Any]:
+    return {
+        "/v1/complete": {
+            "get": _operation(
+                "complete_by_address",
+                "Complete what is typed in the address",
+                completions.CompletionAnswer,
+                parameters=_parameters(completions.CompletionForm),
+            )
+            | {"description": "Addresses are kept in logs and histories: send what may be a patient's name by `POST`."},
+            "post": _operation(
+                "complete", "Complete what is typed", completions.CompletionAnswer, body=completions.CompletionForm
+            ),
+        },
     }
 
 
