@@ -9,7 +9,7 @@ from typing import Final
 from mappings.clinical.cue_rules import classes
 
 _END: Final = r"\s*(?=[.,;|)\]\n\t]|$)"
-_MARK: Final = r"\s*(?::|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
+_MARK: Final = r"\s*(?::|\?\s|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
 _VALUES: Final = (
     (
         "ruled-out",
@@ -19,7 +19,10 @@ _VALUES: Final = (
     ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
     ("uncertain", r"unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+"),
-    ("historical", r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex"),
+    (
+        "historical",
+        r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
+    ),
 )
 _AFTER: Final = tuple((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES)
 _BARE: Final = re.compile(
@@ -60,7 +63,7 @@ _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[:=|(\[+\-–—]|\.\.)|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied)", re.I
+    r"\s*(?:[?:=|(\[+\-–—]|\.\.)|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied)", re.I
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
 

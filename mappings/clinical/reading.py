@@ -5,6 +5,7 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ READING_VERSION: Final = "reading-4"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
+_ANSWER: Final = re.compile(
+    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*", re.I
+)
 
 
 class ConceptMention(NamedTuple):
@@ -175,17 +179,29 @@ def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertio
 
 
 def _whole_sentences(text: str) -> list[Sentence]:
-    """The sentences of `text`; a question mark that stands alone opens the next one: "? Pneumonia"."""
+    """The sentences of `text`; a question mark that stands alone opens the next one: "? Pneumonia".
+
+    A short answer belongs to its question: "Chest pain? No."
+    """
     found = sentences(text)
     if "?" not in text:
         return found
     joined: list[Sentence] = []
     for item in found:
-        if joined and _asks(text, joined[-1]) and item.end - joined[-1].start <= MAX_CHARACTERS:
+        if (
+            joined
+            and (_asks(text, joined[-1]) or _answers(text, joined[-1], item))
+            and item.end - joined[-1].start <= MAX_CHARACTERS
+        ):
             joined[-1] = Sentence(joined[-1].start, item.end)
         else:
             joined.append(item)
     return joined
+
+
+def _answers(text: str, question: Sentence, item: Sentence) -> bool:
+    """Whether a sentence is nothing but the answer to the one before it."""
+    return text[question.end - 1] == "?" and _ANSWER.fullmatch(text, item.start, item.end) is not None
 
 
 def _asks(text: str, sentence: Sentence) -> bool:

@@ -13,10 +13,12 @@ from mappings.clinical.time_patterns import HISTORY
 
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
-_CLAUSE_END: Final = re.compile(r"[;!?]|\.(?=\s|$)|\b(?:but|(?<!, )however|although|whereas|while)\b", re.I)
-_SENTENCE_STOP: Final = re.compile(r";|[.!?](?=\s)")
+_CLAUSE_END: Final = re.compile(
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|whereas|while)\b", re.I
+)
+_SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(
-    r"[;:!?]|\.(?=\s)|,\s|\b(?:but|however|although|who|which|now|denies|currently)\b|"
+    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s)|,\s|\b(?:but|however|although|who|which|now|denies|currently)\b|"
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
