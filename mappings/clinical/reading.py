@@ -18,7 +18,7 @@ from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 
-READING_VERSION: Final = "reading-3"
+READING_VERSION: Final = "reading-4"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
