@@ -13,6 +13,7 @@ from encoders.artifact import MANIFEST, find
 from encoders.hashing import HashingEncoder
 from encoders.labels.evaluated import JudgedData, read_judged_suite
 from encoders.labels.pairs import Text
+from encoders.marked import base_fingerprint
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.collection import Collection
@@ -53,8 +54,8 @@ def _trained_models(models: Models, collection: Collection, rerank: bool) -> Ite
     settings = models.settings
     untrained = HashingEncoder(256).fingerprint
     for field, encoder in models.encoders(collection).items():
-        if encoder.fingerprint != untrained:
-            yield encoder.fingerprint, settings.encoder or collection.vectors[field]
+        if base_fingerprint(encoder.fingerprint) != untrained:
+            yield base_fingerprint(encoder.fingerprint), settings.encoder or collection.vectors[field]
     stages = models.rerank_stages(collection) if rerank else None
     if stages is not None:
         if stages.first is not None and collection.reranking.first is not None:

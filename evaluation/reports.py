@@ -10,6 +10,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from encoders.marked import short_fingerprint
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from mappings.errors import InvalidInput, NotFound
@@ -154,7 +155,7 @@ def _made_with(report: Report) -> list[str]:
 def _describe(models: Mapping[str, Any]) -> str:
     forms = models.get("forms", {})
     encoders = ", ".join(
-        f"{item['name']} ({', '.join(filter(None, (item['fingerprint'][:12], forms.get(item['fingerprint']))))})"
+        f"{item['name']} ({', '.join(filter(None, (short_fingerprint(item['fingerprint']), forms.get(item['fingerprint']))))})"
         for item in models["encoders"].values()
     )
     weights = ", ".join(f"{leg} {value:g}" for leg, value in models["fusion"]["weights"].items())

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from mappings import checks
 from mappings.errors import InvalidInput, NotFound
-from mappings.fields import READ_FIELDS, Field, FieldType
+from mappings.fields import ASPECTS, READ_FIELDS, Field, FieldType
+from mappings.marking import Marking
 
 Granularity = Literal["document", "section", "passage"]
 FUSION_METHODS: Final = ("weighted", "rrf")
@@ -111,8 +112,8 @@ class Collection:
     documents of one value form one hit. `default_labels` are for documents without labels.
 
     `title_boost` and `heading_boost` say what title and heading add to BM25's score. `fields` maps names to fields,
-    `vectors` each vector field to its bi-encoder. `fusion`, `reranking` and `feedback` (None: not used) say how it is
-    searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
+    `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
+    `reranking` and `feedback` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
     """
 
@@ -133,6 +134,7 @@ class Collection:
     fusion: Fusion
     reranking: Reranking
     feedback: Feedback | None = None
+    marking: Marking | None = None
     shards: int = 1
     replicas: int | str = "0-1"
     private_queries: bool = False
@@ -174,7 +176,7 @@ class Collection:
     def index_fields(self) -> Mapping[str, FieldType]:
         """Name -> type of every field by which an index of this collection can filter and count."""
         own = {name: item.type for name, item in self.fields.items()}
-        return {**own, **READ_FIELDS} if self.concepts else own
+        return {**own, ASPECTS: "keyword", **(READ_FIELDS if self.concepts else {})}
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -267,6 +269,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         fusion=_build(Fusion, "fusion", data["fusion"]),
         reranking=_parse_reranking(data["rerank"]),
         feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
+        marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
         private_queries=data.get("private_queries", False),
         concepts=passages.get("concepts", False),
         reads_queries=data.get("reads_queries", False),

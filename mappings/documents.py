@@ -41,6 +41,16 @@ class Section:
     text: str
 
 
+class TaggedMention(NamedTuple):
+    """A mention that came with a document, from a program of its sender's: as `ConceptMention`, but without its sentence."""
+
+    section: int
+    start: int
+    end: int
+    concept: str
+    assertion: str
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A source record, validated.
@@ -50,11 +60,13 @@ class Document:
     old copy that arrives late from a newer one. None: the copy that arrives last is the newest. It is not content: the
     same content with another source version is unchanged.
 
+    `tagged` are the mentions that came with it, instead of which none are read; None: it is read as others are.
+
     `dropped` are the names of values that the record had and the document has not, since its kind declares no such fields.
     They are for notices only: not stored, and not compared.
 
     Raises `InvalidInput` for an id that is empty, over 512 bytes or unprintable, for a document without any text, for a
-    reserved label, and for a source version of more than 64 bits.
+    reserved label, for a source version of more than 64 bits, and for a mention outside its section.
     """
 
     id: str
@@ -64,9 +76,12 @@ class Document:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     source_version: int | None = None
     dropped: tuple[str, ...] = field(default=(), compare=False)
+    tagged: tuple[TaggedMention, ...] | None = None
 
     def __post_init__(self) -> None:
         check_id(self.id)
+        for number, item in enumerate(self.tagged or ()):
+            _check_inside(number, item, self.sections)
         check_source_version(self.source_version)
         size = len(self.title) + sum(len(section.text) for section in self.sections)
         if not any(section.text.strip() for section in self.sections) and not self.title.strip():
@@ -77,6 +92,15 @@ class Document:
             )
         if EVERY_LABEL in self.labels or "" in self.labels:
             raise InvalidInput("an access label must be a name; '*' and the empty label are reserved", field="labels")
+
+
+def _check_inside(number: int, item: TaggedMention, sections: tuple[Section, ...]) -> None:
+    length = len(sections[item.section].text) if 0 <= item.section < len(sections) else 0
+    if not 0 <= item.start < item.end <= length:
+        raise InvalidInput(
+            f"mentions[{number}] is not inside a section: section {item.section}, characters {item.start} to {item.end}",
+            field=f"mentions[{number}]",
+        )
 
 
 def check_id(identifier: str) -> None:

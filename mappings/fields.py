@@ -16,11 +16,17 @@ ASSERTED: Final = "asserted"
 MENTIONED: Final = "mentioned"
 """The index's field of what a document asserts, of the concepts that it mentions alone: the same keys, to count."""
 
-READ_FIELDS: Final[Mapping[str, FieldType]] = {ASSERTED: "keyword", MENTIONED: "keyword"}
+CONCEPTS: Final = "concepts"
+"""The index's field of the concepts that a document asserts anything of, by their ids, wider ones too, to count."""
+
+ASPECTS: Final = "aspects"
+"""The index's field of what the sections of a document are about, in the vocabulary of headings, to count."""
+
+READ_FIELDS: Final[Mapping[str, FieldType]] = {ASSERTED: "keyword", MENTIONED: "keyword", CONCEPTS: "keyword"}
 """The fields that an index has because its documents were read."""
 
-_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "source_version", "deleted")
-RESERVED: Final = frozenset([*_RECORD_KEYS, *READ_FIELDS])
+_RECORD_KEYS: Final = ("id", "title", "text", "sections", "labels", "mentions", "source_version", "deleted")
+RESERVED: Final = frozenset([*_RECORD_KEYS, *READ_FIELDS, ASPECTS])
 """Keys of a record and fields of every index, which a field can't have as its name."""
 
 _FIELD_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mappings.errors import MedleyError
 from search.collections import Collections
+from search.completion.completer import Completer
+from search.completion.completions import CompletionRequest, Completions
 from search.engines.administration import Engine
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
@@ -32,6 +34,7 @@ class Medley:
     models: Models
     services: SearchServices
     visibility: Visibility
+    completer: Completer
 
     @classmethod
     def open(cls, settings: Settings, patient: bool = False, scores: ScoreMemory | None = None) -> Medley:
@@ -56,7 +59,8 @@ class Medley:
             reader=collections.reader_of,
             scores=scores or ScoreMemory(),
         )
-        return cls(settings, engines, collections, models, services, Visibility(engines.engine))
+        visibility = Visibility(engines.engine)
+        return cls(settings, engines, collections, models, services, visibility, Completer(services))
 
     @property
     def engine(self) -> Engine:
@@ -73,6 +77,10 @@ class Medley:
         self.collections.close()
         with suppress(MedleyError):
             self.kept.close()
+
+    def complete(self, request: CompletionRequest) -> Completions:
+        """What can complete what was typed; see `Completer.complete`."""
+        return self.completer.complete(request)
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""

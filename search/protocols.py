@@ -13,8 +13,9 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from mappings.analysis.headings import normalise_heading
 from mappings.documents import Access, FieldValue, Passage
-from mappings.fields import ASSERTED, MENTIONED
+from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
 from search.query import (
     DocumentCriterion,
     Facets,
@@ -28,6 +29,9 @@ from search.query import (
 )
 
 Vectors = NDArray[np.float32]
+
+ASPECT_CHARACTERS: Final = 200
+"""A longer heading is none: an index does not count it among the aspects of a document."""
 
 BM25: Final = "bm25"
 """The name of the lexical leg; a dense leg has the name of its vector field."""
@@ -101,7 +105,7 @@ class PatientsRequest:
     A patient is a value of the field `group_by`, or one document: of an index that is grouped by `document`, and where the
     document has no value. Criteria are numbered from 0, in the order all, any, none. `date` is the field with the date of a
     document, which `within_days` needs. `withheld` are ids of documents that count as absent. The answer has the `size`
-    patients after `after`, in the order of their names. Raises `InvalidInput` for criteria that are within days of themselves.
+    patients after `after`, in the order of their names; with `names_only` without their documents. Raises `InvalidInput` for criteria that are within days of themselves.
     """
 
     index: str
@@ -114,6 +118,7 @@ class PatientsRequest:
     withheld: tuple[str, ...] = ()
     after: str = ""
     size: int = 20
+    names_only: bool = False
 
     def __post_init__(self) -> None:
         check_distances([(item.within_days, item.of) for item in self.criteria])
@@ -129,8 +134,8 @@ class PatientDocuments:
     """A patient, the documents that the caller may see, and for each criterion those that meet it; all in order of id."""
 
     patient: str
-    documents: tuple[str, ...]
-    meeting: tuple[tuple[str, ...], ...]
+    documents: tuple[str, ...] = ()
+    meeting: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +172,16 @@ class IndexEntry:
 
     @property
     def indexed_fields(self) -> Mapping[str, FieldValue]:
-        """The document's fields, and what it asserts: of wider concepts too, and of those that it mentions alone."""
-        if not self.asserted:
-            return self.fields
-        mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
-        asserted = frozenset().union(*self.asserted)
-        return {**self.fields, ASSERTED: tuple(sorted(asserted)), MENTIONED: tuple(sorted(mentioned))}
+        """The document's fields, and those of `mappings.fields` that come from its headings and from its being read."""
+        aspects = {normalise_heading(item.heading) for item in self.passages} - {""}
+        found = {**self.fields, ASPECTS: tuple(sorted(item for item in aspects if len(item) <= ASPECT_CHARACTERS))}
+        if self.asserted:
+            asserted = frozenset[str]().union(*self.asserted)
+            mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
+            concepts = {key.partition("|")[0] for key in asserted}
+            read = {ASSERTED: asserted, MENTIONED: mentioned, CONCEPTS: concepts}
+            found |= {name: tuple(sorted(keys)) for name, keys in read.items()}
+        return found
 
     def proven(self, number: int) -> tuple[str, ...]:
         """The keys of what passage `number` asserts, sorted."""
@@ -231,6 +240,14 @@ class SearchEngine(Protocol):
         """Document -> its passages that assert one of `keys` (`concept|assertion`) or have one of `phrases`, in order.
 
         Documents without one, and those that the caller may not see, are absent from the result.
+        """
+        ...
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it, exactly; without the documents `withheld`.
+
+        At most `MAX_VALUES` values (`search.engines.values`), the most frequent ones. Raises `InvalidInput` for a field that
+        the index does not have.
         """
         ...
 

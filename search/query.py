@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,6 +10,7 @@ from itertools import islice
 from operator import gt, itemgetter
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 
@@ -17,6 +19,14 @@ MAX_PAGE_SIZE = 100
 NOT_PRESENT: Final = "not-present"
 ABSENCES: Final = (NOT_PRESENT, "ruled-out")
 """What `without` can mean: that a document does not say that something is present, or that it rules it out."""
+
+_STATED: Final = re.compile(rf"\s*({'|'.join(ASSERTIONS)}):\s*(.+)", re.DOTALL)
+
+
+def stated_finding(text: str) -> tuple[str, str]:
+    """("ruled-out", "effusion") of `ruled-out:effusion`: what documents must assert, and of what; ("", `text`) of any other."""
+    found = _STATED.fullmatch(text)
+    return (found[1], found[2].strip()) if found else ("", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Query:
     """One search by one caller; its names of fields are checked against the collection when the search starts.
 
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
-    must not; `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
+    must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
     if it says of something that it is absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
     none. A query can't be built without `access`.
     """
@@ -93,7 +103,8 @@ class Query:
     @property
     def slots(self) -> str:
         """Slots and findings that should be present, as one text."""
-        return " ".join(part for part in (self.entity, self.aspect, *self.having) if part)
+        findings = (stated_finding(text)[1] for text in self.having)
+        return " ".join(part for part in (self.entity, self.aspect, *findings) if part)
 
     @property
     def words(self) -> str:
@@ -198,6 +209,15 @@ class Total:
 
     value: int
     relation: str = "exact"
+
+
+YEARLY: Final = ":year"
+"""After the name of a date field, as a facet: how many documents each year has."""
+
+
+def counted_field(facet: str) -> str:
+    """The field that a facet counts: `date` of `date` and of `date:year`."""
+    return facet.removesuffix(YEARLY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,21 @@ import gc
 from contextlib import suppress
 from typing import Final
 
+from mappings.documents import Access
 from mappings.errors import MedleyError
 from search.bootstrap import Medley
+from search.completion.completions import CompletionRequest
 
 YOUNG_GENERATION_THRESHOLD: Final = 20_000
 """Net new objects that trigger a collection of the youngest generation. A search allocates thousands, hardly any of them
 in reference cycles: Python's default of 700 would interrupt every search several times."""
 
 _WARM_UP_TEXT: Final = "Does early treatment shorten the stay in hospital? " * 6
+
+
+_NOBODY: Final = Access("start", frozenset())
+_MISTYPED: Final = "metfromin"
+"""What no name begins with: it makes the first completion read all names, and those that are near."""
 
 
 def freeze_loaded_objects() -> None:
@@ -24,7 +31,9 @@ def freeze_loaded_objects() -> None:
 
 
 def warm_up(medley: Medley) -> None:
-    """Load the lexicon and the models of every collection, and run each model once, so that the first search waits for none.
+    """Load the lexicon and the models of every collection, run each model once, and read the names that complete what is typed.
+
+    So the first search and the first completion wait for none of them.
 
     A model that can't be loaded does not stop the process: the readiness check and every answer report it.
     """
@@ -41,6 +50,7 @@ def _warm_up_collection(medley: Medley, name: str) -> None:
     for fingerprint in medley.engine.resolve(name).encoders.values():
         if (encoder := medley.models.find_encoder(fingerprint)) is not None:
             encoder.encode_queries([_WARM_UP_TEXT])
+    medley.complete(CompletionRequest(name, _NOBODY, _MISTYPED))
     stages = medley.models.rerank_stages(medley.collections.get(name))
     for anytime in (stages.first, stages.last) if stages else ():
         if anytime is not None:

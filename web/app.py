@@ -15,12 +15,13 @@ from web.access.guard import is_guarded
 from web.access.log import AccessLog
 from web.access.proxies import set_up_proxies
 from web.access.sessions import set_up_sessions
-from web.api import cohorts, documents, operations
+from web.api import cohorts, completion, documents, operations
 from web.api import search as search_api
 from web.api.kept import routes as kept
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.pages.patients import routes as patients
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
 from workers.queueing.queue import open_queue
@@ -33,6 +34,7 @@ CONTENT_POLICY: Final = "; ".join(
         "style-src 'self'",
         "script-src 'self'",
         "img-src 'self' data:",
+        "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
@@ -68,10 +70,12 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     errors.register(app)
     operations.register(app)
     app.register_blueprint(search_api.blueprint)
+    app.register_blueprint(completion.blueprint)
     app.register_blueprint(cohorts.blueprint)
     app.register_blueprint(documents.blueprint)
     app.register_blueprint(kept.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(patients.blueprint)
     app.after_request(finish)
     return app
 

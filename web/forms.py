@@ -6,11 +6,10 @@ The shape of a request and its filters are validated here; facets, sort and curs
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.datastructures import MultiDict
 
 from mappings.collection import Collection
@@ -18,6 +17,7 @@ from mappings.documents import Access, clean
 from mappings.errors import InvalidInput
 from search.query import MAX_PAGE_SIZE, MAX_QUERY_CHARACTERS, Query
 from search.understanding import filters
+from web.validation import validated
 
 MAX_BATCH: Final = 50
 FORMATS: Final = ("json", "ris", "bibtex", "csv")
@@ -48,7 +48,10 @@ class SearchForm(BaseModel):
     entity: Slot = Field("", description="a disease, drug or procedure", examples=["heart failure"])
     aspect: Slot = Field("", description="what to find out about the entity", examples=["treatment"])
     having: Findings = Field(
-        [], alias="with", description="what documents must say is present", examples=[["pneumonia"]]
+        [],
+        alias="with",
+        description="what documents must say is present; `ruled-out:X`: say it of X",
+        examples=[["pneumonia"]],
     )
     lacking: Findings = Field(
         [], alias="without", description="what documents must not say is present", examples=[["effusion"]]
@@ -123,31 +126,6 @@ class DeletionForm(BaseModel):
 
 _LISTS: Final = {"with": "having", "without": "lacking", "facets": "facets"}
 PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.model_fields.items() if name != "filters")
-
-
-def parse_json(body: bytes) -> Any:
-    """Parse `body` as JSON and remove the characters that engines cannot store from its texts.
-
-    Raises `InvalidInput`.
-    """
-    try:
-        return _cleaned(json.loads(body.decode("utf-8"), parse_constant=_no_constant))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the body is not valid JSON: {str(error)[:200]}", field="body") from error
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): _cleaned(item) for key, item in value.items()}
-    return value
 
 
 def search_form(value: Any) -> SearchForm:
@@ -244,54 +222,3 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         rerank=form.rerank,
         deadline_ms=form.deadline_ms,
     )
-
-
-def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
-    return f"known are {', '.join(names)}" if names else "it has none"
-
-
-Form = TypeVar("Form", bound=BaseModel)
-
-
-def validated(kind: type[Form], value: Any, *, strict: bool = True) -> Form:
-    """Validate `value` as a `kind`. Raises `InvalidInput` for the first error, with its field."""
-    try:
-        return kind.model_validate(value, strict=strict)
-    except ValidationError as error:
-        raise _translated(error, kind) from error
-
-
-def _translated(error: ValidationError, kind: type[BaseModel]) -> InvalidInput:
-    first = error.errors(include_url=False)[0]
-    place = [str(part)[:80] for part in first["loc"]]
-    if "filters" in place[:-1]:
-        where = ".".join(place[: place.index("filters") + 2])
-        return InvalidInput(f"{where} takes a value, a list of values, or a range with 'gte' and 'lte'", field=where)
-    field = ".".join(place) or "body"
-    if first["type"] == "extra_forbidden":
-        known = _fields(_form_at(kind, first["loc"][:-1]))
-        return InvalidInput(f"there is no field {place[-1]!r}; {_known(known)}", field=field)
-    if first["type"] == "missing":
-        return InvalidInput(f"{field} is missing", field=field)
-    return InvalidInput(f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}", field=field)
-
-
-def _form_at(kind: type[BaseModel], place: Sequence[int | str]) -> type[BaseModel]:
-    """The form at a place in a `kind`, such as that of an item of one of its lists."""
-    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
-    for part in place:
-        if part in fields:
-            inner = next(_forms_in(fields[str(part)].annotation), kind)
-            return _form_at(inner, place[place.index(part) + 1 :])
-    return kind
-
-
-def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _forms_in(part)
-
-
-def _fields(kind: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in kind.model_fields.items()]

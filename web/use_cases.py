@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyError, NotFound
+from search.completion.completions import CompletionRequest, Completions
 from search.pipeline.results import Results
 from search.query import NOT_PRESENT, Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
@@ -120,6 +121,11 @@ class UseCases:
         shown = list(dict.fromkeys(name for hit in results.hits for name in (hit.document, *hit.others)))
         self.audit("search", query.collection, asked, shown)
         return results
+
+    def complete(self, request: CompletionRequest) -> Completions:
+        """What can complete what was typed, which is not logged: it can be the beginning of a patient's name."""
+        with self.audited("complete", request.collection, {"slot": request.slot}):
+            return self.medley.complete(request)
 
     def document(self, collection: str, identifier: str, action: str) -> StoredDocument:
         """A document that the caller can see, never a tombstone. Raises `NotFound` and `Damaged`, which are logged, too."""

@@ -6,6 +6,7 @@ Their modules are imported only when one runs: the command line lists the names 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 from search.settings import Settings
@@ -24,6 +25,8 @@ BENCHES: Final = (
     "words",
     "analyse",
     "intake",
+    "cohort",
+    "complete",
 )
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
@@ -42,41 +45,5 @@ def choose_benches(name: str, settings: Settings) -> Sequence[str]:
 
 
 def load_benches() -> Mapping[str, BenchFunction]:
-    """Name → bench, for every name."""
-    from evaluation.bench.agreement import bench_agreement
-    from evaluation.bench.analyse import bench_analyse
-    from evaluation.bench.anytime import bench_anytime
-    from evaluation.bench.bulk import bench_bulk
-    from evaluation.bench.cascade import bench_cascade
-    from evaluation.bench.deadline import bench_deadline
-    from evaluation.bench.encode import bench_encode
-    from evaluation.bench.fusion import bench_fusion
-    from evaluation.bench.gpu import bench_gpu
-    from evaluation.bench.inference import bench_inference
-    from evaluation.bench.ingest import bench_ingest
-    from evaluation.bench.intake import bench_intake
-    from evaluation.bench.poly import bench_poly
-    from evaluation.bench.rerank import bench_rerank
-    from evaluation.bench.search import bench_search
-    from evaluation.bench.swap import bench_swap
-    from evaluation.bench.words import bench_words
-
-    return {
-        "search": bench_search,
-        "deadline": bench_deadline,
-        "rerank": bench_rerank,
-        "cascade": bench_cascade,
-        "anytime": bench_anytime,
-        "encode": bench_encode,
-        "inference": bench_inference,
-        "words": bench_words,
-        "analyse": bench_analyse,
-        "intake": bench_intake,
-        "gpu": bench_gpu,
-        "poly": bench_poly,
-        "agreement": bench_agreement,
-        "fusion": bench_fusion,
-        "bulk": bench_bulk,
-        "swap": bench_swap,
-        "ingest": bench_ingest,
-    }
+    """Name → bench, for every name: `bench_search` of `evaluation.bench.search`, and so on."""
+    return {name: getattr(import_module(f"evaluation.bench.{name}"), f"bench_{name}") for name in NAMES}

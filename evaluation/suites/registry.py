@@ -20,6 +20,7 @@ from evaluation.suites import (
     scifact,
 )
 from evaluation.suites.lookups import suite as lookups
+from evaluation.suites.polarity import suite as polarity
 from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput, NotFound
 
@@ -37,6 +38,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         lookups,
         radiology,
         findings,
+        polarity,
         assertion,
         beir,
     )

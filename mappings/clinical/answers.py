@@ -26,6 +26,30 @@ _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )
 """An answer without a mark: "steroids nil, rash no"."""
+_LETTER: Final = re.compile(r":?\s+(?P<letter>[NY])(?=\s*[,;)]|\.?\s*$)")
+_NOTE: Final = (
+    (
+        "historical",
+        r"(?:now\s|since\s|fully\s|completely\s|spontaneously\s|has\s|s/p\s)?(?:resolved|healed|recovered|cured|cleared|removed|excised|"
+        r"resected|repaired|discontinued|dc['’]?d|d/c['’]?d|stopped|quit|completed|inactive|remote|previous|former|past|"
+        r"in remission|treated|status post|s/p)\b",
+    ),
+    (
+        "ruled-out",
+        r"(?:negative|neg|absent|excluded|ruled out|denied|denies|none|not (?:present|seen|found|detected|taking))\b",
+    ),
+    (
+        "uncertain",
+        r"(?:possible|possibly|probable|probably|suspected|presumed|likely|unlikely|unconfirmed|not confirmed|not excluded|"
+        r"uncertain|tentative|questionable|query|working diagnosis|provisional|\?)(?=\s*\))",
+    ),
+    ("hypothetical", r"(?:planned|scheduled|booked|pending|to be|if needed|prn|as needed)\b"),
+)
+_NOTES: Final = tuple((says, re.compile(rf"\s?[(\[]\s?{words}", re.I)) for says, words in _NOTE)
+"""A note in parentheses: "cystitis (resolved 2015)"."""
+_FREE: Final = re.compile(r"-\s?free\b|\s+free(?=\s*(?:[.,;]|$|since\b|now\b|today\b|for\b))", re.I)
+_LIKE: Final = re.compile(r"-(?:like|ish|type)\b", re.I)
+_NON: Final = re.compile(r"(?<!\w)non-?\s?$", re.I)
 _SIGNED: Final = re.compile(r"\s*\((?P<sign>[-–+])(?:ve)?\)|\s?(?P<bare>[-–+])(?:ve)?(?=[,;.\n]|\s*$)")
 _BOX: Final = re.compile(r"(?:\[(?P<square>[ xX✓*_]?)\]|(?P<tick>[☐☑☒✓✔✗]))\s*(?:\w+\s+){0,2}$")
 _PLUS: Final = re.compile(r"(?:^|[\s,;(])\+\s?$")
@@ -36,7 +60,7 @@ _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[:=|(+\-–—]|\.\.)|\t|\s(?:\s|n|grade|score|count|stage|use|absent|denied)", re.I
+    r"\s*(?:[:=|(\[+\-–—]|\.\.)|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied)", re.I
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
 
@@ -44,12 +68,14 @@ _MAY_BE_AFTER: Final = re.compile(
 def answer(sentence: str, start: int, end: int) -> str:
     """The assertion that an answer beside the mention `start:end` gives, or ""."""
     if not (_MAY_BE_BEFORE.search(sentence, max(0, start - _NEAR), start) or _MAY_BE_AFTER.match(sentence, end)):
-        return ""
+        return "ruled-out" if _NON.search(sentence, max(0, start - 5), start) else ""
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
         return "present" if mark in _TICKED and mark else "ruled-out"
     if sign := _sign_before(sentence, start):
         return sign
+    if _NON.search(sentence, max(0, start - 5), start):
+        return "ruled-out"
     following = sentence[end : end + _NEAR]
     if following:
         for says, pattern in _AFTER:
@@ -57,6 +83,15 @@ def answer(sentence: str, start: int, end: int) -> str:
                 return says
         if _BARE.match(following):
             return "ruled-out"
+        if _FREE.match(following):
+            return "ruled-out"
+        if _LIKE.match(following):
+            return "uncertain"
+        if letter := _LETTER.match(following):
+            return "ruled-out" if letter["letter"] == "N" else "present"
+        for says, pattern in _NOTES:
+            if pattern.match(following):
+                return says
         if _relatives().match(following):
             return "family"
         if signed := _SIGNED.match(following):

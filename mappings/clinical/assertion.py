@@ -15,44 +15,45 @@ from typing import Final, NamedTuple, cast
 
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
-from mappings.analysis.mentions.negation import Scope, scopes
+from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer
-from mappings.clinical.cue_patterns import HISTORY
-from mappings.clinical.cue_rules import Assertion, assertion_cues
-from mappings.clinical.persistence import is_chronic
+from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
+from mappings.clinical.persistence import is_chronic, is_intervention
+from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default
+from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
-_PAST: Final = ("historical", HISTORY)
-_CLAUSE_END: Final = re.compile(r"[;!?]|\.(?=\s|$)|\b(?:but|however|although|whereas|while)\b", re.I)
-_CLAUSE_START: Final = re.compile(
-    r"[;:!?]|\.(?=\s)|,\s|\b(?:but|however|although|who|which|now|denies|currently)\b|"
-    r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
-    re.I,
-)
-_OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the patient|patient|pt|i)\b", re.I)
-_NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
-_NEXT_WORDS: Final = 3
+_DONE: Final = (PLANNED, TAKEN)
+_LAYERED: Final = (*PAST, *_DONE, "family")
+_ASIDE: Final = re.compile(r",\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\)")
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
+_TREATED_IN: Final = re.compile(
+    r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
+)
+"""A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
+_WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _IF: Final = ("clause-before", "clause-after")
+_UNHIDDEN: Final = ("before", "skip", "keep")
 _SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
 """Kinds of cues that only delimit the scopes of others."""
 
 
 class _Layers(NamedTuple):
-    """The scopes of a sentence: of what is so, of what was so, of whom it is about."""
+    """The scopes of a sentence: of what is so, what was so, whom it is about, and what is planned or was taken."""
 
     state: tuple[Scope, ...]
     past: tuple[Scope, ...]
     kin: tuple[Scope, ...]
+    done: tuple[Scope, ...]
 
 
 def assertion(sentence: str, start: int, end: int, section: str = "", name: str = "") -> Assertion:
@@ -83,18 +84,37 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     said = answer(sentence, start, end)
     if said and said != "present":
         return said
+    found = _read(sentence, start, end, called)
+    aside = None if found else _ASIDE.search(sentence, end)
+    if aside and not sentence[end : aside.start()].strip(" )"):
+        # "A hernia, which had been wondered about, is not there."
+        found = _read(sentence[: aside.start()] + " " * len(aside[0]) + sentence[aside.end() :], start, end, called)
+    return found or said
+
+
+def _read(sentence: str, start: int, end: int, called: str) -> str:
+    """As `_stated`, from cues alone."""
     layers = _layers(_hidden(sentence, start, end))
+    if _is_conditional(layers.state, start, end):
+        return "hypothetical"
     state = _winner(layers.state, start, end)
-    if state in ("ruled-out", "hypothetical"):
+    if state == "ruled-out":
         return state
-    if _winner(layers.kin, start, end):
+    if (kin := _nearest_before(layers.kin, start, end)) is not None and not (
+        state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin
+    ):
         return "family"
+    if state == CONSIDERED:
+        return "hypothetical" if is_intervention(called) else "uncertain"
     if state:
         return state
-    past = _winner(layers.past, start, end) or (HISTORY if _is_dated(sentence, end) else "")
-    if past and not (past == HISTORY and is_chronic(called)):
+    past = _past(layers.past, start, end)
+    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
+        return "hypothetical" if done == PLANNED else "historical"
+    past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
+    if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
-    return "present" if said or past else ""
+    return "present" if past == HISTORY else ""
 
 
 def _is_dated(sentence: str, end: int) -> bool:
@@ -114,85 +134,88 @@ def _is_alternative(sentence: str, start: int, end: int) -> bool:
 
 def _hidden(sentence: str, start: int, end: int) -> str:
     """`sentence`; a mention whose name contains cues ("influenza vaccine", "graft versus host disease") is hidden."""
-    if not _has_cue(sentence[start:end]):
+    across = (cue for cue in _cues(sentence) if cue.start < end and start < cue.end)
+    if not _has_cue(sentence[start:end]) and all(cue.kind in _UNHIDDEN for cue in across):
         return sentence
     return sentence[:start] + "x" * (end - start) + sentence[end:]
 
 
+@lru_cache(_KEPT)
+def _cues(text: str) -> tuple[Cue, ...]:
+    return tuple(assertion_cues().find(text))
+
+
 @lru_cache(_KEPT_NAMES)
 def _has_cue(name: str) -> bool:
-    return any(cue.kind not in ("before", "skip", "keep") for cue in assertion_cues().find(name))
+    return any(cue.kind not in _UNHIDDEN for cue in assertion_cues().find(name))
+
+
+def _nearest_before(found: Sequence[Scope], start: int, end: int) -> int | None:
+    """Where the last cue before a mention starts, 0 if all are after it, None without any."""
+    starts = [scope.cue.start if scope.cue.start < start else 0 for scope in found if scope.covers(start, end)]
+    return max(starts, default=None)
+
+
+def _is_conditional(found: Sequence[Scope], start: int, end: int) -> bool:
+    """Whether a condition covers the mention, and so whatever its clause states: "return if the fever is not gone"."""
+    return any(scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found)
+
+
+def _past(found: Sequence[Scope], start: int, end: int) -> str:
+    """What the past says of a mention; one that is ongoing is over only if that is said after it."""
+    inside = [scope for scope in found if scope.covers(start, end)]
+    over = [scope for scope in inside if scope.states == "historical"]
+    if any(scope.states == CURRENT and not _is_between(over, scope.cue.start, start) for scope in inside):
+        over = [scope for scope in over if scope.cue.start >= start]
+        return "historical" if over else CURRENT
+    return "historical" if over else HISTORY if inside else ""
+
+
+def _is_between(found: Sequence[Scope], first: int, last: int) -> bool:
+    return any(first < scope.cue.start < last for scope in found)
 
 
 def _winner(found: Sequence[Scope], start: int, end: int) -> str:
     inside = [scope for scope in found if scope.covers(start, end)] if found else ()
     if not inside:
         return ""
-    # "Return if the fever is not gone": a condition covers whatever its clause states.
-    if any(scope.states == "hypothetical" and scope.cue.kind in _IF for scope in inside):
-        return "hypothetical"
+    for scope in inside:
+        # "Considered, but the scan excluded it"; "one cannot be certain that this is not angina".
+        if scope.cue.kind in _WHOLE or (scope.states == "uncertain" and scope.cue.kind == "clause-before"):
+            return scope.states
+    if any(scope.states == "ruled-out" and scope.cue.start >= end for scope in inside):
+        # "The screen for sepsis came back negative": what is said of a test is said of what it is for.
+        inside = [scope for scope in inside if (scope.cue.kind, scope.states) != ("next-after", "hypothetical")]
     states = min(inside, key=lambda scope: scope.rank(start)).states
     return "ruled-out" if states == "absent" else states
 
 
 @lru_cache(_KEPT)
 def _layers(sentence: str) -> _Layers:
-    found = [cue for cue in assertion_cues().find(sentence) if cue.kind not in ("keep", "skip")]
+    found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
     if all(cue.kind in _SILENT for cue in found):
-        return _Layers((), (), ())
+        return _Layers((), (), (), ())
     plain = [cue for cue in found if cue.kind != "family-end"]
-    state = [cue for cue in plain if cue.says not in (*_PAST, "family")]
-    past = [cue for cue in plain if cue.says != "family"]
-    kin = [cue for cue in plain if cue.says not in _PAST]
+    said = {cue.says for cue in plain}
+
+    def layer(*says: str) -> tuple[Scope, ...]:
+        if said.isdisjoint(says):
+            return ()
+        chosen = [cue for cue in plain if cue.says in says or cue.says not in _LAYERED]
+        return tuple(scope for scope in cue_scopes(sentence, chosen, found) if scope.states in says)
+
     return _Layers(
-        tuple(_scopes(sentence, state, found)),
-        tuple(scope for scope in _scopes(sentence, past, found) if scope.cue.says in _PAST)
-        if any(cue.says in _PAST for cue in past)
-        else (),
-        tuple(scope for scope in _scopes(sentence, kin, found) if scope.states == "family")
-        if any(cue.says == "family" for cue in kin)
-        else (),
+        tuple(cue_scopes(sentence, [cue for cue in plain if cue.says not in _LAYERED], found)),
+        layer(*PAST),
+        layer("family"),
+        (*layer(*_DONE), *(scope for cue in plain if _is_condition(cue) for scope in _orders(sentence, cue, found))),
     )
 
 
-def _scopes(sentence: str, chosen: Sequence[Cue], every: Sequence[Cue]) -> Iterator[Scope]:
-    """The scopes of lists, as in negation, and those of single words and whole clauses."""
-    lists = [cue for cue in chosen if "-" not in cue.kind or cue.kind.startswith("doubt")]
-    yield from scopes(sentence, lists)
-    for cue in chosen:
-        reach, _, direction = cue.kind.partition("-")
-        if reach == "next":
-            yield from _next(sentence, cue, direction)
-        elif reach == "clause":
-            yield from _clause(sentence, cue, direction, every)
+def _is_condition(cue: Cue) -> bool:
+    return cue.says == "hypothetical" and cue.kind == "clause-before"
 
 
-def _next(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
-    if direction in ("before", "either"):
-        words = list(re.finditer(r"\S+", sentence[cue.end : cue.end + 80]))[: _NEXT_WORDS + 1]
-        stop = cue.end + (words[-1].end() if words else 0)
-        found = _NEXT_BREAK.search(sentence, cue.end, stop)
-        yield Scope(cue.start + 1, found.start() if found else stop, cue, cue.says)
-    if direction in ("after", "either"):
-        yield Scope(_last_words(sentence, cue.start), cue.start, cue, cue.says)
-
-
-def _last_words(sentence: str, end: int) -> int:
-    """Where the noun phrase right before `end` starts: at most five words, without punctuation or prepositions."""
-    start = max(0, end - 60)
-    breaks = [match.end() for match in _NEXT_BREAK.finditer(sentence, start, len(sentence[:end].rstrip(" :(")))]
-    return max([start, *breaks])
-
-
-def _clause(sentence: str, cue: Cue, direction: str, every: Sequence[Cue]) -> Iterator[Scope]:
-    if direction in ("before", "either"):
-        stops = [match.start() for match in _CLAUSE_END.finditer(sentence, cue.end)][:1]
-        if cue.says == "family":
-            stops += [match.start() for match in _OTHER_SUBJECT.finditer(sentence, cue.end)][:1]
-            stops += [other.start for other in every if other.kind == "family-end" and other.start >= cue.end][:1]
-        yield Scope(cue.end, min([len(sentence), *stops]), cue, cue.says)
-    if direction in ("after", "either"):
-        if cue.says in _PAST and not sentence[: cue.start].strip():  # "Two years ago she had a seizure."
-            yield from _clause(sentence, cue, "before", every)
-        starts = [match.end() for match in _CLAUSE_START.finditer(sentence, 0, cue.start)]
-        yield Scope(max([0, *starts]), cue.start, cue, cue.says)
+def _orders(sentence: str, cue: Cue, found: Sequence[Cue]) -> Iterator[Scope]:
+    """What is done under a condition: "repeat the scan if the pain returns"."""
+    yield from clause_scopes(sentence, cue._replace(says=PLANNED), "after", found)

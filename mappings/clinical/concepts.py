@@ -79,6 +79,9 @@ class ConceptLexicon:
     def __iter__(self) -> Iterator[ClinicalConcept]:
         return iter(self._concepts.values())
 
+    def __contains__(self, concept: object) -> bool:
+        return concept in self._concepts
+
     def __len__(self) -> int:
         return len(self._concepts)
 

@@ -1,103 +1,149 @@
-"""Cues that are no fixed phrases: years, ages, months, "polyp v. stone", double negation, and a relative's."""
+"""Cues that are no fixed phrases: times, "polyp v. stone", examinations and their purpose, double negation, a relative's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.analysis.mentions.screens import ScreenedPattern, words_of
+from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
 
-HISTORY: Final = "history"
-"""What a cue says that makes a mention historical unless it is a chronic condition."""
-
-_YEAR_NUMBER: Final = r"(?:19[3-9][0-9]|20[0-4][0-9])"
-_YEARS: Final = [f"{year}{plural}" for year in range(1930, 2050) for plural in ("", "s")]
-_YEAR: Final = ScreenedPattern(
-    rf"\b(?:in|around|circa|back in)\s+(?:(?:early|late|mid|[a-z]{{3,9}})\s+(?:of\s+)?)?{_YEAR_NUMBER}s?\b",
-    _YEARS,
-)
-_YEAR_OF: Final = ScreenedPattern(
-    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", _YEARS
+_YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
+_YEAR_OF: Final = re.compile(
+    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
-_MONTHS: Final = (
-    "January|February|March|April|June|July|August|September|October|November|December|"
-    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"
-)
-_MONTH: Final = ScreenedPattern(
-    rf"\b(?:in|last|back in|(?:early|late) in)\s+(?:{_MONTHS})\b",
-    _MONTHS.lower().split("|"),
-    re.NOFLAG,
-)
-_AGE: Final = ScreenedPattern(r"\b(?:at\s+)?(?:age|aged)\s+(?:of\s+)?\d{1,2}\b", ("age", "aged"))
-_VERSUS: Final = ScreenedPattern(r"(?<=\w\s)v\.?(?=\s[a-z]{3})", ("v",), re.NOFLAG)
-_OVER: Final = re.compile(r">(?<=[A-Za-z]{3}\s>)(?=\s[A-Za-z]{3})")
-_TAKES: Final = ScreenedPattern(
+_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
+_TAKES: Final = re.compile(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
     r"\band\s+(?:is\s+|now\s+)?on\s",
-    ("on",),
+    re.I,
 )
-_NOT_WITHOUT: Final = ScreenedPattern(
+_NOT_WITHOUT: Final = re.compile(
     r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
-    ("without", "o"),
+    re.I,
 )
+_EXAMINATION: Final = (
+    r"(?:CTPA|CTA|CT|CAT scan|MRI|MRA|MRCP|MR|PET|x-?rays?|XR|CXR|KUB|films?|radiographs?|ultrasound|ultrasonography|US|USS|"
+    r"sono(?:gram)?|doppler|duplex|scans?|echo(?:cardiogram)?|TTE|TEE|EKG|ECG|EEG|EMG|holter|stress test|angiogra(?:m|phy)|"
+    r"venogram|mammogra(?:m|phy)|biops(?:y|ies)|colonoscopy|endoscopy|EGD|bronchoscopy|cystoscopy|laparoscopy|LP|"
+    r"lumbar puncture|aspirat(?:e|ion)|swabs?|smears?|cultures?|serolog(?:y|ies)|titers?|d-?dimer|troponins?|labs?|"
+    r"blood(?:s|work)?|tests?|testing|panel|screen|level|urinalysis|UA|work-?up|studies|study|imaging|investigations?|"
+    r"monitoring|ordered|obtain(?:ed)?|sent|requested|arranged|booked|referred|referral|admit(?:ted)?|get|check(?:ed)?)"
+)
+_EXAMINED_FOR: Final = re.compile(
+    rf"(?<!\w){_EXAMINATION}\b(?:\s(?:of|the|chest|abdomen|abdo|pelvis|head|brain|neck|spine|scan|w/|with|without|contrast|"
+    r"today|tomorrow|stat|urgently|urgent|now|(?!not\b|cannot|does|doesn|did|do\b|enough|fails?|failed|unable|negative|normal|could|can\b|insufficient|and\b)\w+)){0,4}?\s(?:is\s|was\s|pending\s)?(?:to\s(?:help\s|further\s)?|for\s)?"
+    r"(?:r/o|rule\s?-?out|exclude|confirm(?:\sor\s\w+)?|look\sfor|see\sif|assess\sfor|evaluate\sfor|check\sfor)(?!\w)",
+    re.I,
+)
+"""An examination and its purpose: "CT head r/o bleed"; without one, "r/o" leaves a condition open."""
+_MARKER: Final = re.compile(
+    r"\b(?:[A-Z][A-Z0-9]+|[A-Z]+[0-9]+|[A-Z][a-z]?\d*)(?:[-/ ][A-Z0-9]+)?[\s-](?:negative|neg|null)\b"
+    r"(?=\s(?!for|on|in|at|x\d|and|but|by|so|today|again|with|as|to|since|per|twice|throughout|per)[a-z])"
+)
+"""A result that describes the condition after it: "EGFR negative adenocarcinoma"."""
+_TOOK: Final = re.compile(
+    r"\b(?:took|was on|were on|used|had|received|tried|got|was given|had been on|was taking|was treated with)\b"
+    r"(?=[^.;:]{2,60}\b(?:for\s(?:about\s|nearly\s|almost\s)?(?:\d+|a|an|one|two|three|four|five|six|several|many|some)\s(?:\w+\s)?"
+    r"(?:days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
+    re.I,
+)
+"""What was taken for a time and is taken no longer."""
+_UNTIL_KNOWN: Final = re.compile(
+    r"\b(?:until|till|once|when|as soon as|after|unless|if)\s+(?=[^.;,]{1,60}\b(?:is|are|has been|have been|gets|comes|come|turns out|"
+    r"be)\s(?:\w+\s)?(?:ruled out|excluded|confirmed|available|back|known|proven|proved|established|positive|negative|stable|"
+    r"complete|done|ready|found|diagnosed|clear|resolved|safe|due|met)\b)",
+    re.I,
+)
+_PRN_FOR: Final = re.compile(
+    r"\b(?:prn|as needed|when needed|as required|if needed|on demand)\s(?:[\w.%/-]+\s){1,6}?for\b", re.I
+)
+_WHEN: Final = re.compile(
+    r"(?:(?<=^)|(?<=[.;:]\s)|(?<=,\s))(?:when|once|whenever|as soon as)\b(?=[^.;,]{1,50}\b(?:clears|resolves|settles|improves|heals|recurs|"
+    r"occurs|happens|starts|arises|develops|returns|worsens|persists|comes on|strikes|stops|subsides|begins|goes|falls|rises|"
+    r"reaches|drops)\b)",
+    re.I,
+)
+
+
+class CuePattern(NamedTuple):
+    """A pattern for cues of one kind. It is tried only in a sentence that contains one of `hints`, in lowercase.
+
+    A cue is what the group `cue` matches, or all of the match without such a group.
+    """
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    kind: CueKind
+
+    def find(self, sentence: str, lowered: str) -> Iterator[Cue]:
+        """The cues of a sentence in order."""
+        if any(hint in lowered for hint in self.hints):
+            group = "cue" if "cue" in self.pattern.groupindex else 0
+            for match in self.pattern.finditer(sentence):
+                yield Cue(*match.span(group), *self.kind)
+
+
 _PATTERNS: Final = (
-    (_YEAR, CueKind("clause-either", HISTORY)),
-    (_MONTH, CueKind("clause-after", HISTORY)),
-    (_AGE, CueKind("clause-after", HISTORY)),
-    (_VERSUS, CueKind("either", "uncertain")),
-    (_TAKES, CueKind("end")),
+    CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
+    CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
+    CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),
+    CuePattern((" for ", "until", "till", "from "), _TOOK, CueKind("doubt-before", TAKEN)),
+    CuePattern(
+        ("until", "till", "once", "when", "as soon as", "after", "unless", "if "),
+        _UNTIL_KNOWN,
+        CueKind("clause-before", "hypothetical"),
+    ),
+    CuePattern(
+        ("r/o", "rule", "exclude", "confirm", "look for", "see if", "assess for", "evaluate for", "check for"),
+        _EXAMINED_FOR,
+        CueKind("doubt-before", "hypothetical"),
+    ),
+    CuePattern((" v ", " v. ", " >"), _VERSUS, CueKind("either", "uncertain")),
+    CuePattern((" on ",), _TAKES, CueKind("end")),
+    CuePattern(("without", "w/o"), _NOT_WITHOUT, CueKind("pseudo")),
 )
+
+
+def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
+    """The patterns for people other than the patient, who are called by the words `relatives`."""
+    words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
+    whose = r"(?:his|her|their|the)\s+"
+    forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
+    who = (
+        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
+        r"(?!\s+(?:here|present|at\s+bedside))"
+    )
+    possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
+    himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
+    # Whoever told her that he has something is not the patient.
+    told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
+    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=[\s,.;)]|$)"
+    return (
+        CuePattern((" who ",), re.compile(who, re.I), forward),
+        CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
+        CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
+        CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
+        CuePattern(("'", "’"), re.compile(owner, re.I), back),
+    )
 
 
 class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        relatives = tuple(relatives)
-        parts = [max(words_of(relative), key=len) for relative in relatives]
-        words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-        whose = r"(?:\w+\s+with\s+)?(?:(?:his|her|their|the|a|an)\s+)?(?:\w+\s+)?"
-        self._who = ScreenedPattern(
-            rf"\b{whose}(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
-            r"(?!\s+(?:here|present|at\s+bedside))",
-            parts,
-        )
-        prepositions = r"by|to|from|with|of|after|over|about|through|during"
-        self._possessive = ScreenedPattern(rf"\b(?:{prepositions})\s+(?:his|her|their|the)\s+(?:{words})['’]s\b", parts)
-        self._owner = ScreenedPattern(
-            rf"\b(?:is|are|was|were|be)\s+(?:his|her|their|the)\s+(?:{words})['’]s?(?=[\s,.;)]|$)", parts
-        )
+        self._patterns = (*_PATTERNS, *people_patterns(relatives))
 
-        screened = (*(pattern for pattern, _ in _PATTERNS), _NOT_WITHOUT, _YEAR_OF, self._who)
-        self._screen = frozenset(word for pattern in screened for word in pattern.words)
-
-    def find(self, sentence: str, words: Sequence[str]) -> Iterator[Cue]:
-        """The cues of a sentence in no order; they can overlap. `words` is `words_of(sentence)`."""
-        if ">" in sentence:
-            for match in _OVER.finditer(sentence):
-                yield Cue(*match.span(), "either", "uncertain")
-        if self._screen.isdisjoint(words):
-            return
-        for pattern, kind in _PATTERNS:
-            for match in pattern.find(sentence, words):
-                yield Cue(*match.span(), *kind)
-        for match in _NOT_WITHOUT.find(sentence, words):
-            yield Cue(*match.span("cue"), "pseudo")
-        for match in _YEAR_OF.find(sentence, words):
+    def find(self, sentence: str) -> Iterator[Cue]:
+        """The cues of a sentence in no order; they can overlap."""
+        lowered = sentence.lower()
+        for pattern in self._patterns:
+            yield from pattern.find(sentence, lowered)
+        yield from past_times(sentence)
+        yield from future_times(sentence)
+        for match in _YEAR_OF.finditer(sentence):
             if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
                 yield Cue(*match.span(), "clause-either", HISTORY)
-        yield from self._of_family(sentence, words)
-
-    def _of_family(self, sentence: str, words: Sequence[str]) -> Iterator[Cue]:
-        if "who" in words:
-            for match in self._who.find(sentence, words):
-                yield Cue(*match.span(), "clause-before", "family")
-        if "'" in sentence or "’" in sentence:
-            for match in self._possessive.find(sentence, words):
-                yield Cue(*match.span(), "clause-before", "family")
-            for match in self._owner.find(sentence, words):
-                yield Cue(*match.span(), "clause-after", "family")

@@ -18,17 +18,26 @@ from mappings.analysis.mentions.cues import (
     disjoint,
     negation_classes,
     negation_phrases,
+    tokens,
 )
 from mappings.analysis.mentions.screens import words_of
-from mappings.clinical.cue_patterns import HISTORY, CuePatterns
+from mappings.clinical.cue_patterns import CuePatterns
+from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
 ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
-_SAYS: Final = (*ASSERTIONS[1:], HISTORY, "present")
-_DIRECTIONS: Final = ("before", "after", "either")
-_SCOPES: Final = ("next", "list", "clause", "pseudo", "skip", "keep", "end")
+CURRENT: Final = "current"
+"""What a cue says that keeps a mention from being history."""
+CONSIDERED: Final = "considered"
+"""What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
+_SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, TAKEN, CONSIDERED, CURRENT, "present")
+_DIRECTIONS: Final = ("before", "after", "either", "facing")
+_SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")
+_ONE_WAY: Final = ("before", "after", "doubt-before", "doubt-after")
+FACING: Final = "facing"
+"""The kind of a cue that is about what follows it, or about what precedes it where nothing follows: "possible"."""
 _FAMILY_END: Final = "family-end"
 
 
@@ -67,10 +76,18 @@ class AssertionCues:
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         words = words_of(sentence)
-        found = self._lexicon.find(sentence, words)
+        found = self._lexicon.find_all(sentence, words)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += self._patterns.find(sentence, words)
-        kept = disjoint([*found, *more]) if more else found
+        more += self._patterns.find(sentence)
+        every = [*found, *more]
+        # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
+        kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
+        if kin:
+            kept = sorted(
+                [*disjoint([cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]), *disjoint(kin)]
+            )
+        else:
+            kept = disjoint(every)
         return [_with_colon(sentence, cue) for cue in kept] if ":" in sentence else kept
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
@@ -157,9 +174,11 @@ def _by_kind(found: list[CueRule], classes: dict[str, tuple[str, ...]]) -> dict[
 
 def _kind(rule: CueRule) -> CueKind:
     if rule.scope in ("pseudo", "skip", "keep"):
-        return CueKind(rule.scope)
+        return CueKind(rule.scope, "family" if rule.says == "family" else "")
     if rule.scope == "end":
         return CueKind(_FAMILY_END if rule.says == "family" else "end")
+    if rule.direction == FACING:
+        return CueKind(FACING, rule.says)
     if rule.scope != "list":
         return CueKind(f"{rule.scope}-{rule.direction}", rule.says)
     if rule.says == "ruled-out":
@@ -168,20 +187,26 @@ def _kind(rule: CueRule) -> CueKind:
 
 
 def _merged(kinds: set[CueKind]) -> Iterator[CueKind]:
+    facing = {kind.says for kind in kinds if kind.kind == FACING}
+    kinds = {kind for kind in kinds if kind.says not in facing or kind.kind not in _ONE_WAY}
     lists = {kind.says for kind in kinds if kind.kind in ("doubt-before", "before")}
     both = lists & {kind.says for kind in kinds if kind.kind in ("doubt-after", "after")}
     for kind in kinds:
         if kind.says not in both:
             yield kind
     for says in both:
-        yield CueKind("either", says)
+        yield CueKind("either" if says == "ruled-out" else FACING, says)
 
 
 def _spelt_out(phrase: str, classes: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """A phrase that starts with a class, once for each of the class's words: cues are found by their first word."""
-    first, _, rest = phrase.partition(" ")
-    if not first.startswith("<"):
+    """A phrase that starts with a class or a group, once for each of its words: cues are found by their first word."""
+    first, *more = tokens(phrase)
+    if first[0] not in "<{":
         yield phrase.lower()
         return
-    for word in classes[first[1:-1]]:
-        yield f"{word} {rest}".strip()
+    rest = " ".join(more)
+    if first[-1] in "*?":
+        yield from _spelt_out(rest, classes)
+    name = first.rstrip("*?")[1:-1]
+    for word in classes[name] if first[0] == "<" else name.split(","):
+        yield f"{word} {rest}".strip().lower()

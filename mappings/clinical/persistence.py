@@ -1,4 +1,4 @@
-"""Which conditions last: "history of diabetes" is diabetes today, "history of pneumonia" is not pneumonia today."""
+"""Which conditions last ("history of diabetes" is diabetes today, that of pneumonia is not), and what is done, not had."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ def is_chronic(name: str) -> bool:
     """Whether a mention or a concept's name is that of a chronic condition."""
     chronic, passing = _patterns()
     return bool(chronic.search(name)) and not passing.search(name)
+
+
+def is_intervention(name: str) -> bool:
+    """Whether a mention or a concept's name is that of an operation, an examination, a therapy or a drug."""
+    return bool(_interventions().search(name))
+
+
+@cache
+def _interventions() -> re.Pattern[str]:
+    words = {kind: phrases.split("|") for kind, phrases in rows("chronic")}
+    endings = "|".join(map(re.escape, words["intervention-ending"]))
+    whole = "|".join(map(re.escape, words["intervention"]))
+    return re.compile(rf"\b(?:\w+(?:{endings})s?|(?:{whole})s?)(?!\w)", re.IGNORECASE)
 
 
 @cache

@@ -1,8 +1,9 @@
 """Reads a document while it is split: its passages with the concepts that each mentions, and the keys they are found by.
 
 A key is `concept|assertion`. What a passage asserts of a concept it asserts of the wider ones, too: "on ibuprofen" is found
-by NSAID. Only what is ruled out is not: "no lobar pneumonia" does not rule out pneumonia. But who writes "no acute
-cholecystitis" means no cholecystitis: a name with one of `LOOSE_MODIFIERS` before the wider name rules that out, too.
+by NSAID. Only what is ruled out is not: "no lobar pneumonia" does not rule out pneumonia. It is found by a key of its own,
+`NARROWER_RULED_OUT`. But who writes "no acute cholecystitis" means no cholecystitis: a name with one of `LOOSE_MODIFIERS`
+before the wider name rules that out, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from mappings.collection import Collection
 from mappings.documents import Document, Passage, PassageMention
 
 RULED_OUT: Final = "ruled-out"
+NARROWER_RULED_OUT: Final = "narrower-ruled-out"
+"""In a key: a narrower concept is ruled out."""
+
 LOOSE_MODIFIERS: Final = frozenset(["acute", "active", "frank", "low", "obstructive", "overt", "pleural", "recurrent"])
 
 
@@ -46,8 +50,9 @@ def keys_of(passage: Passage, lexicon: ConceptLexicon) -> frozenset[str]:
 def wider_keys(lexicon: ConceptLexicon, concept: str, assertion: str) -> Iterator[str]:
     """The key of a concept and its assertion, and the keys that follow from it."""
     yield assertion_key(concept, assertion)
-    for wider in lexicon.ancestors(concept) if assertion != RULED_OUT else _meant_too(lexicon, concept):
-        yield assertion_key(wider, assertion)
+    meant = frozenset(_meant_too(lexicon, concept)) if assertion == RULED_OUT else None
+    for wider in lexicon.ancestors(concept):
+        yield assertion_key(wider, assertion if meant is None or wider in meant else NARROWER_RULED_OUT)
 
 
 def _meant_too(lexicon: ConceptLexicon, concept: str) -> Iterator[str]:

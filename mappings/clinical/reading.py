@@ -6,10 +6,10 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.assertion import assertion
@@ -17,8 +17,9 @@ from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
+from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-4"
+READING_VERSION: Final = "reading-5"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
@@ -72,7 +73,12 @@ class ConceptReader:
         return f"{READING_VERSION}+{self.lexicon.fingerprint}"
 
     def read(self, document: Document | Sequence[Section]) -> DocumentReading:
-        """The reading of a document's sections, or of sections that belong to no document."""
+        """The reading of a document's sections, or of sections that belong to no document.
+
+        Mentions that came with the document are taken instead. Raises `InvalidInput` for one of an unknown concept.
+        """
+        if isinstance(document, Document) and document.tagged is not None:
+            return DocumentReading(tuple(self._tagged(document)))
         sections = document.sections if isinstance(document, Document) else document
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
         sure, near = self._context(placed) if any(read.assertion is None for _, _, read in placed) else (set(), {})
@@ -87,6 +93,26 @@ class ConceptReader:
                 asserted = self._asserted(section.text[first:last], section.heading, item, concept)
             found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
         return DocumentReading(tuple(found))
+
+    def _tagged(self, document: Document) -> Iterator[ConceptMention]:
+        spans = {number: _whole_sentences(document.sections[number].text) for number, *_ in document.tagged or ()}
+        for place, item in enumerate(sorted(document.tagged or (), key=lambda item: item[:3])):
+            if item.concept not in self.lexicon:
+                raise InvalidInput(
+                    f"mentions name the concept {item.concept[:80]!r}, which is in no lexicon: add it to your own",
+                    field=f"mentions[{place}].concept",
+                )
+            around = (span for span in spans[item.section] if span.start <= item.start < span.end)
+            sentence = next(around, Sentence(item.start, item.end))
+            yield ConceptMention(
+                item.concept,
+                item.start,
+                item.end,
+                item.section,
+                sentence.start,
+                sentence.end,
+                cast(Assertion, item.assertion),
+            )
 
     def read_alone(self, text: str) -> tuple[ConceptMention, ...]:
         """The mentions of a text that has no context, such as a query.

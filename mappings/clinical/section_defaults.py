@@ -18,12 +18,28 @@ _FIXED: Final = {
 _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychiatric history"])
 _QUESTION: Final = "question"
 _WARNING: Final = "warning"
+_DIFFERENTIAL: Final = "differential"
+_FAMILY: Final = re.compile(
+    r"\b(?:family|familial|maternal|paternal|parental|mother['’]?s|father['’]?s|donor|sibling|genetic)\b[^:]*\b(?:history|hx|anamnesis|pedigree)\b|"
+    r"\b(?:fh|fhx|famhx|fmhx|pedigree|family tree)\b"
+)
+_OVER: Final = re.compile(
+    r"\b(?:resolved|inactive|past|previous|prior|former|old)\s(?:problems?|issues?|diagnos[ei]s|conditions?|illness(?:es)?|"
+    r"hospitali[sz]ations?|admissions?|operations?|surger(?:y|ies)|procedures?|medications?|meds|treatments?|injur(?:y|ies))\b|"
+    r"\bsurgical (?:history|hx)\b|\b(?:psh|pshx)\b|\boperations\b|\bdiscontinued (?:medications?|meds)\b|\bneonatal history\b"
+)
+_OPEN: Final = re.compile(
+    r"\b(?:differentials?|ddx|considerations?|possibilities|(?:possible|probable|suspected|provisional|working|query|referral) diagnos[ei]s|"
+    r"questions?|clinical question|query)\b"
+)
 _ASKED: Final = re.compile(
     r"\b(?:indication|indications|reason for (?:the )?(?:exam|examination|study|test|procedure|scan))\b"
 )
 _ADVICE: Final = re.compile(
     r"\b(?:instructions?|precautions|when to call|advice|safety[- ]net\w*|counsel+ing|education|teaching|orders|"
-    r"health maintenance|contingenc\w+)\b"
+    r"health maintenance|contingenc\w+|guidance|prevention|prophylaxis|screening|red flags|warning signs|return criteria|"
+    r"side effects|adverse (?:effects|reactions)|safety plan|crisis plan|action plan|what to watch for|preventive care|"
+    r"contraindications|intolerances?|waiting list|prn|as needed)\b"
 )
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
@@ -44,6 +60,8 @@ def section_default(heading: str, called: str) -> str:
         return "present"
     if kind in _FIXED:
         return _FIXED[kind]
+    if kind == _DIFFERENTIAL:
+        return "uncertain"
     if kind in _PAST:
         return "present" if is_chronic(called) else "historical"
     if kind == _QUESTION:
@@ -55,7 +73,15 @@ def section_default(heading: str, called: str) -> str:
 def _kind(heading: str) -> str:
     """The normalised heading of a section with a default of its own, `_QUESTION`, `_WARNING`, or "" for any other."""
     normalised, plain = normalise_heading(heading), heading.lower()
-    if normalised in _FIXED or normalised in _PAST:
+    if normalised in _FIXED:
+        return normalised
+    if _FAMILY.search(plain) and normalised not in _PAST:
+        return "family history"
+    if _OVER.search(plain):
+        return "past surgical history"
+    if _OPEN.search(plain):
+        return _DIFFERENTIAL
+    if normalised in _PAST:
         return normalised
     if _ASKED.search(plain):
         return _QUESTION

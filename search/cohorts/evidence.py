@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from mappings.analysis.sentences import sentences
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
@@ -27,11 +28,15 @@ _DENIALS: Final[Mapping[str, Standing]] = {RULED_OUT: "ruled-out", "uncertain": 
 
 @dataclass(slots=True)
 class DocumentContent:
-    """One document: its fields, and its passages by what they assert and in order."""
+    """One document: its fields, and its passages by what they assert and in order.
+
+    `opening` is its first passage, where it is needed: it stands for a document that meets a criterion of fields alone.
+    """
 
     fields: Mapping[str, FieldValue]
     day: date | None
     passages: Sequence[Passage] = ()
+    opening: Passage | None = None
     by_key: dict[str, list[tuple[Passage, PassageMention]]] = field(default_factory=dict)
 
     def read(self, passages: Sequence[Passage], lexicon: ConceptLexicon | None) -> None:
@@ -54,6 +59,21 @@ def keys_of_criteria(criteria: Iterable[CohortCriterion]) -> list[str]:
 def phrases_of_criteria(criteria: Iterable[CohortCriterion]) -> list[Phrase]:
     """All phrases that are asked for."""
     return list(dict.fromkeys(phrase for item in criteria for phrase in wanted_phrases(item.words)))
+
+
+def opening_documents(
+    patients: Iterable[PatientDocuments], criteria: Sequence[CohortCriterion], contents: Mapping[str, DocumentContent]
+) -> list[str]:
+    """The documents that are shown by their openings: they meet a criterion that asks for no concept and no words."""
+    plain = [number for number, item in enumerate(criteria) if not (item.concept or item.words)]
+    return list(
+        dict.fromkeys(
+            name
+            for patient in patients
+            for number in plain
+            for name in _newest_first(patient.meeting[number], contents)[:MAX_SENTENCES]
+        )
+    )
 
 
 def patient_standings(
@@ -88,6 +108,12 @@ def _meeting_sentences(
             for passage in contents[name].passages:
                 for sentence, mark in sentences_with(passage.text, phrases):
                     yield _evidence(contents[name], passage, sentence.start, sentence.end, mark)
+    if not (item.concept or item.words):
+        for name in documents:
+            opening = contents[name].opening
+            first = sentences(opening.text)[:1] if opening else []
+            if opening and first:
+                yield _evidence(contents[name], opening, first[0].start, first[0].end, Span(0, 0))
 
 
 def _unmet(

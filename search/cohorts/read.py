@@ -79,7 +79,7 @@ def _criterion(value: Any, where: str, collection: Collection, lexicon: ConceptL
     criterion = CohortCriterion(
         typed=_text(given, "typed", where) or named or words,
         concept=_concept(named, f"{where}.concept", collection, lexicon) if named else "",
-        assertion=_assertion(given, where),
+        assertion=_assertion(given, where) if named else CohortCriterion().assertion,
         words=words,
         filters=_filters(given.get("filters") or {}, where, collection),
         since=_day(given, "since", where),

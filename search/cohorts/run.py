@@ -13,7 +13,13 @@ from mappings.documents import Access
 from mappings.errors import InvalidInput, NotFound
 from search.cohorts.compile import compiled, contradictions, date_field
 from search.cohorts.definition import CohortCriterion, CohortDefinition
-from search.cohorts.evidence import DocumentContent, keys_of_criteria, patient_standings, phrases_of_criteria
+from search.cohorts.evidence import (
+    DocumentContent,
+    keys_of_criteria,
+    opening_documents,
+    patient_standings,
+    phrases_of_criteria,
+)
 from search.cohorts.results import CohortIds, CohortPage
 from search.pipeline.freshness import MAX_WITHHELD, Withheld, find_withheld
 from search.pipeline.services import SearchServices, Trace
@@ -91,7 +97,7 @@ def _page(definition: CohortDefinition, context: _Context, after: str, size: int
 
 
 def _ids(definition: CohortDefinition, context: _Context, after: str, size: int) -> CohortIds:
-    answer, withheld = _asked(definition, context, after, size)
+    answer, withheld = _asked(definition, context, after, size, names_only=True)
     return CohortIds(
         patients=tuple(item.patient for item in answer.patients),
         total=answer.total,
@@ -101,7 +107,9 @@ def _ids(definition: CohortDefinition, context: _Context, after: str, size: int)
     )
 
 
-def _asked(definition: CohortDefinition, context: _Context, after: str, size: int) -> tuple[PatientsAnswer, Withheld]:
+def _asked(
+    definition: CohortDefinition, context: _Context, after: str, size: int, names_only: bool = False
+) -> tuple[PatientsAnswer, Withheld]:
     """The engine's answer, and what it counted as absent."""
     meta, collection = context.meta, context.collection
     withheld = find_withheld(context.services, meta, Trace())
@@ -116,6 +124,7 @@ def _asked(definition: CohortDefinition, context: _Context, after: str, size: in
         withheld=withheld.documents,
         after=after,
         size=size,
+        names_only=names_only,
     )
     return context.services.engine.patients(request), withheld
 
@@ -140,7 +149,18 @@ def _contents(
         contents[document] = DocumentContent(own, day if isinstance(day, date) else None)
         shown = [item for item in passages.get(document, ()) if newest is None or newest.get(document) == item.version]
         contents[document].read(shown, lexicon)
+    if newest is not None:
+        _read_openings(context, opening_documents(patients, criteria, contents), newest, contents)
     return contents
+
+
+def _read_openings(
+    context: _Context, documents: Sequence[str], newest: Mapping[str, int], contents: Mapping[str, DocumentContent]
+) -> None:
+    ids = [f"{name}@{newest[name]}#0" for name in documents if name in newest]
+    found = context.services.engine.passages(context.meta.index, ids, context.access) if ids else {}
+    for passage in found.values():
+        contents[passage.document].opening = passage
 
 
 def _newest(context: _Context, documents: Sequence[str]) -> Mapping[str, int] | None:

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
-from mappings.documents import Document, FieldValue, Section
+from mappings.documents import Document, FieldValue, Section, TaggedMention
 from mappings.errors import Damaged, InvalidInput
 from search.storage import Change
 
@@ -69,13 +69,15 @@ def dump(document: Document) -> bytes:
             raise InvalidInput(
                 f"document {document.id!r}: field {name!r} must be a finite number, not {value}", field=name
             )
-    content = {
+    content: dict[str, Any] = {
         "id": document.id,
         "title": document.title,
         "sections": [[section.heading, section.text] for section in document.sections],
         "labels": sorted(document.labels),
         "fields": encode_fields(document.fields),
     }
+    if document.tagged is not None:
+        content["tagged"] = [list(item) for item in document.tagged]
     try:
         return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
@@ -91,6 +93,7 @@ def load(content: bytes) -> Document:
         sections=tuple(Section(heading, text) for heading, text in data["sections"]),
         labels=frozenset(data["labels"]),
         fields=decode_fields(data["fields"]),
+        tagged=tuple(map(TaggedMention._make, data["tagged"])) if "tagged" in data else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, TypeVar
@@ -22,6 +23,9 @@ Key = TypeVar("Key", str, tuple[str, ...])
 MAX_KEYWORD_BYTES: Final = 8_191
 FACET_VALUES: Final = 100
 """Most values of one facet."""
+
+MAX_VALUES: Final = 60_000
+"""Most values of a field that are counted at once; engines allow about 65,000."""
 
 
 def field_kind(fields: Mapping[str, FieldType], name: str) -> FieldType:
@@ -124,6 +128,14 @@ def drift(fields: Mapping[str, FieldType], windows: int, wanted: Collection) -> 
 def top_values(counts: Iterable[FacetCount]) -> tuple[FacetCount, ...]:
     """The most frequent values of a facet, ties by value."""
     return tuple(sorted(counts, key=lambda item: (-item.count, item.value))[:FACET_VALUES])
+
+
+def by_year(counts: Iterable[tuple[date, int]]) -> tuple[FacetCount, ...]:
+    """The years of days, each with the sum of their counts, as the values of a facet."""
+    years: Counter[int] = Counter()
+    for day, count in counts:
+        years[day.year] += count
+    return top_values(FacetCount(f"{year:04}", count) for year, count in years.items())
 
 
 def number_text(number: float) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from encoders.artifact import SHIPPED, Artifact, find
 from encoders.cache import CachedEncoder
 from encoders.hashing import HashingEncoder
+from encoders.marked import MarkedEncoder, base_fingerprint, marking_of
 from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
 from mappings.collection import Collection
@@ -61,10 +62,19 @@ class Models:
 
     def encoders(self, collection: Collection) -> dict[str, Encoder]:
         """Vector field -> the encoder that fills a new index of the collection."""
-        return {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
+        own = {name: self.encoder(self.settings.encoder or model) for name, model in collection.vectors.items()}
+        marking = collection.marking
+        return {name: MarkedEncoder(encoder, marking) for name, encoder in own.items()} if marking else own
 
     def find_encoder(self, fingerprint: str) -> Encoder | None:
-        """The encoder with this fingerprint, or None if no model here has it."""
+        """The encoder with this fingerprint, or None if no model here has it, or marks texts in another way."""
+        base, marking = base_fingerprint(fingerprint), marking_of(fingerprint)
+        if base == fingerprint:
+            return self._find(fingerprint)
+        found = self._find(base) if marking else None
+        return MarkedEncoder(found, marking) if found and marking else None
+
+    def _find(self, fingerprint: str) -> Encoder | None:
         if self.servers is not None and fingerprint != HashingEncoder(256).fingerprint:
             # A server that may be down is not asked here: the encoder says so when it is used.
             return RemoteEncoder(self.servers, fingerprint) if self.servers.may_have(fingerprint) else None

@@ -7,7 +7,7 @@ from typing import Final
 
 from mappings.collection import Collection
 from mappings.errors import InvalidInput
-from search.query import Query
+from search.query import YEARLY, Query
 
 RELEVANCE: Final = "relevance"
 _SORTABLE: Final = ("number", "date")
@@ -15,9 +15,11 @@ _SORTABLE: Final = ("number", "date")
 
 def check_fields(query: Query, collection: Collection) -> None:
     """Raise `InvalidInput` for a filter, facet or sort by a field that the collection does not have."""
+    dates = {name for name, field in collection.fields.items() if field.type == "date"}
+    known = {*collection.fields, *(f"{name}{YEARLY}" for name in dates)}
     for where, names in (("filters", [item.name for item in query.filters]), ("facets", query.facets)):
         for name in names:
-            if name not in collection.fields:
+            if name not in (known if where == "facets" else collection.fields):
                 raise InvalidInput(
                     f"the collection {collection.name!r} has no field {name[:80]!r}; {_known(sorted(collection.fields))}",
                     field=where,

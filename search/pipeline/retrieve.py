@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
@@ -142,7 +143,7 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
         encoder = services.encoder(fingerprint)
         if encoder is None:
             trace.degraded.append(
-                f"no encoder for '{name}': the index was built with {fingerprint[:12]}, which is not among the installed "
+                f"no encoder for '{name}': the index was built with {short_fingerprint(fingerprint)}, which is not among the installed "
                 f"models; the leg '{name}' was not searched"
             )
             continue

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
-from mappings.clinical.placing import RULED_OUT, assertion_key, wider_keys
+from mappings.clinical.placing import NARROWER_RULED_OUT, RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.fields import ASSERTED
-from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms
+from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
 PRESENT: Final = "present"
 UNCERTAIN: Final = "uncertain"
@@ -22,6 +22,7 @@ PROOF_WEIGHT: Final = 20.0
 """What a passage that proves a criterion gets beside its BM25 score: more than the words of a criterion add up to."""
 
 Wanted = Assertion | Literal["not-present"]
+_RULING_OUT: Final = (RULED_OUT, NARROWER_RULED_OUT)
 _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 
 
@@ -29,7 +30,8 @@ _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 class Criterion:
     """That a document asserts something of a concept; `not-present`: that it does not say that it is present.
 
-    A document that suspects what is to be present is an answer too, after those that are sure.
+    A document that suspects what is to be present is an answer too, after those that are sure; and after those that rule a
+    concept out, one that rules out a narrower one.
     `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`.
     """
 
@@ -42,9 +44,8 @@ class Criterion:
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of what proves it, the surest first; that a concept is not present is proven by its being ruled out."""
-        if self.assertion == PRESENT:
-            return assertion_key(self.concept, PRESENT), assertion_key(self.concept, UNCERTAIN)
-        return (assertion_key(self.concept, RULED_OUT if self.assertion == NOT_PRESENT else self.assertion),)
+        proving = {PRESENT: (PRESENT, UNCERTAIN), RULED_OUT: _RULING_OUT, NOT_PRESENT: _RULING_OUT}
+        return tuple(assertion_key(self.concept, item) for item in proving.get(self.assertion, (self.assertion,)))
 
     @property
     def filter(self) -> Filter:
@@ -60,10 +61,8 @@ class Criterion:
 
     def doubt(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> int | None:
         """How surely a mention of the concept, or of another from which it follows, proves it: 0 is sure; None: not at all."""
-        key = assertion_key(self.concept, assertion)
-        if key not in self.keys or key not in wider_keys(lexicon, concept, assertion):
-            return None
-        return self.keys.index(key)
+        stated = frozenset(wider_keys(lexicon, concept, assertion))
+        return next((place for place, key in enumerate(self.keys) if key in stated), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +80,28 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     unknown: list[str] = []
     for source, texts in (("with", query.having), ("without", query.lacking)):
         for text in texts:
-            found = list(_of_slot(text, source, query.absence, reader))
-            criteria += found
-            unknown += [] if found else [text]
+            named = list(_of_slot(text, source, query.absence, reader))
+            criteria += named
+            unknown += [] if named else [text]
     if reads_text and not query.plain:
         criteria += _of_text(free, query.absence, reader)
-    kept = tuple(dict.fromkeys(criteria))
-    return ReadQuery(kept, tuple(unknown), tuple(_notes(kept, unknown)))
+    kept: dict[tuple[str, str], Criterion] = {}
+    for item in criteria:  # what a slot asks for is not asked for again by the text
+        kept.setdefault((item.concept, item.assertion), item)
+    found = tuple(kept.values())
+    return ReadQuery(found, tuple(unknown), tuple(_notes(found, unknown)))
 
 
 def _of_slot(text: str, source: str, absence: Wanted, reader: ConceptReader) -> Iterator[Criterion]:
     """The criteria of one `with` or `without`; none where it names no concept that we know."""
-    named = reader.lexicon.named(text)
+    stated, name = stated_finding(text) if source == "with" else ("", text)
+    wanted = cast("Wanted", absence if source == "without" else stated)
+    named = reader.lexicon.named(name)
     if named:
-        yield Criterion(text, named.id, named.name, PRESENT if source == "with" else absence, source)
+        yield Criterion(name, named.id, named.name, wanted or PRESENT, source)
         return
-    for item in _mentions(text, reader):
-        assertion: Wanted = item.assertion
-        if source == "without":
-            assertion = absence
-        yield _criterion(text[item.start : item.end], item, assertion, source, reader.lexicon)
+    for item in _mentions(name, reader):
+        yield _criterion(name[item.start : item.end], item, wanted or item.assertion, source, reader.lexicon)
 
 
 def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterion]:

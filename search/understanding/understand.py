@@ -40,7 +40,8 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
-    `criteria` are what documents must assert, `aspects` the sections that are asked for.
+    `criteria` are what documents must assert, `aspects` the sections that are asked for, `unknown` the findings that name no
+    concept and were searched as words.
     """
 
     lexical: LexicalQuery
@@ -54,6 +55,7 @@ class Understanding:
     filters: tuple[Filter, ...] = ()
     criteria: tuple[Criterion, ...] = ()
     aspects: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def understand(
@@ -99,6 +101,7 @@ def understand(
         (*parsed.filters, *(item.filter for item in read.criteria)),
         read.criteria,
         aspects,
+        read.unknown,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from backends import ENGINES, Backend, clear, embedded, opensearch, random_drafts
+from contract_patients import ward_drafts
 
 PARAMS = [pytest.param(name, marks=[pytest.mark.opensearch] if name == "opensearch" else []) for name in ENGINES]
 
@@ -31,4 +32,12 @@ def library(request, tmp_path_factory):
     """A backend with an index of 80 random documents: (backend, index name, drafts)."""
     with opened(request, request.param, tmp_path_factory.mktemp("library")) as backend:
         drafts = random_drafts(seed=7, count=80)
+        yield backend, backend.index([draft.entry() for draft in drafts]).index, drafts
+
+
+@pytest.fixture(scope="module", params=PARAMS)
+def ward(request, tmp_path_factory):
+    """A backend with an index of 90 random documents: (backend, index name, drafts)."""
+    with opened(request, request.param, tmp_path_factory.mktemp("ward")) as backend:
+        drafts = ward_drafts(seed=11, count=90)
         yield backend, backend.index([draft.entry() for draft in drafts]).index, drafts

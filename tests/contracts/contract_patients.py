@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import contract_reference as reference
-from backends import Draft
+from backends import Draft, random_drafts
 
 from mappings.analysis.words import terms
 from search.protocols import PatientDocuments, PatientsRequest
 from search.query import DocumentCriterion, Phrase
 
 Patients = Mapping[str, Sequence[Draft]]
+
+
+def ward_drafts(seed: int, count: int) -> list[Draft]:
+    """Random documents of a dozen patients: `journal` names the patient, some name two, some none."""
+    rng = random.Random(seed)
+    found = []
+    for draft in random_drafts(seed, count):
+        fields = {name: value for name, value in draft.fields.items() if name != "journal"}
+        names = tuple(rng.sample([f"p{number:02}" for number in range(12)], rng.choice((0, 1, 1, 1, 1, 2))))
+        if names:
+            fields["journal"] = names if len(names) > 1 else names[0]
+        elif rng.random() < 0.5:
+            fields["journal"] = ""
+        found.append(replace(draft, fields=fields))
+    return found
 
 
 def patients_of(draft: Draft, group_by: str) -> list[str]:

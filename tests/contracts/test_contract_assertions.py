@@ -118,6 +118,19 @@ def test_proofs_are_the_passages_that_assert_it_whole(backend, index):
     assert backend.engine.proofs(index, ["both"], [], PUBLIC) == {}
 
 
+def test_proofs_are_also_the_passages_that_have_one_of_some_phrases(backend, index):
+    def ordinals(*phrases, keys=(), documents=("with", "without", "both", "silent", "hidden")):
+        found = backend.engine.proofs(index, documents, keys, PUBLIC, phrases)
+        return {name: [item.ordinal for item in own] for name, own in found.items()}
+
+    assert ordinals(("clear",), ("edema",)) == {"with": [1], "silent": [0]}
+    assert ordinals(("small", "effus")) == {"with": [0], "both": [1]}
+    assert ordinals(("effus", "small")) == {}
+    assert ordinals(("clear",), keys=["effusion|present"]) == {"with": [0], "both": [1], "silent": [0]}
+    many = [(f"word{number}", f"word{number + 1}") for number in range(1_500)]
+    assert ordinals(*many, ("clear", "lung"), ("small", "effus")) == {"with": [0], "both": [1], "silent": [0]}
+
+
 def test_passages_come_back_with_their_mentions(backend, index):
     found = backend.engine.passages(index, ["with@1#0", "silent@1#0"], PUBLIC)
     assert found["with@1#0"].mentions == (EFFUSION,)

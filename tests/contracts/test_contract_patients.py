@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from datetime import date
 
 import contract_patients as plain
 import pytest
-from backends import EVERYBODY, LABELS, WORDS, Backend, Draft, random_drafts
-from conftest import PARAMS, opened
+from backends import EVERYBODY, LABELS, WORDS, Backend, Draft
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,29 +18,6 @@ from search.query import DocumentCriterion, NoneOf, Range, Terms
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PUBLIC = Access("u", frozenset({"public"}))
-
-
-def ward_drafts(seed: int, count: int) -> list[Draft]:
-    """Random documents of a dozen patients: `journal` names the patient, some name two, some none."""
-    rng = random.Random(seed)
-    found = []
-    for draft in random_drafts(seed, count):
-        fields = {name: value for name, value in draft.fields.items() if name != "journal"}
-        names = tuple(rng.sample([f"p{number:02}" for number in range(12)], rng.choice((0, 1, 1, 1, 1, 2))))
-        if names:
-            fields["journal"] = names if len(names) > 1 else names[0]
-        elif rng.random() < 0.5:
-            fields["journal"] = ""
-        found.append(replace(draft, fields=fields))
-    return found
-
-
-@pytest.fixture(scope="module", params=PARAMS)
-def ward(request, tmp_path_factory):
-    """A backend with an index of 90 random documents: (backend, index name, drafts)."""
-    with opened(request, request.param, tmp_path_factory.mktemp("ward")) as backend:
-        drafts = ward_drafts(seed=11, count=90)
-        yield backend, backend.index([draft.entry() for draft in drafts]).index, drafts
 
 
 def ask(backend: Backend, index: str, **more):
@@ -168,6 +143,12 @@ def test_days_are_counted_exactly_and_only_between_dated_documents(backend, stay
     assert patients(undated) == ["cem"]
 
 
+def test_names_alone_come_without_documents(backend, stay):
+    whole = ask(backend, stay, all=(has("fever"),), size=2)
+    names = ask(backend, stay, all=(has("fever"),), size=2, names_only=True)
+    assert names == replace(whole, patients=(PatientDocuments("ann"), PatientDocuments("bob")))
+
+
 def test_a_withheld_document_counts_as_absent(backend, stay):
     answer = ask(backend, stay, none=(has("cough"),), withheld=("a2", "d1"))
     assert (patients(answer), answer.known, answer.counts) == (["ann"], 3, (2,))
@@ -207,6 +188,21 @@ def test_two_hundred_criteria(ward):
     known = plain.all_patients(drafts, request)
     assert answer.patients == tuple(plain.chosen_patients(known, request))
     assert answer.counts == plain.counts(known, request)
+
+
+@pytest.mark.parametrize("group_by", ["journal", "document"])
+def test_patients_that_a_cluster_counts_in_several_pages(ward, monkeypatch, group_by):
+    monkeypatch.setattr("search.engines.opensearch.cohorts.bodies.BUCKETS", 3)
+    backend, index, drafts = ward
+    near = replace(has("cough"), within_days=3, of=2)
+    # A caller of this test alone: nothing is kept of earlier answers.
+    caller = Access(f"paged by {group_by}", frozenset({*LABELS, "paged"}))
+    some = (near, has("lung"))
+    request = PatientsRequest(index, group_by, caller, (has("fever"),), some, date="published", size=50)
+    answer = backend.engine.patients(request)
+    known = plain.all_patients(drafts, request)
+    assert answer.patients == tuple(plain.chosen_patients(known, request))
+    assert (answer.known, answer.counts) == (len(known), plain.counts(known, request))
 
 
 @pytest.mark.parametrize("group_by", ["ward", "patient"])

@@ -77,6 +77,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "passages": lambda: fetches.passages(["a@1#0", "b@2#1"], CLINICIAN),
     "document-fields": lambda: fetches.document_fields(["a", "b"], CLINICIAN),
     "any-visible": lambda: fetches.any_visible(CLINICIAN),
+    "counted-values": lambda: fetches.counted_values("journal", CLINICIAN, ["a", "b"]),
     "index-counts": queries.index_counts,
     "last-commit": queries.last_commit,
     "first-page": lambda: queries.page({"term": {"kind": "passage"}}, {"includes": ["document", "version"]}, 1_000),

@@ -30,6 +30,8 @@ def settings_of(kind: Path) -> Iterator[tuple[str, str]]:
     found = tomllib.loads(kind.read_text(encoding="utf-8"))
     yield from ((f"bm25.{name}", spell(value)) for name, value in found["bm25"].items())
     yield "passages.window_words", spell(found["passages"]["window_words"])
+    if "marking" in found["passages"]:
+        yield "passages.marking", spell(found["passages"]["marking"])
     fusion, reranking = found["fusion"], found["rerank"]
     yield "fusion", f"{fusion['method']} {fusion['normalisation']}, {spell(fusion['weights'])}"
     yield from ((f"rerank.{name}", spell(reranking[name])) for name in ("candidates", "weight"))
@@ -68,7 +70,7 @@ def test_a_harder_form_of_a_suite_has_its_choices() -> None:
     ledger = read_choices()
     assert ledger.of_suite("scifact-distractors") == ledger.of_suite("scifact") != ()
     assert ledger.of_suite("medquad-full") == ledger.of_suite("medquad") != ()
-    assert ledger.of_suite("notes") == ()
+    assert ledger.of_suite("beir") == ()
 
 
 CHOICE = """[[choice]]

@@ -63,6 +63,7 @@ def test_further_models_go_to_the_suites_that_know_them() -> None:
     assert [line for line in found if "minilm" in line] == [
         "medley evaluate medquad --baseline minilm",
         "medley evaluate radiology --folds models --baseline minilm",
+        "medley evaluate polarity --baseline minilm",
     ]
     assert len(found) == len(commands())
 

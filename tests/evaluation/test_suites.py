@@ -317,7 +317,7 @@ def test_wrong_options_are_named(settings: Settings) -> None:
     wrong = {
         "--reading is for scifact, check-covid, claims, not for press": SuiteOptions(reading="A"),
         "--folds is for radiology, not for press": SuiteOptions(folds=Path("models")),
-        "--baseline is for medquad, radiology, not for press": SuiteOptions(baseline="minilm"),
+        "--baseline is for medquad, radiology, polarity, not for press": SuiteOptions(baseline="minilm"),
         "--full is for medquad, not for press": SuiteOptions(full=True),
         "--distractors is for scifact, check-covid, not for press": SuiteOptions(distractors=True),
         "a folder is for claims, beir, not for press": SuiteOptions(folder=Path("mine")),

@@ -80,7 +80,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         (
             "[fields.date]",
             "[fields.labels]",
-            "and not be one of asserted, deleted, id, labels, mentioned, sections, source_version, text, title",
+            "and not be one of aspects, asserted, concepts, deleted, id, labels, mentioned, mentions, sections, source_version, text, title",
         ),
         ('type = "date"', 'type = "day"', "fields.date.type must be one of keyword, number, date"),
         ('title = "Clinical notes"', "title = ", "own.toml"),

@@ -3,20 +3,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.analysis.mentions.screens import ScreenedPattern, blanked, lowered, words_of
-from mappings.clinical import cue_patterns
-from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.cue_rules import classes
+from mappings.analysis.mentions.screens import blanked, lowered, words_of
 
-SCREENED = [
-    item
-    for holder in (cue_patterns, CuePatterns(classes()["relative"]))
-    for item in vars(holder).values()
-    if isinstance(item, ScreenedPattern)
-]
 TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("aZ9 _'’\u0130\u00df\u0660-.,\n")), max_size=40)
 
 
@@ -43,18 +34,3 @@ def test_every_character_stays_in_its_place(text: str) -> None:
 )
 def test_empty_words_stand_for_wider_gaps(text: str, expected: list[str]) -> None:
     assert words_of(text) == expected
-
-
-@pytest.mark.parametrize("screened", SCREENED, ids=lambda item: item.pattern.pattern[:40])
-@given(data=st.data())
-@settings(max_examples=40)
-def test_no_screen_hides_a_match(screened: ScreenedPattern, data: st.DataObject) -> None:
-    text = data.draw(st.from_regex(screened.pattern))
-    found = [match.span() for match in screened.find(text, words_of(text))]
-    assert found == [match.span() for match in screened.pattern.finditer(text)] != []
-
-
-def test_a_text_without_its_words_is_not_searched() -> None:
-    screened = ScreenedPattern("no (?:fever|cough)", ("no",))
-    assert [match[0] for match in screened.find("NO cough", words_of("NO cough"))] == ["NO cough"]
-    assert screened.find("nocturnal cough", words_of("nocturnal cough")) == ()

@@ -73,13 +73,14 @@ def test_with_and_without_become_filters_and_rank_what_proves_them():
         ("proves", "nsaid|present"),
         ("proves", "nsaid|uncertain"),
         ("proves", "fever|ruled-out"),
+        ("proves", "fever|narrower-ruled-out"),
     ]
     assert found.lexical.everything
 
 
 def test_without_can_mean_ruled_out():
     found = read(having=("pneumonia",), lacking=("effusion",), absence="ruled-out")
-    assert found.filters[1] == Terms("asserted", ("effusion|ruled-out",))
+    assert found.filters[1] == Terms("asserted", ("effusion|ruled-out", "effusion|narrower-ruled-out"))
 
 
 def test_a_slot_can_say_what_is_asserted():
@@ -107,3 +108,21 @@ def test_only_what_is_lacking_is_a_query_too():
         Query("notes", EVERYBODY, lacking=(" ",))
     with pytest.raises(InvalidInput):
         Query("notes", EVERYBODY, lacking=("fever",), absence="maybe")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("assertion", ["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"])
+def test_a_finding_can_say_what_documents_must_assert_of_it(assertion):
+    found = read(having=(f"{assertion}: pleural effusion",))
+    assert asked(found) == [("pleural-effusion", assertion, "with")]
+    assert found.model_text == "pleural effusion"
+
+
+def test_a_stated_finding_without_a_concept_is_searched_as_words():
+    found = read(having=("ruled-out:zorblax", "since:2019"))
+    assert (found.criteria, found.unknown) == ((), ("ruled-out:zorblax", "since:2019"))
+    assert found.model_text == "zorblax since:2019"
+
+
+def test_the_text_does_not_ask_again_for_what_a_finding_asks():
+    found = read("pneumonia without effusion", having=("pneumonia",))
+    assert asked(found) == [("pneumonia", "present", "with"), ("effusion", "not-present", "text")]

@@ -11,7 +11,7 @@ from mappings.collection import load
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.query import Query, Range, Terms
-from web import forms
+from web import forms, validation
 
 ABSTRACTS = load("abstracts")
 NOTES = load("notes")
@@ -233,13 +233,13 @@ def test_a_wrong_address_is_refused(parameters, field, message):
     ids=lambda body: repr(body[:12]),
 )
 def test_invalid_json_is_refused(body):
-    where, why = refused(forms.parse_json, body)
+    where, why = refused(validation.parse_json, body)
     assert where == "body"
     assert why.startswith("the body is not valid JSON")
 
 
 def test_texts_are_cleaned_of_what_no_engine_holds():
-    assert forms.parse_json(b'{"te\\u0000xt": ["a\\ud800b\\u0007c", {"d": "e\\nf"}]}') == {
+    assert validation.parse_json(b'{"te\\u0000xt": ["a\\ud800b\\u0007c", {"d": "e\\nf"}]}') == {
         "te xt": ["a b c", {"d": "e\nf"}]
     }
 
@@ -252,7 +252,7 @@ def test_a_batch_is_bounded_and_names_the_search_at_fault():
     assert refused(forms.batch_form, {"searches": [one, one | {"size": 0}]})[0] == "searches.1.size"
     assert refused(forms.batch_form, {"searches": [one | {"colour": 0}]}) == (
         "searches.0.colour",
-        f"there is no field 'colour'; known are {', '.join(forms._fields(forms.SearchForm))}",
+        f"there is no field 'colour'; known are {', '.join(validation._fields(forms.SearchForm))}",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
 
-from web import context, forms
+from web import context
 from web.api.delivery_limits import RequestWatch
 from web.api.search import json_body
 from web.api.spooled import spool, streamed
@@ -18,6 +18,7 @@ from web.cohorts.paging import Pause
 from web.cohorts.use_cases import CohortUseCases
 from web.exports.formats import EXPORTS
 from web.serving.fair_shares import Turn
+from web.validation import validated
 
 DEGRADED: Final = "X-Medley-Degraded"
 """The header of an export that says what failed or is missing: its formats have no place for it."""
@@ -32,7 +33,7 @@ blueprint.before_request(context.require_caller)
 @blueprint.post("/cohorts")
 def cohort() -> Response:
     """A page of the patients who meet a definition, with the evidence for each criterion."""
-    form = forms.validated(CohortPageForm, json_body())
+    form = validated(CohortPageForm, json_body())
     with context.search_turn():
         page, definition = _use_cases().page(form)
     return jsonify(CohortAnswer.of(page, definition).model_dump())
@@ -41,7 +42,7 @@ def cohort() -> Response:
 @blueprint.post("/cohorts/compare")
 def compare() -> Response:
     """The patients of two cohorts: in both, only in the first, only in the second."""
-    form = forms.validated(CohortComparisonForm, json_body())
+    form = validated(CohortComparisonForm, json_body())
     with context.search_turn() as turn:
         compared = _use_cases().comparison(form, _pause(turn))
     return jsonify(ComparisonAnswer.of(compared).model_dump())
@@ -50,7 +51,7 @@ def compare() -> Response:
 @blueprint.post("/cohorts/export")
 def export() -> Response:
     """A cohort as a file. It is complete, and in the access log, before its first byte is sent."""
-    form = forms.validated(CohortExportForm, json_body())
+    form = validated(CohortExportForm, json_body())
     chosen = EXPORTS[form.format]
     with ExitStack() as aside:
         file = spool(aside)

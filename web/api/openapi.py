@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from web import forms, search_answers, wire
+from web import completions, forms, search_answers, wire
 from web.api import openapi_ingestion
 from web.api.kept import openapi as openapi_kept
 from web.cohorts import answers as cohort_answers
@@ -21,6 +21,7 @@ REFERENCE: Final = "#/components/schemas/{model}"
 _REQUESTS: Final = (
     forms.SearchForm,
     forms.BatchForm,
+    completions.CompletionForm,
     *openapi_kept.REQUESTED,
     cohort_forms.CohortPageForm,
     cohort_forms.CohortComparisonForm,
@@ -29,6 +30,7 @@ _REQUESTS: Final = (
 _ANSWERS: Final = (
     search_answers.SearchAnswer,
     search_answers.BatchAnswer,
+    completions.CompletionAnswer,
     cohort_answers.CohortAnswer,
     cohort_answers.ComparisonAnswer,
     wire.DocumentAnswer,
@@ -106,6 +108,7 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
+        **_completion_paths(),
         **_cohort_paths(),
         "/v1/documents": {"post": openapi_ingestion.feed()},
         "/v1/documents/{id}": {
@@ -136,6 +139,23 @@ def _cohort_paths() -> dict[str, Any]:
         "/v1/cohorts": {"post": patients},
         "/v1/cohorts/compare": {"post": compared},
         "/v1/cohorts/export": {"post": exported},
+    }
+
+
+def _completion_paths() -> dict[str, Any]:
+    return {
+        "/v1/complete": {
+            "get": _operation(
+                "complete_by_address",
+                "Complete what is typed in the address",
+                completions.CompletionAnswer,
+                parameters=_parameters(completions.CompletionForm),
+            )
+            | {"description": "Addresses are kept in logs and histories: send what may be a patient's name by `POST`."},
+            "post": _operation(
+                "complete", "Complete what is typed", completions.CompletionAnswer, body=completions.CompletionForm
+            ),
+        },
     }
 
 
@@ -180,13 +200,17 @@ def _error(status: int) -> dict[str, Any]:
 
 def _search_parameters() -> list[dict[str, Any]]:
     """The fields of a search as parameters; `filter.<field>` has no fixed name and is described in words."""
-    properties = forms.SearchForm.model_json_schema(by_alias=True)["properties"]
-    required = forms.SearchForm.model_json_schema(by_alias=True).get("required", [])
-    named = [
-        {"name": name, "in": "query", "required": name in required, "schema": _flat(properties[name])}
-        for name in forms.PARAMETERS
+    return [*(item for item in _parameters(forms.SearchForm) if item["name"] != "filters"), _format_parameter()]
+
+
+def _parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """The fields of a form as parameters of an address."""
+    schema = model.model_json_schema(by_alias=True)
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _flat(field)}
+        for name, field in schema["properties"].items()
     ]
-    return [*named, _format_parameter()]
 
 
 def _flat(schema: dict[str, Any]) -> dict[str, Any]:

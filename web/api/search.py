@@ -19,6 +19,7 @@ from web.errors import MediaTypeError
 from web.search_answers import BatchAnswer, SearchAnswer
 from web.serving import search_limits
 from web.serving.fair_shares import Turn
+from web.validation import parse_json
 from web.wire import CollectionJson, CollectionsAnswer, DocumentAnswer
 
 blueprint = Blueprint("api", __name__, url_prefix="/v1")
@@ -108,7 +109,7 @@ def json_body() -> Any:
     """The request's JSON. Raises `MediaTypeError` for another type: a form of another site cannot send this one."""
     if request.mimetype != "application/json":
         raise MediaTypeError("the body must be JSON, sent as 'Content-Type: application/json'", field="Content-Type")
-    return forms.parse_json(request.get_data())
+    return parse_json(request.get_data())
 
 
 @blueprint.get("/documents/<anything:identifier>")

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "purge": ("purge", "Remove replaced and deleted documents for ever."),
     "status": ("status", "Show how many documents are stored, indexed, waiting and failed."),
     "search": ("search", "Search a collection."),
+    "complete": ("complete", "Complete the name of a concept, an aspect or a value."),
     "cohort": ("cohort", "Find the patients who meet criteria, compare two cohorts, export one."),
     "read": ("read", "Show what a text mentions, and what it asserts of each mention."),
     "serve": ("serve", "Serve the search page and the HTTP API."),

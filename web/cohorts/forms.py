@@ -17,6 +17,7 @@ from web.forms import RangeForm, Scalar
 
 ExportName = Literal["csv", "omop", "fhir"]
 MAX_PATIENT_CHARACTERS: Final = 1_000
+MAX_KEPT_CHARACTERS: Final = 100
 
 _Words = Annotated[str, Field(max_length=MAX_CHARACTERS)]
 _Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
@@ -58,12 +59,12 @@ Criterion = Annotated[CohortCriterionForm, BeforeValidator(_named, json_schema_i
 Criteria = Annotated[list[Criterion], Field(max_length=MAX_CRITERIA)]
 
 
-class CohortForm(BaseModel):
+class CohortDefinitionForm(BaseModel):
     """The patients who meet every criterion of `all`, at least one of `any` if there are any, and none of `none`."""
 
-    model_config = ConfigDict(extra="forbid", title="Cohort")
+    model_config = ConfigDict(extra="forbid", title="CohortDefinition")
 
-    collection: str = Field(description="name of the collection", examples=["notes"])
+    collection: str = Field("", description="name of the collection; needed unless `kept` has it", examples=["notes"])
     all: Criteria = Field([], description="every one must be met")
     any: Criteria = Field([], description="at least one must be met")
     none: Criteria = Field([], description="none may be met")
@@ -71,7 +72,17 @@ class CohortForm(BaseModel):
     def definition(self, collection: Collection, lexicon: ConceptLexicon | None) -> CohortDefinition:
         """What is asked for. Raises `InvalidInput`, whose field names the criterion: `all.2.concept`."""
         given = self.model_dump(include={"collection", "all", "any", "none"}, exclude_unset=True, exclude_none=True)
-        return read_definition(given, collection, lexicon)
+        return read_definition(given | {"collection": self.collection}, collection, lexicon)
+
+
+class CohortForm(CohortDefinitionForm):
+    """A cohort, by its definition or as it is kept."""
+
+    model_config = ConfigDict(extra="forbid", title="Cohort")
+
+    kept: str = Field(
+        "", max_length=MAX_KEPT_CHARACTERS, description="the id of a kept cohort, instead of `all`, `any` and `none`"
+    )
 
 
 class CohortPageForm(CohortForm):

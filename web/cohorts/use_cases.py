@@ -14,19 +14,27 @@ from importlib.metadata import version
 from typing import IO, Any, Final
 
 from mappings.clinical.concepts import shipped_concepts
-from mappings.errors import MedleyError, Unavailable
+from mappings.errors import InvalidInput, MedleyError, Unavailable
 from search.cohorts.comparison import CohortComparison, compare
 from search.cohorts.definition import CohortDefinition
 from search.cohorts.read import definition_as_json
 from search.cohorts.results import CohortPage, CohortPatient
 from search.cohorts.run import cohort, cohort_ids
-from web.cohorts.forms import CohortComparisonForm, CohortExportForm, CohortForm, CohortPageForm
+from web.cohorts.forms import (
+    CohortComparisonForm,
+    CohortDefinitionForm,
+    CohortExportForm,
+    CohortForm,
+    CohortPageForm,
+)
 from web.cohorts.paging import Pause, all_pages, no_pause
 from web.exports.cohort_export import CohortExport
 from web.exports.formats import EXPORTS
+from web.kept.use_cases import KeptUseCases
 from web.serving import cohort_limits
 from web.statuses import status_of
 from web.use_cases import UseCases
+from web.validation import validated
 
 EXPORT_PAGE: Final = 100
 """Patients that an export reads at a time."""
@@ -100,6 +108,21 @@ class CohortUseCases:
         return exported
 
     def _definition(self, form: CohortForm, action: str) -> CohortDefinition:
+        """What `form` asks for, or the kept cohort that it names. Raises `InvalidInput`, and `NotFound` for an unknown one."""
+        if not form.kept:
+            return self._defined(form, action)
+        if form.all or form.any or form.none:
+            raise InvalidInput("give a kept cohort or criteria, not both", field="kept")
+        item = KeptUseCases(self.use_cases).get(form.kept)
+        if item.kind != "cohort":
+            raise InvalidInput(f"the kept item is a {item.kind}, not a cohort", field="kept")
+        with _named("kept"):
+            content = {"collection": item.collection or form.collection} | dict(item.content)
+            return self._defined(validated(CohortDefinitionForm, content), action)
+
+    def _defined(self, form: CohortDefinitionForm, action: str) -> CohortDefinition:
+        if not form.collection:
+            raise InvalidInput("collection is missing", field="collection")
         collection = self.use_cases.named(form.collection, action)
         reader = self.use_cases.medley.collections.reader_of(collection)
         return form.definition(collection, reader.lexicon if reader else None)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
 from mappings.collection import Collection
 from mappings.documents import Document
-from search.pipeline.results import Hit, Results
+from search.pipeline.results import Hit, Proof, Results
+from search.query import NOT_PRESENT
+from search.understanding.criteria import Criterion
 from web.pages.addresses import SearchAddress
+from web.pages.assertions import ASKS, SAYS
 from web.pages.explanations import ExplanationTable, explanation_table
 from web.pages.formatting import Detail, Segments, count_noun, details, segments
+from web.pages.patients.record import address_of, has_patients
 
 OTHERS: Final = 5
 
@@ -27,6 +31,20 @@ class OtherDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofView:
+    """What a hit shows for a criterion: `asks` names it, `says` is what the sentence `pieces` asserts of it.
+
+    `assertion` is its style; without a sentence it is "", and `says` tells so.
+    """
+
+    asks: str
+    says: str
+    assertion: str = ""
+    heading: str = ""
+    pieces: Segments = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class HitView:
     """A hit for display. `number` counts the hits of the page from 1, `link` leads to the document."""
 
@@ -34,12 +52,15 @@ class HitView:
     number: int
     title: Segments
     evidence: list[Segments]
+    proofs: list[ProofView]
     details: list[Detail]
     link: str
     table: ExplanationTable | None
     more: str
     others: list[OtherDocument]
     others_text: str
+    patient: str
+    patient_link: str
 
     @property
     def share(self) -> int:
@@ -53,23 +74,34 @@ def others_of(results: Results) -> list[str]:
 
 
 def hit_views(
-    hits: Sequence[Hit], collection: Collection, address: SearchAddress, others: Mapping[str, Document]
+    results: Results, collection: Collection, address: SearchAddress, others: Mapping[str, Document]
 ) -> list[HitView]:
     """Prepare the hits for display; `others` are the documents of `others_of` that the caller can see."""
+    hits, criteria = results.hits, results.understood.criteria
     return [
-        _hit_view(hit, number, collection, address, [others[name] for name in hit.others[:OTHERS] if name in others])
+        _hit_view(
+            hit, number, collection, address, [others[name] for name in hit.others[:OTHERS] if name in others], criteria
+        )
         for number, hit in enumerate(hits, 1)
     ]
 
 
 def _hit_view(
-    hit: Hit, number: int, collection: Collection, address: SearchAddress, others: Sequence[Document]
+    hit: Hit,
+    number: int,
+    collection: Collection,
+    address: SearchAddress,
+    others: Sequence[Document],
+    criteria: Sequence[Criterion],
 ) -> HitView:
+    # A sentence that proves a criterion stands there, and not again among the evidence.
+    proven = {item.text.strip() for item in hit.proofs if item}
     return HitView(
         hit=hit,
         number=number,
         title=segments(hit.title or hit.document, hit.title_marks if hit.title else ()),
-        evidence=[segments(item.text, item.marks) for item in hit.evidence],
+        evidence=[segments(item.text, item.marks) for item in hit.evidence if item.text.strip() not in proven],
+        proofs=[_proof_view(*pair) for pair in zip(criteria, hit.proofs, strict=False)],
         details=details(hit.fields, collection, of_hit=True),
         link=_document_link(hit, collection, address),
         table=explanation_table(hit.explain) if hit.explain else None,
@@ -83,7 +115,18 @@ def _hit_view(
             for item in others
         ],
         others_text=f"{count_noun(len(hit.others), 'more document')} of this {group_word(collection)}",
+        patient=str(hit.fields.get(collection.group_by, "")) if has_patients(collection) else "",
+        patient_link=address_of(collection, hit.document),
     )
+
+
+def _proof_view(criterion: Criterion, proof: Proof | None) -> ProofView:
+    asks = f"{ASKS[criterion.assertion]} {criterion.name}"
+    if proof is None:
+        missing = "no sentence says that it is present" if criterion.assertion == NOT_PRESENT else "no sentence found"
+        return ProofView(asks, missing)
+    pieces = segments(proof.text, [proof.mark])
+    return ProofView(asks, SAYS[proof.assertion], proof.assertion, proof.heading, pieces)
 
 
 def group_word(collection: Collection) -> str:

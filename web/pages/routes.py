@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
-from flask import Blueprint, g, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, g, jsonify, make_response, redirect, render_template, request, url_for
 from flask.wrappers import Response
 from werkzeug.datastructures import MultiDict
 
@@ -17,17 +17,24 @@ from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
 from web.access.throttle import TooManyFailures
 from web.citations import attachments
+from web.completions import CompletionAnswer, CompletionForm
 from web.errors import retry_headers
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
 from web.pages.examples import examples_for
+from web.pages.facets import years_of
+from web.pages.findings import DocumentFindings
 from web.pages.hits import others_of
 from web.pages.search_page import SearchPage
 from web.serving import search_limits
 from web.statuses import status_of
+from web.validation import validated
 
 blueprint = Blueprint("pages", __name__)
+USUAL = (("absence", "not-present"), ("sort", "relevance"))
+"""What the search form sends where nothing else was chosen; an address needs none of it."""
+
 OPEN = frozenset({"pages.log_in", "pages.send_log_in"})
 
 
@@ -76,6 +83,18 @@ def send_citations() -> Response:
     return attachments.of_documents(name, found.values(), context.portal().medley.collections.get(query.collection))
 
 
+@blueprint.post("/complete")
+def send_complete() -> Response:
+    """The completions of what is typed into a field of the search form, for the script of the page."""
+    sessions.check_form_token()
+    sent = {name: text for name, text in forms.single_values(request.form).items() if name != "csrf"}
+    form = validated(CompletionForm, sent, strict=False)
+    use_cases = context.use_cases()
+    collection = use_cases.named(form.collection, "complete")
+    found = use_cases.complete(form.to_request(collection.name, use_cases.caller.access))
+    return jsonify(CompletionAnswer.of(found).model_dump())
+
+
 def sent_address() -> SearchAddress:
     """The search that a form of the search page sends; a button next to the text sends the other parameters as `state`.
 
@@ -89,7 +108,8 @@ def sent_address() -> SearchAddress:
 
 def form_pairs(sent: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields of the search form as parameters: `from.year` and `to.year` become `filter.year=2015..2020`."""
-    pairs = [(name, value) for name, value in sent if not name.startswith(("csrf", "state", "from.", "to."))]
+    kept = [pair for pair in sent if pair not in USUAL]
+    pairs = [(name, value) for name, value in kept if not name.startswith(("csrf", "state", "from.", "to."))]
     bounds = {name: value.strip() for name, value in sent if name.startswith(("from.", "to.")) and value.strip()}
     fields = dict.fromkeys(name.partition(".")[2] for name in bounds)
     return pairs + [
@@ -129,13 +149,15 @@ def _answer(page: SearchPage) -> None:
     use_cases, query = context.use_cases(), _query(page)
     with context.search_turn():
         results = use_cases.search(query)
-    page.show(results, use_cases.visible(query.collection, others_of(results)))
+    reader = context.portal().medley.collections.reader(query.collection)
+    page.show(results, use_cases.visible(query.collection, others_of(results)), reader.lexicon if reader else None)
 
 
 def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
     collection = context.use_cases().named(form.collection, "search")
     query = forms.to_query(form, collection, context.caller().access)
+    query = replace(query, facets=(*query.facets, *years_of(collection)))
     return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
@@ -146,7 +168,11 @@ def document() -> Response:
     collection = use_cases.named(arguments.get("collection", ""), "document")
     stored = use_cases.document(collection.name, arguments.get("id", ""), "document")
     marks = EvidenceMarks(arguments.get("passage", ""), arguments.getlist("mark"))
-    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")))
+    reader = context.portal().medley.collections.reader(collection.name)
+    # What an assertion says, it says of a patient: publications are not marked.
+    private, marked = collection.private_queries, collection.reads_queries
+    findings = DocumentFindings(stored, reader, arguments, private) if reader and marked else None
+    page = DocumentPage(stored, collection, marks, SearchAddress.parse(arguments.get("back", "")), findings)
     return make_response(render_template("document.html", page=page))
 
 

@@ -5,22 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 from urllib.parse import urlencode
 
+from mappings.clinical.concepts import ConceptLexicon
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.pipeline.results import Results
+from search.query import YEARLY, Terms
 from web.pages.addresses import SearchAddress
-from web.pages.facets import FacetView, facet_view
+from web.pages.chips import CriterionChips
+from web.pages.facets import FacetView, facet_view, years_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
+from web.pages.patients.record import has_patients
 from web.search_answers import UnderstandingJson
 
 _BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
 QUESTION: Final = ("text", "entity", "aspect", "with", "without")
+READING: Final = ("absence", "plain")
+"""The parameters that say how a question is read."""
+
 FULL: Final = ("deadline_ms", "0")
 """The parameter of a search that has as much time as the server allows."""
 
@@ -35,6 +43,7 @@ class SearchPage:
     results: Results | None = None
     hits: list[HitView] = field(default_factory=list)
     facets: list[FacetView] = field(default_factory=list)
+    criteria: CriterionChips | None = None
     examples: list[tuple[str, SearchAddress]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -58,9 +67,20 @@ class SearchPage:
         return group_word(self.collection) if self.collection else ""
 
     @property
+    def has_patients(self) -> bool:
+        """Whether the documents of the collection belong to patients."""
+        return self.collection is not None and has_patients(self.collection)
+
+    @property
     def asked(self) -> bool:
         """Whether the URL contains a question."""
         return any(self.address.get(name) for name in QUESTION)
+
+    @property
+    def opens_further(self) -> bool:
+        """Whether the further fields of the form are shown at once: chips above the hits show the findings already."""
+        shown = ("entity", "aspect") if self.criteria else ("entity", "aspect", "with", "without", *READING)
+        return any(self.address.get(name) for name in shown)
 
     @property
     def narrowed(self) -> bool:
@@ -83,18 +103,36 @@ class SearchPage:
             *(("cursor", text) for text in self.address.values("cursor")),
         ]
 
-    def show(self, results: Results, others: Mapping[str, Document]) -> None:
-        """Show an answer; `others` are the further documents of the groups of its hits that the caller can see."""
+    def show(self, results: Results, others: Mapping[str, Document], lexicon: ConceptLexicon | None = None) -> None:
+        """Show an answer; `others` are the further documents of the groups of its hits that the caller can see.
+
+        `lexicon` is that of the collection; None if its documents are not read.
+        """
         assert self.collection  # noqa: S101 - a query names one
         fields = self.collection.fields.values()
         self.results = results
-        self.hits = hit_views(results.hits, self.collection, self.address, others)
+        self.criteria = CriterionChips(results.understood, self.address, lexicon) if lexicon else None
+        self.hits = hit_views(results, self.collection, self.address, others)
         views = [
-            facet_view(item, results.facets.get(item.name, ()), self.address)
+            years_view(item, results.facets.get(f"{item.name}{YEARLY}", ()), self.address)
+            if item.type == "date"
+            else facet_view(item, results.facets.get(item.name, ()), self.address)
             for item in fields
             if item.facet or item.type == "date"
         ]
         self.facets = [view for view in views if view.choices or view.ranged]
+
+    @property
+    def patients(self) -> list[tuple[str, str]]:
+        """(id, address of the page) of the patients that the search names by their ids, and that have a hit."""
+        if not self.collection or not self.results:
+            return []
+        name = self.collection.group_by
+        typed = [
+            item.values for item in self.results.understood.filters if isinstance(item, Terms) and item.name == name
+        ]
+        wanted = {self.address.get("text").strip(), *self.address.values(f"filter.{name}"), *chain(*typed)}
+        return list({item.patient: item.patient_link for item in self.hits if item.patient in wanted - {""}}.items())
 
     @property
     def understood(self) -> UnderstandingJson | None:
@@ -132,7 +170,7 @@ class SearchPage:
     @property
     def kept(self) -> list[tuple[str, str]]:
         """The parameters that the form keeps in hidden inputs."""
-        shown = {*QUESTION, "collection", "sort", "cursor"}
+        shown = {*QUESTION, *READING, "collection", "sort", "cursor"}
         ranged = {f"filter.{item.field.name}" for item in self.facets if item.ranged}
         # Another question is first answered within the usual time.
         return [pair for pair in self.address.pairs if pair[0] not in shown | ranged and pair != FULL]
@@ -170,7 +208,10 @@ class SearchPage:
         """Other searches to try when nothing was found."""
         filters = [name for name, _ in self.address.pairs if name.startswith("filter.")]
         ways = [("Search without the filters", self.address.drop(*filters))] if filters else []
-        if self.address.get("with") or self.address.get("without"):
+        chips = self.criteria.chips if self.criteria else []
+        if len(chips) > 1:
+            ways += [(f"Search without “{chip.prefix} {chip.name}”", chip.without) for chip in chips[:4]]
+        elif self.address.get("with") or self.address.get("without"):
             ways.append(("Search without the findings", self.address.drop("with", "without")))
         others = [(item, self.elsewhere(item)) for item in self.collections if item is not self.collection]
         return ways + [(f"Search {item.title.lower()} instead", other) for item, other in others if other.asks]
@@ -193,7 +234,7 @@ class SearchPage:
         A private question does not get into the addresses of a collection whose searches are not private.
         """
         private = collection.private_queries
-        kept = QUESTION if private or not self.address.private else ()
+        kept = (*QUESTION, *READING) if private or not self.address.private else ()
         question = (pair for pair in self.address.pairs if pair[0] in kept)
         return SearchAddress((("collection", collection.name), *question), private)
 
@@ -205,7 +246,12 @@ class SearchPage:
         total = self.results.total
         count = f"{total.value:,} {'document' if total.value == 1 else 'documents'}"
         verb = "matches" if total.value == 1 else "match"
-        return f"{_BOUNDS.get(total.relation, '')}{count} {verb} the words"
+        return f"{_BOUNDS.get(total.relation, '')}{count} {verb} {self.matched}"
+
+    @property
+    def matched(self) -> str:
+        """What the counted documents match, in words."""
+        return "the criteria" if self.results and self.results.understood.criteria else "the words"
 
 
 def _reworded(text: str, short: str, long: str) -> str:

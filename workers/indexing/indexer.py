@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
@@ -138,7 +139,7 @@ class Indexer:
             theirs, ours = meta.encoders.get(name, "none"), own.get(name, "none")
             if theirs != ours:
                 raise ModelError(
-                    f"index {meta.index} was built with the {name} encoder {theirs[:12]}, not {ours[:12]}: "
+                    f"index {meta.index} was built with the {name} encoder {short_fingerprint(theirs)}, not {short_fingerprint(ours)}: "
                     f"rebuild it, or choose the model it was built with",
                     field=name,
                 )

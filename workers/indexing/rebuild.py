@@ -18,6 +18,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
+from encoders.marked import short_fingerprint
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.documents import Passage
 from mappings.errors import Conflict, MedleyError, ModelError, NotFound
@@ -278,7 +279,7 @@ def find_encoders(indexer: Indexer, meta: IndexMeta) -> dict[str, Encoder]:
         encoder = find(fingerprint) if find else None
         if encoder is None:
             raise ModelError(
-                f"the {name} encoder {fingerprint[:12]} of index {meta.index} is not among the available models",
+                f"the {name} encoder {short_fingerprint(fingerprint)} of index {meta.index} is not among the available models",
                 field=name,
             )
         found[name] = encoder

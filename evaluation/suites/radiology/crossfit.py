@@ -38,6 +38,12 @@ def fuse_scores(found: FindingJudgements, words: Values, vectors: Values) -> tup
     return np.stack([mixed[chosen[item.fold]][place] for place, item in enumerate(found.queries)]), chosen
 
 
+def mix_scores(words: Values, vectors: Values, share: float) -> Values:
+    """Scores of shape (queries, n) as `fuse_scores` computes them, with the same share of BM25 for all queries."""
+    mixed: Values = share * _from_floor(words) + (1 - share) * _from_floor(vectors)
+    return mixed
+
+
 def apply_feedback(
     found: FindingJudgements,
     words: Values,

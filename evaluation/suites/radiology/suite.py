@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from encoders.marked import short_fingerprint
 from evaluation.corpus.index import home
 from evaluation.measures import Values
 from evaluation.statistics import compare, interval
@@ -24,11 +25,14 @@ from evaluation.suites.radiology.systems import (
     COLLECTION,
     DENSE,
     FOLDS,
+    SHIPPED,
     TWICE,
+    UNMARKED,
     NamedEncoders,
     System,
     build_systems,
     open_encoders,
+    shipped_share,
 )
 from search.bootstrap import Medley
 from search.settings import Settings
@@ -37,6 +41,7 @@ NAME: Final = "radiology"
 NOTES: Final = {
     FOLDS: "by the models of two folds, which are not shipped: no shipped collection kind reaches this row",
     DENSE: f"no search of the kind {COLLECTION!r} is like this: its share of BM25 is its own, it ranks sections, and has no feedback",
+    f"{DENSE}{SHIPPED}": f"encoder, marking and share of BM25 as in the kind {COLLECTION!r}, which ranks sections",
 }
 """System → what must be known of its rows: of all that the folds rank, and of the shipped encoder's beside BM25."""
 
@@ -54,7 +59,7 @@ class RadiologySuite:
         whole = judgements(settings)
         found = whole.sampled(options.queries)
         named = _open(settings, options)
-        systems = list(build_systems(found, named, progress))
+        systems = list(build_systems(found, named, shipped_share(settings), progress))
         values = {system.name: measure(found, system.scoring) for system in systems}
         apart = {
             system.name: np.concatenate(separations(found, system.scoring)) for system in systems if system.encoder
@@ -91,7 +96,14 @@ class RadiologySuite:
         ]
         named = _open(settings, options)
         prints = {system: [encoder.fingerprint for encoder in encoders] for system, encoders in named.items()}
-        return _command(options), [found.texts, queries, prints, settings.form, settings.device]
+        return _command(options), [
+            found.texts,
+            queries,
+            prints,
+            shipped_share(settings),
+            settings.form,
+            settings.device,
+        ]
 
 
 SUITE: Final = Suite(
@@ -128,8 +140,12 @@ def _rows(
 
 
 def _note(system: str) -> Report:
+    if system.startswith(f"{DENSE}{SHIPPED}"):
+        return {"note": NOTES[f"{DENSE}{SHIPPED}"]}
     name, beside, _ = system.partition(BESIDE)
-    return {"note": NOTES[name]} if name == FOLDS or (name == DENSE and beside) else {}
+    if name == FOLDS:
+        return {"note": NOTES[FOLDS]}
+    return {"note": NOTES[DENSE]} if beside and name in (DENSE, UNMARKED) else {}
 
 
 def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
@@ -137,10 +153,11 @@ def _estimates(values: Mapping[str, Values]) -> dict[str, dict[str, float]]:
 
 
 def _tests(values: Mapping[str, Mapping[str, Values]]) -> list[Report]:
-    """In AP: each encoder, alone and beside BM25, against BM25, and the folds against the baseline with the same treatment."""
+    """In AP: each encoder, alone and beside BM25, against BM25, the folds against the baseline and marking against none with the same treatment."""
     ways = ("", BESIDE, TWICE)
     pairs = [(f"{system}{way}", BM25) for way in ways for system in (DENSE, BASELINE, FOLDS)]
     pairs += [(f"{FOLDS}{way}", f"{BASELINE}{way}") for way in ways]
+    pairs += [(f"{DENSE}{way}", f"{UNMARKED}{way}") for way in ways]
     return [_test(first, second, values) for first, second in pairs if first in values and second in values]
 
 
@@ -170,7 +187,7 @@ def _notes(
         ),
         *(f"{system.name}: {system.note}" for system in systems if system.note),
         *(
-            f"{system}: {', '.join(encoder.fingerprint[:12] for encoder in encoders)}"
+            f"{system}: {', '.join(short_fingerprint(encoder.fingerprint) for encoder in encoders)}"
             for system, encoders in named.items()
         ),
     ]

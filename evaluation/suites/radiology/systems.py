@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,13 +22,17 @@ from mappings.errors import InvalidInput, ModelError, Unavailable
 from search.bootstrap import Medley
 from search.models.registry import HASHING
 from search.protocols import Encoder
+from search.settings import Settings
 
 COLLECTION: Final = "reports"
-BM25, OKAPI, TFIDF, DENSE, BASELINE, FOLDS = "bm25", "rank-bm25 BM25Okapi", "tf-idf", "dense", "baseline", "2-fold"
+BM25, OKAPI, TFIDF = "bm25", "rank-bm25 BM25Okapi", "tf-idf"
+DENSE, UNMARKED, BASELINE, FOLDS = "dense", "dense, unmarked", "baseline", "2-fold"
 BESIDE: Final = f" + {BM25}"
 """After an encoder's name: its cosines beside BM25's scores."""
 TWICE: Final = f"{BESIDE}, feedback"
 """After an encoder's name: the same, searched twice."""
+SHIPPED: Final = f"{BESIDE}, as shipped"
+"""After the name of the kind's encoder: the same, with BM25's share of the kind."""
 SENTENCES_PER_STEP: Final = 256
 """Sentences encoded between two steps of the progress."""
 
@@ -47,15 +52,27 @@ class System(NamedTuple):
 def open_encoders(medley: Medley, baseline: str, folds: Path | None) -> NamedEncoders:
     """The encoders to compare. Raises `InvalidInput` for one that was trained on the findings it would rank for."""
     settings = medley.settings
-    vectors = kinds.load(COLLECTION, None, settings.collections).vectors
+    kind = kinds.load(COLLECTION, None, settings.collections)
     named: dict[str, tuple[Encoder, ...]] = {}
-    for system, name in ((DENSE, settings.encoder or next(iter(vectors.values()), "")), (BASELINE, baseline)):
-        if name:
-            named[system] = (medley.models.encoder(name),)
-            _refuse_trained(medley, name, fold=0)
+    for system, collection in ((UNMARKED, replace(kind, marking=None)), (DENSE, kind)):
+        if kind.vectors:
+            named[system] = tuple(medley.models.encoders(collection).values())[:1]
+            _refuse_trained(medley, settings.encoder or next(iter(kind.vectors.values())), fold=0)
+    if baseline:
+        named[BASELINE] = (medley.models.encoder(baseline),)
+        _refuse_trained(medley, baseline, fold=0)
     if folds:
         named[FOLDS] = tuple(_open_fold(medley, folds / f"fold-{fold}", fold) for fold in (1, 2))
     return named
+
+
+def shipped_share(settings: Settings) -> float | None:
+    """BM25's share in the fusion of the kind; None if the kind fuses in another way than this suite, or searches twice."""
+    kind = kinds.load(COLLECTION, None, settings.collections)
+    legs = (BM25, *kind.vectors)
+    total = sum(kind.fusion.weights.get(leg, 0.0) for leg in legs)
+    alike = (kind.fusion.method, kind.fusion.normalisation) == ("weighted", "floor") and not kind.feedback
+    return kind.fusion.weights.get(BM25, 0.0) / total if alike and len(legs) == 2 and total else None
 
 
 def _open_fold(medley: Medley, model: Path, fold: int) -> Encoder:
@@ -84,8 +101,10 @@ def _refuse_trained(medley: Medley, name: str, fold: int) -> None:
         )
 
 
-def build_systems(found: FindingJudgements, named: NamedEncoders, progress: Progress | None) -> Iterator[System]:
-    """All systems of the suite, the lexical ones first."""
+def build_systems(
+    found: FindingJudgements, named: NamedEncoders, share: float | None, progress: Progress | None
+) -> Iterator[System]:
+    """All systems of the suite, the lexical ones first. `share` is BM25's share in the kind, for its own encoder."""
     words = _score_each(lexical.bm25(found.texts))
     yield System(BM25, words)
     yield System(OKAPI, _score_each(_okapi(found.texts)))
@@ -94,13 +113,18 @@ def build_systems(found: FindingJudgements, named: NamedEncoders, progress: Prog
     for name, encoders in named.items():
         matrices = [_encode(encoder, found.texts, progress) for encoder in encoders]
         yield System(name, score_cosines(found, encoders, matrices), encoder=True)
-        yield from _beside(name, found, lexical_scores, encoders, matrices)
+        yield from _beside(name, found, lexical_scores, encoders, matrices, share if name == DENSE else None)
 
 
 def _beside(
-    name: str, found: FindingJudgements, words: Values, encoders: Sequence[Encoder], matrices: Sequence[Values]
+    name: str,
+    found: FindingJudgements,
+    words: Values,
+    encoders: Sequence[Encoder],
+    matrices: Sequence[Values],
+    share: float | None,
 ) -> Iterator[System]:
-    """The encoders beside BM25, without and with feedback."""
+    """The encoders beside BM25, without and with feedback, and with BM25's `share` if there is one."""
     own = [_place(item.fold, encoders) for item in found.queries]
     vectors = [
         encoders[place].encode_queries([item.text])[0].astype(np.float64)
@@ -118,6 +142,9 @@ def _beside(
         for fold, way in ways.items()
     )
     yield System(f"{name}{TWICE}", lambda _: again, note=f"feedback in {chosen}, {how}")
+    if share is not None:
+        shipped = crossfit.mix_scores(words, cosines, share)
+        yield System(f"{name}{SHIPPED}", lambda _: shipped, note=f"BM25's share is {share:g}, the kind's")
 
 
 def _place(fold: int, encoders: Sequence[Encoder]) -> int:

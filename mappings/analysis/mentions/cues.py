@@ -28,6 +28,12 @@ KINDS: Final = (
 )
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _REPEAT: Final = 3
+_GAP: Final = 4
+_ANY: Final = "..."
+_LAST: Final = "$"
+_ANY_WORD: Final = r"[^\s,.;:()\[\]]+"
+_END_OF_PART: Final = r"(?=\s*(?:[.,;:)\]]|$|\s[-–—]\s))"
+_TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
 _NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
@@ -94,14 +100,14 @@ class CueLexicon:
         self._starts: dict[str, _Start] = {}
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
-    def find(self, sentence: str, words: Sequence[str] = ()) -> list[Cue]:
-        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts.
+    def find(self, sentence: str) -> list[Cue]:
+        """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
+        return disjoint(self.find_all(sentence, words_of(sentence)))
 
-        `words`: `words_of(sentence)`, if known.
-        """
-        known = self._phrases
-        odd = _ODD_WORD.search(sentence)
-        firsts = _odd_words(sentence, known) if odd else _plain_words(words or words_of(sentence), known)
+    def find_all(self, sentence: str, words: Sequence[str]) -> list[Cue]:
+        """The cues of `sentence` in no order; they can overlap. `words` is `words_of(sentence)`."""
+        odd, known = _ODD_WORD.search(sentence), self._phrases
+        firsts = _odd_words(sentence, known) if odd else _plain_words(words, known)
         found: list[Cue] = []
         for word, first, following in firsts:
             start = self._starts.get(word) or self._start(word)
@@ -110,7 +116,7 @@ class CueLexicon:
                 if match:
                     found.append(Cue(*match.span(), *kind))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
-        return disjoint(found)
+        return found
 
     def _start(self, word: str) -> _Start:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
@@ -128,40 +134,62 @@ class CueLexicon:
 
     def _next_words(self, phrase: str) -> frozenset[str]:
         """The words of which one follows the first word of a phrase, with "" if none has to."""
-        first, *rest = phrase.split()
+        first, *rest = tokens(phrase)
         found: set[str] = set()
         for part in (first[len(_first(phrase)) :], *rest):
-            own = self._classes[part.strip("<>*")] if part.startswith("<") else (part,)
-            runs = {_run(word.lower()) for word in own}
+            if part == "...":
+                break
+            runs = {_run(word.lower()) for word in self._choices(part)}
             found |= runs - {""}
-            if "" not in runs and not part.endswith("*"):
+            if "" not in runs and not (part[0] in "<{" and part[-1] in "*?"):
                 return frozenset(found)
         return frozenset((*found, ""))
+
+    def _choices(self, token: str) -> Sequence[str]:
+        """What a token of a phrase stands for."""
+        if token.startswith("<"):
+            return self._classes[token.strip("<>*?")]
+        return token.rstrip("?").strip("{}").split(",") if token.startswith("{") else (token,)
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
         return re.compile(rf"\b(?:{self._alternatives[name]})(?!\w)", re.IGNORECASE)
 
     def _phrase(self, phrase: str) -> str:
-        *first, last = phrase.split()
-        parts = (self._part(word) if word.endswith("*") else rf"{self._part(word)}\s+" for word in first)
-        return "".join(parts) + self._part(last)
+        """The pattern of a phrase. Beside words it has classes, `{one,of several}`, `...` and `$` (see `assertion.tsv`)."""
+        first, *more = tokens(phrase)
+        return self._part(first) + "".join(map(self._following, more))
+
+    def _following(self, token: str) -> str:
+        """The pattern of a token after the first, with the space before it."""
+        if token == _ANY:
+            return rf"(?:\s+{_ANY_WORD}){{0,{_GAP}}}?"
+        if token == _LAST:
+            return _END_OF_PART
+        if token[0] in "<{" and token[-1] in "*?":
+            return rf"(?:\s+{self._part(token[:-1])}){{0,{_REPEAT if token[-1] == '*' else 1}}}"
+        return rf"\s+{self._part(token)}"
 
     def _part(self, word: str) -> str:
         if word == "not":
             return _NOT
-        if word.endswith("*"):
-            return rf"(?:\b(?:{self._alternatives[word[1:-2]]})\s+){{0,{_REPEAT}}}"
         if word.startswith("<"):
             return rf"\b(?:{self._alternatives[word[1:-1]]})\b"
+        if word.startswith("{"):
+            return rf"(?<!\w)(?:{_joined(word[1:-1].split(','))})(?!\w)"
         return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def tokens(phrase: str) -> list[str]:
+    """The words, classes and groups of a phrase."""
+    return _TOKEN.findall(phrase)
 
 
 def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
     if all(before.end <= after.start for before, after in pairwise(found)):
         return found
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, len(KINDS))))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):
@@ -199,7 +227,7 @@ def _by_first_word(phrases: Mapping[CueKind, Iterable[str]]) -> dict[str, dict[C
     """First word -> kind -> phrases, those with most words first. Every phrase starts with a plain word."""
     found: dict[str, dict[CueKind, list[str]]] = {}
     for kind in sorted(phrases, key=lambda kind: _RANKS.get(kind.kind, len(KINDS))):
-        for phrase in sorted(phrases[kind], key=lambda phrase: (-len(phrase.split()), -len(phrase), phrase)):
+        for phrase in sorted(phrases[kind], key=lambda phrase: (-len(tokens(phrase)), -len(phrase), phrase)):
             found.setdefault(_first(phrase), {}).setdefault(kind, []).append(phrase)
     return found
 

@@ -23,8 +23,11 @@ Polarity = Literal["present", "absent", "uncertain"]
 _JOIN: Final = re.compile(
     r"\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*", re.I
 )
-_STOP: Final = re.compile(r"[;:?!)]|\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
+_STOP: Final = re.compile(r"[;:?!)]|(?<!\b[A-Z])\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
+_SUBJECT: Final = re.compile(r"\b(?:we|i|he|she|they|you|one)\b", re.I)
+_GRADED: Final = re.compile(r"\d\+|\+|\d+(?:\.\d+)?\s?(?:cm|mm|x\s?\d)")
+"""How a positive finding starts: "2+ edema", "3 mm nodule"."""
 _OPENING: Final = re.compile(r"(?:[-,;:(.\u2013\u2014]|\b(?:and|or|but|with|(?:this|that|there|it) is))$", re.I)
 _SPACE: Final = re.compile(r"\s*")
 _KEPT: Final = 64
@@ -126,7 +129,7 @@ def _is_part_of_negation(sentence: str, found: Sequence[Cue], number: int) -> bo
     if cue.kind != "doubt-before" or before is None or before.kind != "before":
         return False
     between = sentence[before.end : cue.start]
-    return not _JOIN.search(between) and not _STOP.search(between)
+    return not (_JOIN.search(between) or _STOP.search(between) or _SUBJECT.search(between))
 
 
 def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
@@ -143,14 +146,16 @@ def _forward(sentence: str, found: Sequence[Cue], number: int) -> int:
         end = joins[place + 1].start() if place + 1 < len(joins) else limit
         listed = any(_word(later) in ("or", "nor", "and/or") for later in joins[place:])
         named = not _only_described(sentence[start : join.start()])
-        if join.start() > start and named and not _continues_list(sentence[join.end() : end], _word(join), listed):
+        # "No new complaints, still nauseous": the cue itself can be the first item.
+        item = join.start() > start or " " in sentence[found[number].start : start]
+        if item and named and not _continues_list(sentence[join.end() : end], _word(join), listed):
             return join.start()
     return limit
 
 
 def _limit(sentence: str, found: Sequence[Cue], number: int) -> int:
     for later, cue in enumerate(found[number + 1 :], start=number + 1):
-        if cue.kind in _CLOSING and not _is_part_of_negation(sentence, found, later):
+        if cue.kind in _CLOSING and cue.start >= found[number].end and not _is_part_of_negation(sentence, found, later):
             return cue.start
     return len(sentence)
 
@@ -164,7 +169,7 @@ def _continues_list(part: str, join: str, listed: bool) -> bool:
     """Whether the part after a join is one more item. `listed`: the join is an "or", or one is still to come."""
     if join in ("or", "nor", "and/or"):
         return True
-    if words("stable").match(part):
+    if words("stable").match(part) or _GRADED.match(part):
         return False
     verb = words("verb").search(part)
     if verb and not (_is_verb_of_seeing(part, verb.end()) and (listed or join)):
@@ -202,7 +207,7 @@ def _backward(sentence: str, found: Sequence[Cue], number: int) -> int:
 def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
     cue = found[number]
     # "an effusion, which has resolved": the clause is about what precedes "which".
-    before = [other.end for other in found[:number] if other.kind != "relative"]
+    before = [other.end for other in found[:number] if other.kind != "relative" and other.end <= cue.start]
     stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
     return max([0, *before, *stops])
 

@@ -1,9 +1,7 @@
-"""Cheap tests before expensive ones: the words of a text, and patterns that can only match beside certain words."""
+"""The words of a text, told apart without a regular expression."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Final
 
 _BLANK: Final = ord(" ")
@@ -36,15 +34,3 @@ class _Blanks(dict[int, int]):
 
 
 _OTHERS: Final = _Blanks()
-
-
-class ScreenedPattern:
-    """A pattern of which every match contains one of `words`: runs of letters and digits, in lowercase."""
-
-    def __init__(self, pattern: str, words: Iterable[str], flags: re.RegexFlag = re.IGNORECASE) -> None:
-        self.pattern: Final = re.compile(pattern, flags)
-        self.words: Final = frozenset(words)
-
-    def find(self, text: str, words: Iterable[str]) -> Iterable[re.Match[str]]:
-        """The matches in `text`, in order; `words` is `words_of(text)`."""
-        return () if self.words.isdisjoint(words) else self.pattern.finditer(text)

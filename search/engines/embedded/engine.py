@@ -1,7 +1,6 @@
 """The embedded engine: searches and manages indexes in a folder, without a server.
 
-Any number of processes can read; each sees the commits of the one that writes. The pointer file of a collection names its
-published index.
+Any number of processes can read; each sees the commits of the one that writes. A pointer file names the published index.
 """
 
 from __future__ import annotations
@@ -103,6 +102,11 @@ class EmbeddedEngine:
         """The patients who meet criteria, counted and paged, of one commit."""
         with self._open(request.index) as snapshot:
             return snapshot.patients.find(request)
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        with self._open(index) as snapshot:
+            return snapshot.values(field, access, withheld)
 
     def create(
         self, collection: str, encoders: Mapping[str, tuple[str, int]], above: int = 0, reading: str = ""

@@ -21,12 +21,22 @@ from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.embedded.schema import EmbeddedIndexDescription, column
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
-from search.engines.values import FACET_VALUES, check_query_vector, number_text, top_values
+from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, number_text, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
-from search.query import FacetCount, Facets, Filter, Phrase, Ranking, Scored, Total
+from search.query import (
+    YEARLY,
+    FacetCount,
+    Facets,
+    Filter,
+    LexicalQuery,
+    Phrase,
+    Ranking,
+    Scored,
+    Total,
+    counted_field,
+)
 
 _FACET_FETCH: Final = 1_000
-_ALL_BUCKETS: Final = 60_000
 _CEILING: Final = 20_000
 _GROWTH: Final = 3
 _MASKS: Final = 32
@@ -167,6 +177,13 @@ class Snapshot:
         """Whether there is any document that the caller may see."""
         return bool(self._searcher.search(self._plain.restriction((), access), 1, count=False).hits)
 
+    def values(self, name: str, access: Access, withheld: Sequence[str]) -> dict[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        kind, restriction = self._plain.field_kind(name), self._plain.restriction((), access, withheld)
+        every = self._plain.counts(LexicalQuery((), everything=True), restriction, split=True)
+        buckets = self._searcher.aggregate(every, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
+        return {_facet_value(kind, item["key"]): int(item["doc_count"]) for item in buckets}
+
     def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
         if not count:
             return []
@@ -226,7 +243,8 @@ class Snapshot:
         self, request: LegsRequest, compiler: TantivyQueryCompiler, restriction: Any | None
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
-        wanted = {name: _terms(name, _FACET_FETCH) for name in request.facets if name in self.description.fields}
+        known = [name for name in request.facets if counted_field(name) in self.description.fields]
+        wanted = {name: _terms(name, MAX_VALUES if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}
@@ -236,9 +254,12 @@ class Snapshot:
     ) -> tuple[FacetCount, ...]:
         """The most frequent values, ties by value."""
         buckets = answer["buckets"]
+        if name.endswith(YEARLY):
+            days = ((date.fromordinal(int(item["key"])), int(item["doc_count"])) for item in buckets)
+            return by_year(days)
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
-            buckets = self._searcher.aggregate(query, {name: _terms(name, _ALL_BUCKETS)})[name]["buckets"]
+            buckets = self._searcher.aggregate(query, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
         kind = compiler.field_kind(name)
         return top_values(FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
 
@@ -279,7 +300,7 @@ class Snapshot:
 
 def _terms(name: str, size: int) -> dict[str, Any]:
     # Each segment returns all its buckets, so that the counts are exact.
-    return {"terms": {"field": column(name), "size": size, "segment_size": _ALL_BUCKETS}}
+    return {"terms": {"field": column(counted_field(name)), "size": size, "segment_size": MAX_VALUES}}
 
 
 def _facet_value(kind: str, key: Any) -> str:

@@ -26,11 +26,11 @@ from search.engines.opensearch.cohorts.patients import ClusterPatients, KnownCac
 from search.engines.opensearch.description import OpenSearchIndexDescription, mapping_differences
 from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.indexes import Indexes
-from search.engines.opensearch.legs import fetch_legs
+from search.engines.opensearch.legs import bucket_value, fetch_legs
 from search.engines.opensearch.queries import OpenSearchQueryCompiler
-from search.engines.opensearch.records import fields_of, passage_of
+from search.engines.opensearch.records import SHOWN, fields_of, passage_of
 from search.engines.opensearch.writer import open_writer
-from search.engines.values import drift
+from search.engines.values import drift, field_kind
 from search.protocols import IndexMeta, LegsAnswer, LegsRequest, PatientsAnswer, PatientsRequest, Vectors
 from search.query import Phrase
 
@@ -94,12 +94,13 @@ class OpenSearchEngine:
         self, index: str, documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase] = ()
     ) -> Mapping[str, Sequence[Passage]]:
         """Document -> its passages that assert one of `keys` or have one of `phrases`, in order."""
-        found: dict[str, list[Passage]] = {}
-        asked = bool(keys or phrases)
-        bodies = (fetches.proving(chunk, keys, access, phrases) for chunk in _chunks(documents) if asked)
-        for source in self._sources(index, bodies):
-            found.setdefault(source["document"], []).append(passage_of(source))
-        return {document: sorted(own, key=lambda item: item.ordinal) for document, own in found.items()}
+        description, shown = self.describe(index), {"includes": list(SHOWN)}
+        found: dict[str, dict[int, Passage]] = {}
+        for chunk in _chunks(documents):
+            for query in fetches.proving(chunk, keys, access, phrases):
+                for source in self._indexes.scan(description, query, shown):
+                    found.setdefault(source["document"], {})[source["ordinal"]] = passage_of(source)
+        return {document: [own[number] for number in sorted(own)] for document, own in found.items()}
 
     def patients(self, request: PatientsRequest) -> PatientsAnswer:
         """The patients who meet criteria, counted exactly and paged."""
@@ -107,6 +108,14 @@ class OpenSearchEngine:
         compiler = OpenSearchQueryCompiler(description.fields, {})
         finder = ClusterPatients(self.cluster, description, compiler, self._patients, request)
         return self._indexes.checked(request.index, finder.answer)
+
+    def values(self, index: str, field: str, access: Access, withheld: Sequence[str] = ()) -> Mapping[str, int]:
+        """Value of a field -> how many documents that the caller may see have it."""
+        description = self.describe(index)
+        kind = field_kind(description.fields, field)
+        answer = self._indexes.search(description, fetches.counted_values(field, access, withheld))
+        buckets = answer["aggregations"][fetches.VALUES]["buckets"]
+        return {bucket_value(kind, item): int(item["doc_count"]) for item in buckets}
 
     def vectors(self, index: str, passages: Sequence[Passage]) -> Mapping[str, Mapping[str, Vectors]]:
         """Passage id -> vector field -> its vectors, for the passages that the index holds with the same text."""

@@ -1,14 +1,21 @@
-"""Bodies of searches that fetch what is shown: passages and fields by their ids, and the passages that prove something."""
+"""Bodies of searches that fetch by id, or count: passages, fields, what proves something, the values of a field."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mappings.documents import Access
 from search.engines.codec import encodable
-from search.engines.opensearch.queries import WINDOW, Body, having, visible_to
+from search.engines.opensearch.queries import Body, having, visible_to
 from search.engines.opensearch.records import SHOWN
+from search.engines.values import MAX_VALUES
 from search.query import PROVES, Phrase
+
+_PHRASES: Final = 500
+
+VALUES: Final = "values"
+"""The name of the aggregation that counts the values of a field."""
 
 
 def passages(ids: Sequence[str], access: Access) -> Body:
@@ -16,20 +23,22 @@ def passages(ids: Sequence[str], access: Access) -> Body:
     return _fetch("passage", ids, "passage", access, SHOWN)
 
 
-def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Body:
-    """The passages of `documents` that the caller may see and that assert one of `keys` or have one of `phrases`.
+def proving(documents: Sequence[str], keys: Sequence[str], access: Access, phrases: Sequence[Phrase]) -> Iterator[Body]:
+    """Queries that together match the passages of `documents` that assert one of `keys` or have one of `phrases`.
 
-    At most `WINDOW`.
+    Only those that the caller may see. A query has a limited number of clauses: phrases of several words are spread.
     """
+    single = [encodable(words[0]) for words in phrases if len(words) == 1]
+    longer = [words for words in phrases if len(words) > 1]
     found: list[Body] = [{"terms": {PROVES: list(keys)}}] if keys else []
-    found += [having(phrases, ("content",))] if phrases else []
-    asked = {"bool": {"should": found, "minimum_should_match": 1}}
-    clauses = [{"terms": {"document": list(map(encodable, documents))}}, asked]
-    return {
-        "size": WINDOW,
-        "_source": {"includes": list(SHOWN)},
-        "query": {"bool": {"filter": [*clauses, {"term": {"kind": "passage"}}, visible_to(access)]}},
-    }
+    found += [{"terms": {"content": single}}] if single else []
+    for start in range(0, max(1, len(longer)), _PHRASES):
+        own = longer[start : start + _PHRASES]
+        asked = [*(found if start == 0 else []), *([having(own, ("content",))] if own else [])]
+        clauses = [{"terms": {"document": list(map(encodable, documents))}}, {"term": {"kind": "passage"}}]
+        if asked:
+            either = {"bool": {"should": asked, "minimum_should_match": 1}}
+            yield {"bool": {"filter": [*clauses, visible_to(access), either]}}
 
 
 def document_fields(documents: Sequence[str], access: Access) -> Body:
@@ -41,6 +50,14 @@ def any_visible(access: Access) -> Body:
     """One entry that the caller may see, if there is any; each shard stops at its first."""
     query = {"bool": {"filter": [visible_to(access)]}}
     return {"size": 1, "terminate_after": 1, "track_total_hits": False, "_source": False, "query": query}
+
+
+def counted_values(field: str, access: Access, withheld: Sequence[str]) -> Body:
+    """The values of a field, each with how many documents that the caller may see have it."""
+    first: Body = {"filter": [{"term": {"kind": "document"}}, visible_to(access)]}
+    without: Body = {"must_not": [{"terms": {"document": list(map(encodable, withheld))}}]} if withheld else {}
+    counted = {"field": f"fields.{field}", "size": MAX_VALUES, "shard_size": MAX_VALUES}
+    return {"size": 0, "query": {"bool": first | without}, "aggs": {VALUES: {"terms": counted}}}
 
 
 def _fetch(name: str, values: Sequence[str], kind: str, access: Access, fields: Sequence[str]) -> Body:

@@ -15,7 +15,7 @@ from search.engines.opensearch.holders import Finder, checked
 from search.engines.opensearch.queries import COUNTS, HOLDERS, WINDOW, Body, OpenSearchQueryCompiler, multi_search
 from search.engines.values import check_query_vector, number_text, top_values
 from search.protocols import BM25, LegsAnswer, LegsRequest
-from search.query import FacetCount, Facets, Ranking, Scored, Total
+from search.query import FacetCount, Facets, Ranking, Scored, Total, counted_field
 
 _GROWTH: Final = 3
 _ATTEMPTS: Final = 4
@@ -183,15 +183,19 @@ def _counts(
     total = Total(found["value"], "exact" if found["relation"] == "eq" else "at_least")
     counted = answer.get("aggregations", {})
     return total, {
-        name: _facet(counted[name], compiler.field_kind(name)) if name in counted else () for name in request.facets
+        name: _facet(counted[name], compiler.field_kind(counted_field(name))) if name in counted else ()
+        for name in request.facets
     }
 
 
 def _facet(answer: Mapping[str, Any], kind: str) -> tuple[FacetCount, ...]:
-    return top_values(FacetCount(_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ()))
+    return top_values(
+        FacetCount(bucket_value(kind, item), int(item["doc_count"])) for item in answer.get("buckets", ())
+    )
 
 
-def _value(kind: str, bucket: Mapping[str, Any]) -> str:
+def bucket_value(kind: str, bucket: Mapping[str, Any]) -> str:
+    """The value that a bucket of an aggregation counts, as a facet has it."""
     if kind == "number":
         return number_text(bucket["key"])
     return str(bucket["key_as_string"] if kind == "date" else bucket["key"])

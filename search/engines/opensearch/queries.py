@@ -21,7 +21,17 @@ from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
 from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
 from search.protocols import BM25, LegsRequest
-from search.query import DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.query import (
+    YEARLY,
+    DocumentCriterion,
+    Filter,
+    LexicalQuery,
+    NoneOf,
+    Phrase,
+    Range,
+    Terms,
+    counted_field,
+)
 
 Body = dict[str, Any]
 
@@ -127,7 +137,7 @@ class OpenSearchQueryCompiler:
         query, restriction = request.lexical, self.restriction(request)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
         clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
-        facets = {name: _facet(name) for name in request.facets if name in self._fields}
+        facets = {name: _facet(name) for name in request.facets if counted_field(name) in self._fields}
         clauses = [{"match_all": {}}] if query.everything else clauses + _named(query)
         if query.required:
             restriction = [*restriction, self._held(query, ("content", "rest"))]
@@ -253,6 +263,9 @@ def _constant(query: Body, score: float) -> Body:
 
 
 def _facet(name: str) -> Body:
+    if name.endswith(YEARLY):
+        place = {"field": f"fields.{counted_field(name)}", "format": "yyyy", "min_doc_count": 1}
+        return {"date_histogram": {**place, "calendar_interval": "year"}}
     return {"terms": {"field": f"fields.{name}", "size": FACET_FETCH, "shard_size": _SHARD_FETCH}}
 
 

@@ -15,6 +15,10 @@ DOORS = {
     "search for citations": ("GET", "/v1/search?collection=NAME&text=pneumonia&format=csv", {}),
     "search of nothing": ("GET", "/v1/search?collection=NAME", {}),
     "search with a cursor": ("GET", "/v1/search?collection=NAME&text=pneumonia&cursor=abc", {}),
+    "completion": ("POST", "/v1/complete", {"json": {"collection": "NAME", "text": "pneumonia"}}),
+    "completion by address": ("GET", "/v1/complete?collection=NAME&text=pneumonia", {}),
+    "completion of an unknown slot": ("GET", "/v1/complete?collection=NAME&text=pneumonia&slot=ward", {}),
+    "completion form": ("POST", "/complete", {"data": {"collection": "NAME", "text": "pneumonia"}}),
     "batch": (
         "POST",
         "/v1/search/batch",
@@ -36,6 +40,8 @@ DOORS = {
     "search page": ("GET", "/search?collection=NAME&text=pneumonia", {}),
     "search form": ("POST", "/search", {"data": {"collection": "NAME", "text": "pneumonia " * 500}}),
     "document page": ("GET", "/document?collection=NAME&id=p1/n1", {}),
+    "patient page": ("GET", "/patient?collection=NAME&document=p1/n1", {}),
+    "patient form": ("POST", "/patient", {"data": {"collection": "NAME", "patient": "p1"}}),
     "citation page": ("GET", "/cite?collection=NAME&id=p1/n1&format=bibtex", {}),
 }
 
@@ -53,7 +59,7 @@ def asked(client, headers, door, name):
     method, path, given = DOORS[door]
     sent = named(given, name)
     sent["headers"] = sent.get("headers", {}) | headers
-    if door == "search form":
+    if door in ("search form", "completion form", "patient form"):
         page = client.get("/", headers=headers).text
         sent["data"]["csrf"] = page.split('name="csrf" value="')[1].split('"')[0]
     answer = client.open(named(path, name), method=method, **sent)

@@ -193,7 +193,7 @@ BAD = [
     (
         {"collection": "cohorts", "some": []},
         "some",
-        "there is no field 'some'; known are collection, all, any, none, after",
+        "there is no field 'some'; known are collection, all, any, none, kept",
     ),
     ({**DEFINITION, "size": 0}, "size", "greater than or equal to 1"),
     ({**DEFINITION, "size": 501}, "size", "less than or equal to 500"),
@@ -280,3 +280,52 @@ def test_nothing_is_shown_that_cannot_be_logged(client, home):
         answer = post(client, body, path)
         assert (answer.status_code, answer.json["error"]["code"]) == (503, "unavailable")
         assert "Pneumonia of" not in answer.get_data(as_text=True)
+
+
+def keep(client, headers, **changes):
+    content = {"all": ["pneumonia"], "none": [{"concept": "fever"}]}
+    item = {"kind": "cohort", "name": "lungs", "collection": "cohorts", "content": content} | changes
+    answer = client.post("/v1/kept", json=item, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return answer.json["id"]
+
+
+def test_a_kept_cohort_is_run_compared_and_exported_by_its_id(client, token, logged):
+    ada = token("ada", "ward-7", "ward-8")
+    kept = keep(client, ada)
+    assert patients(post(client, {"kept": kept}, headers=ada)) == ["a", "d"]
+    compared = post(client, {"a": {"kept": kept}, "b": DEFINITION}, "/compare", ada).json
+    assert [compared[name]["patients"] for name in ("both", "only_a", "only_b")] == [["a", "d"], [], ["c"]]
+    exported = post(client, {"kept": kept, "format": "csv"}, "/export", ada)
+    assert exported.get_data(as_text=True).count("pneumonia") == 3
+    records = [item for item in logged() if item["action"] == "export-cohort"]
+    assert records[0]["asked"]["definition"] == {
+        "collection": "cohorts",
+        "all": [{"concept": "pneumonia", "assertion": "present"}],
+        "none": [{"concept": "fever", "assertion": "present"}],
+    }
+
+
+def test_a_kept_cohort_shows_a_colleague_only_their_own_patients(client, token):
+    kept = keep(client, token("ada", "ward-7", "ward-8", "study"), shared_with=["study"])
+    assert patients(post(client, {"kept": kept}, headers=token("bob", "study", "ward-8"))) == []
+    assert patients(post(client, {"kept": kept}, headers=token("cy", "study", "ward-7"))) == ["a", "d"]
+    answer = post(client, {"kept": kept}, headers=token("eve", "ward-7"))
+    assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
+
+
+def test_what_is_kept_must_be_a_cohort_that_fits(client, token):
+    ada = token("ada", "*")
+    for changes, asked, field in (
+        ({"kind": "bundle"}, {}, "kept"),
+        ({}, {"all": ["fever"]}, "kept"),
+        ({"content": {"all": ["pnuemonia"]}}, {}, "kept.all.0.concept"),
+        ({"content": {"age": 65}}, {}, "kept.age"),
+        ({"content": {"kept": "0" * 16}}, {}, "kept.kept"),
+        ({"content": {"all": []}, "collection": ""}, {}, "kept.collection"),
+        ({"content": {"collection": "notes"}, "collection": "notes"}, {"after": 3}, "after"),
+    ):
+        kept = keep(client, ada, **{"name": f"item {field}"} | changes)
+        answer = post(client, {"kept": kept} | asked, headers=ada)
+        assert (answer.status_code, answer.json["error"]["field"]) == (400, field)
+    assert post(client, {"kept": "nothing"}, headers=ada).status_code == 404

@@ -110,6 +110,10 @@ def test_the_description_is_complete(client):
     assert list(described["paths"]) == [
         "/v1/search",
         "/v1/search/batch",
+        "/v1/complete",
+        "/v1/cohorts",
+        "/v1/cohorts/compare",
+        "/v1/cohorts/export",
         "/v1/documents",
         "/v1/documents/{id}",
         "/v1/jobs/{identifier}",

@@ -138,7 +138,7 @@ def test_wrong_definitions_are_errors_that_name_the_place(run, tmp_path, monkeyp
         (("run", "-c", "notes"), "definition", "--with pneumonia"),
         (("run", "--with", "fever"), "collection", "collection is missing"),
         (("run", "list.json"), "definition", "a definition is a JSON object"),
-        (("export", "broken.json"), "body", "not valid JSON"),
+        (("run", "broken.json"), "body", "not valid JSON"),
         (("compare", "-", "-"), "b", "only one of two"),
         (("compare", "cohort.json", "cohort.json"), "a.all.1.concept", "names no concept"),
         (("run", "-c", "notes", "--with", "fever", "--since", "soon"), "all.0.since", "pattern"),

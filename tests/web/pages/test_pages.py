@@ -171,7 +171,7 @@ def test_a_document_marks_its_evidence(client):
     link = get(client, "/search?collection=notes&text=effusion").links("/document?collection=notes&id=p2")[0]
     page = get(client, link.partition("#")[0])
     assert page.all("mark") == [{"id": "evidence"}]
-    assert "Pneumonia with large effusion." in page.text
+    assert "Pneumonia with large effusion ." in page.text
     assert page.links("/cite?collection=notes&id=p2%2Fn1&format=ris")
 
 
@@ -198,7 +198,7 @@ def test_without_collections_the_page_explains_what_to_do(tmp_path):
 def test_every_answer_has_protective_headers_and_is_not_cached(client, path):
     headers = client.get(path).headers
     assert headers["Content-Security-Policy"] == (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     assert (headers["X-Content-Type-Options"], headers["Referrer-Policy"], headers["Cache-Control"]) == (
         "nosniff",

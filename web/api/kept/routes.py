@@ -21,6 +21,7 @@ from web.kept.shapes import (
     KeptListForm,
 )
 from web.kept.use_cases import KeptUseCases
+from web.validation import validated
 
 blueprint = Blueprint("kept", __name__, url_prefix="/v1")
 blueprint.before_request(context.require_caller)
@@ -39,7 +40,7 @@ def list_items() -> Response:
 @blueprint.post("/kept")
 def add() -> Response:
     """Keep an item of the caller."""
-    item = _use_cases().add(forms.validated(KeptForm, json_body()).draft())
+    item = _use_cases().add(validated(KeptForm, json_body()).draft())
     response = _answer(item)
     response.status_code = 201
     response.headers["Location"] = url_for("kept.get", identifier=item.id)
@@ -55,7 +56,7 @@ def get(identifier: str) -> Response:
 @blueprint.put("/kept/<identifier>")
 def replace(identifier: str) -> Response:
     """Replace an item of the caller that still has the revision of the body."""
-    form = forms.validated(KeptChangeForm, json_body())
+    form = validated(KeptChangeForm, json_body())
     return _answer(_use_cases().replace(identifier, form.revision, form.draft()))
 
 
@@ -75,4 +76,4 @@ def _answer(item: KeptItem) -> Response:
 
 
 def _parameters(kind: type[Parameters]) -> Parameters:
-    return forms.validated(kind, forms.single_values(request.args), strict=False)
+    return validated(kind, forms.single_values(request.args), strict=False)

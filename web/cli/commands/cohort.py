@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from web.cohorts.use_cases import CohortUseCases
 
 FORMATS: Final = ("csv", "omop", "fhir")
+KEPT: Final = "kept:"
 _GROUPS: Final = {"all": "", "any": "any of: ", "none": "none with: "}
 _CRITERIA: Final = (
     ("--with", "having", "all", "present", "Patients with it: a document says that it is present."),
@@ -50,12 +51,12 @@ def _criteria_options(command: Command) -> Command:
 def cohort() -> None:
     """Find the patients who meet criteria over all of their documents.
 
-    A definition is a JSON file, - for the standard input, or is given by options.
+    A definition is a JSON file, - for the standard input, kept:ID for a kept cohort, or is given by options.
     """
 
 
 @cohort.command()
-@click.argument("definition", default="", metavar="[FILE|-]")
+@click.argument("definition", default="", metavar="[FILE|-|kept:ID]")
 @collection_option
 @_criteria_options
 @click.option("--size", type=int, default=20, show_default=True, help="Patients on a page.")
@@ -66,7 +67,7 @@ def run(definition: str, labels: tuple[str, ...], as_json: bool, **asked: Any) -
     """Show the patients of a cohort, with the sentences for each criterion."""
     from web.cohorts.answers import CohortAnswer
     from web.cohorts.forms import CohortPageForm
-    from web.forms import validated
+    from web.validation import validated
 
     page = {"size": asked.pop("size"), "after": asked.pop("after")}
     form = validated(CohortPageForm, _definition(definition, asked) | page)
@@ -86,7 +87,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
     """Show which patients are in both cohorts, and which in one only."""
     from web.cohorts.answers import ComparisonAnswer
     from web.cohorts.forms import CohortComparisonForm
-    from web.forms import validated
+    from web.validation import validated
 
     if a == b == DASH:
         raise InvalidInput("only one of two definitions can come from the standard input", field="b")
@@ -98,7 +99,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
 
 
 @cohort.command()
-@click.argument("definition", default="", metavar="[FILE|-]")
+@click.argument("definition", default="", metavar="[FILE|-|kept:ID]")
 @collection_option
 @_criteria_options
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="csv", show_default=True, help="The format.")
@@ -109,7 +110,7 @@ def compare(a: str, b: str, collection: str, size: int, after: str, labels: tupl
 def export(definition: str, format_: str, output: Path | None, labels: tuple[str, ...], **asked: Any) -> None:
     """Export a cohort as CSV, as rows of OMOP's NOTE_NLP, or as a FHIR bundle."""
     from web.cohorts.forms import CohortExportForm
-    from web.forms import validated
+    from web.validation import validated
 
     form = validated(CohortExportForm, _definition(definition, asked) | {"format": format_})
     use_cases = _use_cases(labels)
@@ -159,8 +160,10 @@ def _of_options(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    from web.forms import parse_json
+    from web.validation import parse_json
 
+    if name.startswith(KEPT):
+        return {"kept": name.removeprefix(KEPT)}
     value = parse_json(read_text().encode() if name == DASH else Path(name).read_bytes())
     if not isinstance(value, dict):
         raise InvalidInput(f"{name}: a definition is a JSON object with 'all', 'any' or 'none'", field="definition")

@@ -13,13 +13,33 @@ function typing(target) {
 }
 
 function move(step) {
-  const links = [...document.querySelectorAll(".hit h3 a")];
+  const links = [...document.querySelectorAll(".hit h3 a, .timeline li a")];
   if (!links.length) return;
-  const hit = document.activeElement.closest(".hit");
+  const hit = document.activeElement.closest(".hit, .timeline li");
   const at = hit ? links.findIndex((link) => hit.contains(link)) : -1;
   const next = Math.min(links.length - 1, Math.max(0, at + step));
   links[next].focus();
-  links[next].closest(".hit").scrollIntoView({ block: "nearest" });
+  links[next].closest(".hit, .timeline li").scrollIntoView({ block: "nearest" });
+}
+
+// The marks of findings go and come without a new page, unless it came without them.
+function switchFindings() {
+  const link = document.querySelector(".switch-findings");
+  if (!link) return;
+  if (!document.querySelector(".text .finding")) {
+    link.click();
+    return;
+  }
+  document.querySelector(".document").classList.toggle("unmarked");
+  [link.textContent, link.dataset.other] = [link.dataset.other, link.textContent];
+}
+
+const findings = document.querySelector(".switch-findings");
+if (findings && document.querySelector(".text .finding")) {
+  findings.addEventListener("click", (event) => {
+    event.preventDefault();
+    switchFindings();
+  });
 }
 
 if (box) {
@@ -47,5 +67,7 @@ document.addEventListener("keydown", (event) => {
     move(1);
   } else if (event.key === "k") {
     move(-1);
+  } else if (event.key === "f") {
+    switchFindings();
   }
 });

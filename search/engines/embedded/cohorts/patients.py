@@ -95,6 +95,8 @@ class PatientFinder:
 
     def _page(self, page: Sequence[int], allowed: Mask, pairs: Sequence[Mask]) -> tuple[PatientDocuments, ...]:
         table = self.table
+        if self.request.names_only:
+            return tuple(PatientDocuments(table.names[number]) for number in page)
         places = np.flatnonzero(np.isin(table.patient, page) & allowed)
         documents = self.index.documents_at(table.slots[table.document[places]].tolist())
         own: dict[int, list[tuple[str, int]]] = {number: [] for number in page}

@@ -36,23 +36,30 @@ class PatientBodies:
         self.field = f"fields.{request.group_by}"
         self._date = f"fields.{request.date}"
 
-    def names(self, criterion: DocumentCriterion, alone: bool, dated: bool, after: Mapping[str, Any] | None) -> Body:
-        """One page of the patients with a document that meets the criterion, and with `dated` of the days of those.
+    def names(self, criterion: DocumentCriterion, alone: bool) -> Body:
+        """The patients with a document that meets the criterion, if they are at most `BUCKETS`.
 
         `alone`: of the documents that are patients of their own, by their ids.
         """
+        # By the numbers that a shard gives its values; pages of them look values up again in every segment.
+        own = {"field": DOCUMENT if alone else self.field, "size": BUCKETS, "shard_size": BUCKETS}
+        return self._aggregated(criterion, alone, {"terms": own})
+
+    def names_by_page(
+        self, criterion: DocumentCriterion, alone: bool, dated: bool, after: Mapping[str, Any] | None
+    ) -> Body:
+        """As `names`, one page of any number; with `dated` of every patient and day of such a document."""
+        sources = [{NAME: {"terms": {"field": DOCUMENT if alone else self.field}}}]
+        sources += [{DAY: {"terms": {"field": self._date}}}] if dated else []
+        page = {"size": BUCKETS, "sources": sources, **({"after": after} if after else {})}
+        return self._aggregated(criterion, alone, {"composite": page})
+
+    def _aggregated(self, criterion: DocumentCriterion, alone: bool, aggregation: Body) -> Body:
         clauses = self._clauses(criterion)
         if alone and self._request.group_by != DOCUMENT:
             clauses.append({"bool": {"must_not": [self._grouped()]}})
-        sources = [{NAME: {"terms": {"field": DOCUMENT if alone else self.field}}}]
-        sources += [{DAY: {"terms": {"field": self._date}}}] if dated else []
-        composite = {"size": BUCKETS, "sources": sources, **({"after": after} if after else {})}
-        return {
-            "size": 0,
-            "track_total_hits": False,
-            "query": {"bool": {"filter": clauses}},
-            "aggs": {"patients": {"composite": composite}},
-        }
+        query = {"bool": {"filter": clauses}}
+        return {"size": 0, "track_total_hits": False, "query": query, "aggs": {"patients": aggregation}}
 
     def documents(self, criterion: DocumentCriterion, names: Sequence[str], after: Sequence[Any]) -> Body:
         """One page of the documents of these patients that meet the criterion, in order of id."""

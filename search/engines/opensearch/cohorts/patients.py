@@ -15,7 +15,7 @@ import numpy as np
 
 from search.cache import Cache
 from search.engines.opensearch.client import Cluster, ndjson
-from search.engines.opensearch.cohorts.bodies import BUCKETS, DAY, DOCUMENT, EVERY, NAME, PatientBodies
+from search.engines.opensearch.cohorts.bodies import DAY, DOCUMENT, EVERY, NAME, PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.holders import checked
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
@@ -30,8 +30,10 @@ _DAY_MILLISECONDS: Final = 86_400_000
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _BUCKETS_ONLY: Final = {
     "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards.failed,"
-    "responses.aggregations.patients.after_key,responses.aggregations.patients.buckets.key"
+    "responses.aggregations.patients.after_key,responses.aggregations.patients.sum_other_doc_count,"
+    "responses.aggregations.patients.buckets.key"
 }
+_NOTHING: Final[Mapping[str, Mapping[str, Any]]] = {"patients": {}}
 
 Pair = tuple[str, int]
 """A patient, and the day of one of the patient's documents."""
@@ -54,10 +56,11 @@ class KnownPatients:
 
 
 class KnownCache(Cache[KnownPatients]):
-    """What was found last, of a few commits and callers."""
+    """What was found last, of a few commits and callers; `commits` are the newest ones seen, by index."""
 
     def __init__(self) -> None:
         super().__init__(_KEPT)
+        self.commits: dict[str, int] = {}
 
 
 class PatientLookup(NamedTuple):
@@ -92,10 +95,12 @@ class ClusterPatients:
 
     def answer(self) -> PatientsAnswer:
         """The page of patients, and the counts."""
+        expected = self._kept.commits.get(self._index.name)
         for _ in range(_ATTEMPTS):
-            commit = self._commit()
+            commit = self._commit() if expected is None else expected
             answer = self._answer(commit)
-            if self._commit() == commit:
+            expected = self._kept.commits[self._index.name] = self._commit()
+            if expected == commit:
                 break
         return answer
 
@@ -160,6 +165,8 @@ class ClusterPatients:
         return {number: near(number) for number in dated}
 
     def _page(self, names: Sequence[str], near: Mapping[int, set[Pair]]) -> tuple[PatientDocuments, ...]:
+        if self._request.names_only:
+            return tuple(map(PatientDocuments, names))
         criteria = self._request.criteria
         plain = [replace(item, within_days=None, of=None) for item in criteria]
         found = self._documents_of(dict.fromkeys((EVERY, *plain)), names) if names else {}
@@ -203,25 +210,39 @@ class ClusterPatients:
                 yield FoundDocument(document, name, day)
 
     def _look_up(self, lookups: Iterable[PatientLookup]) -> dict[PatientLookup, list[tuple[str, int | None]]]:
-        """For each lookup every (patient, day), page by page; the day is None where it is not dated."""
+        """For each lookup every (patient, day), the day None where it is not dated: at once, or else page by page."""
         found: dict[PatientLookup, list[tuple[str, int | None]]] = {item: [] for item in lookups}
-        pending: dict[PatientLookup, Mapping[str, Any] | None] = dict.fromkeys(found)
-        while pending:
-            bodies = [self._bodies.names(*item, after) for item, after in pending.items()]
-            answers = dict(zip(pending, self._search(bodies, _BUCKETS_ONLY), strict=True))
-            pending = {}
-            for item, answer in answers.items():
-                buckets = answer["aggregations"]["patients"]["buckets"] if "aggregations" in answer else []
-                found[item] += filter(None, (self._named(bucket["key"], item.alone) for bucket in buckets))
-                if len(buckets) == BUCKETS:
-                    pending[item] = answer["aggregations"]["patients"]["after_key"]
+        whole = [item for item in found if not item.dated]
+        answers = self._search([self._bodies.names(item.criterion, item.alone) for item in whole], _BUCKETS_ONLY)
+        for item, answer in zip(whole, answers, strict=True):
+            own = answer.get("aggregations", _NOTHING)["patients"]
+            if not own.get("sum_other_doc_count"):
+                found[item] += self._named([{NAME: bucket["key"]} for bucket in own.get("buckets", ())], item.alone)
+                continue
+            found[item] += self._by_page(item)
+        for item in found:
+            if item.dated:
+                found[item] += self._by_page(item)
         return found
 
-    def _named(self, key: Mapping[str, Any], alone: bool) -> tuple[str, int | None] | None:
-        if not key[NAME]:
-            return None
-        day = key[DAY] // _DAY_MILLISECONDS + _EPOCH if DAY in key else None
-        return (f"{ALONE}{key[NAME]}" if alone and self._request.group_by != DOCUMENT else key[NAME]), day
+    def _by_page(self, item: PatientLookup) -> Iterator[tuple[str, int | None]]:
+        after: Mapping[str, Any] | None = None
+        while True:
+            (answer,) = self._search([self._bodies.names_by_page(*item, after)], _BUCKETS_ONLY)
+            own = answer.get("aggregations", _NOTHING)["patients"]
+            yield from self._named([bucket["key"] for bucket in own.get("buckets", ())], item.alone)
+            after = own.get("after_key")
+            if after is None:
+                return
+
+    def _named(self, keys: Sequence[Mapping[str, Any]], alone: bool) -> list[tuple[str, int | None]]:
+        """The patients in the keys of buckets, with the days; an empty name is none."""
+        start = ALONE if alone and self._request.group_by != DOCUMENT else ""
+        return [
+            (f"{start}{key[NAME]}", key[DAY] // _DAY_MILLISECONDS + _EPOCH if DAY in key else None)
+            for key in keys
+            if key[NAME]
+        ]
 
     def _commit(self) -> int:
         (answer,) = self._search([last_commit()], {})

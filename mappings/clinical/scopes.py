@@ -1,0 +1,129 @@
+"""How far the cues of `lexicons/assertion.tsv` reach: over a list, the next words, their clause, or all of the sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mappings.analysis.mentions.cues import Cue
+from mappings.analysis.mentions.negation import Scope, scopes
+from mappings.clinical.cue_rules import CURRENT, FACING
+from mappings.clinical.time_patterns import HISTORY
+
+PAST: Final = ("historical", HISTORY, CURRENT)
+"""What the cues of the past say."""
+_CLAUSE_END: Final = re.compile(r"[;!?]|\.(?=\s|$)|\b(?:but|(?<!, )however|although|whereas|while)\b", re.I)
+_SENTENCE_STOP: Final = re.compile(r";|[.!?](?=\s)")
+_CLAUSE_START: Final = re.compile(
+    r"[;:!?]|\.(?=\s)|,\s|\b(?:but|however|although|who|which|now|denies|currently)\b|"
+    r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
+    re.I,
+)
+_OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the patient|patient|pt|i)\b", re.I)
+_NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
+_NEXT_WORDS: Final = 3
+_OTHER_REACH: Final = ("next-", "clause-", "sentence-")
+_OF_CAUSE: Final = re.compile(
+    r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I
+)
+"""What follows a doubt about a cause: "abdominal pain, probably from constipation"."""
+_NOTHING_FOLLOWS: Final = re.compile(
+    r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
+    r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
+    r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
+    r"instead|then|only|following|pending|so|owing|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|"
+    r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
+    re.I,
+)
+
+
+def cue_scopes(sentence: str, chosen: Sequence[Cue], every: Sequence[Cue]) -> Iterator[Scope]:
+    """The scopes of lists, as in negation, and those of single words and whole clauses."""
+    lists = [
+        _as_list(sentence, cue) for cue in chosen if not cue.kind.startswith(_OTHER_REACH) or _is_afterthought(cue)
+    ]
+    yield from scopes(sentence, lists)
+    for cue in chosen:
+        reach, _, direction = cue.kind.partition("-")
+        if reach == "next":
+            yield from _next(sentence, cue, direction)
+        elif reach == "clause":
+            yield from clause_scopes(sentence, cue, direction, every)
+        elif reach == "sentence":
+            yield from _sentence(sentence, cue, direction)
+        elif cue.kind == "doubt-after" and cue.says in PAST and _opens(sentence, cue):
+            yield from clause_scopes(sentence, cue, "before", every)
+
+
+def _opens(sentence: str, cue: Cue) -> bool:
+    """Whether a cue is the first of its sentence or part."""
+    return sentence[: cue.start].rstrip()[-1:] in ("", ";", ":", ".")
+
+
+def _is_afterthought(cue: Cue) -> bool:
+    """Whether a cue ends what precedes it, however far: "fits with the fever, since resolved"."""
+    return cue.kind == "sentence-after" and cue.says == HISTORY
+
+
+def _as_list(sentence: str, cue: Cue) -> Cue:
+    """A cue with the direction in which it reaches over a list."""
+    if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
+        return cue._replace(kind="doubt-after", says="historical")
+    if cue.kind == FACING:
+        if (
+            cue.says == "uncertain"
+            and _OF_CAUSE.match(sentence, cue.end)
+            and sentence[: cue.start].rstrip().endswith((",", ")"))
+        ):
+            return cue._replace(kind="keep")
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end)
+        ruled_out = cue.says == "ruled-out"
+        return cue._replace(
+            kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
+        )
+    return cue
+
+
+def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
+    """What stands before or after a cue that refers to all of it: "considered, but the scan excluded it"."""
+    if direction in ("before", "either"):
+        stop = _SENTENCE_STOP.search(sentence, cue.end)
+        yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
+    if direction in ("after", "either"):
+        stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, cue.start)]
+        yield Scope(stops[-1] if stops else 0, cue.start, cue, cue.says)
+
+
+def _next(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
+    if direction in ("before", "either"):
+        words = list(re.finditer(r"\S+", sentence[cue.end : cue.end + 80]))[: _NEXT_WORDS + 1]
+        stop = cue.end + (words[-1].end() if words else 0)
+        found = _NEXT_BREAK.search(sentence, cue.end, stop)
+        yield Scope(cue.start + 1, found.start() if found else stop, cue, cue.says)
+    if direction in ("after", "either"):
+        yield Scope(_last_words(sentence, cue.start), cue.start, cue, cue.says)
+
+
+def _last_words(sentence: str, end: int) -> int:
+    """Where the noun phrase right before `end` starts: at most five words, without punctuation or prepositions."""
+    start = max(0, end - 60)
+    breaks = [match.end() for match in _NEXT_BREAK.finditer(sentence, start, len(sentence[:end].rstrip(" :(")))]
+    return max([start, *breaks])
+
+
+def clause_scopes(sentence: str, cue: Cue, direction: str, every: Sequence[Cue]) -> Iterator[Scope]:
+    """The clause before or after `cue`; `every`: all cues of the sentence, of which some end what is about the family."""
+    if direction in ("before", "either"):
+        stops = [match.start() for match in _CLAUSE_END.finditer(sentence, cue.end)][:1]
+        if cue.says == "family":
+            stops += [match.start() for match in _OTHER_SUBJECT.finditer(sentence, cue.end)][:1]
+            stops += [other.start for other in every if other.kind == "family-end" and other.start >= cue.end][:1]
+        yield Scope(cue.end, min([len(sentence), *stops]), cue, cue.says)
+    if direction in ("after", "either"):
+        if cue.says in PAST and _opens(sentence, cue):  # "Two years ago she had a seizure."
+            yield from clause_scopes(sentence, cue, "before", every)
+        last = len(sentence[: cue.start].rstrip(" ,"))  # "diarrhea, should it strike"
+        starts = [match.end() for match in _CLAUSE_START.finditer(sentence, 0, last)]
+        yield Scope(max([0, *starts]), cue.start, cue, cue.says)

@@ -1,0 +1,229 @@
+"""Cues that are times: "three years ago", "at age 12", "in the spring of 2014", "during a previous admission", "tomorrow".
+
+A past time makes what its clause mentions history, unless the clause says that it began then ("cough since last winter",
+"started two weeks ago") or that it is still so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mappings.analysis.mentions.cues import Cue
+
+HISTORY: Final = "history"
+"""What a cue says that makes a mention historical unless it is a chronic condition."""
+PLANNED: Final = "planned"
+"""What a cue says that makes a procedure or a drug hypothetical, and states nothing of conditions."""
+TAKEN: Final = "taken"
+"""What a cue says that makes a drug or a procedure historical."""
+
+_YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
+_COUNT: Final = (
+    r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|"
+    r"several|many|few|couple(?:\sof)?|some)"
+)
+_MONTH_NAME: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_SEASON: Final = r"(?:spring|summer|autumn|fall|winter|christmas|easter)"
+_WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
+_EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
+_STAY: Final = (
+    r"(?:pregnanc(?:y|ies)|admissions?|hospitali[sz]ations?|stays?|visits?|deliver(?:y|ies)|births?|gestations?|"
+    r"presentations?|encounters?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
+)
+_LIFE: Final = (
+    r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
+    r"primary school|high school|college|university|the (?:army|navy|military|service|war|past)|utero)"
+)
+_YOUNG: Final = (
+    r"(?:(?:young(?:er)?|small|little|very young)\s)?(?:child|kid|baby|infant|toddler|newborn|neonate|boy|girl|teen(?:ager)?|"
+    r"adolescent|youth|youngster|student|schoolboy|schoolgirl|young (?:man|woman|adult)|(?:younger|young) (?:man|woman))"
+)
+_DECADE: Final = (
+    r"(?:(?:early|mid|late)[-\s])?(?:teens|twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties|"
+    r"(?:19|20)?\d0['’]?s)"
+)
+_TIMES: Final = "|".join(
+    (
+        rf"(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?)\s(?:ago|back|earlier|previously)\b",
+        r"\d+\s?(?:/12|/52|y|yr|yrs|mo|wks?)\sago\b",
+        r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
+        rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
+        rf"(?:at|from|around)\s(?:the\s)?ages?\s(?:of\s)?(?:\d{{1,2}}|{_COUNT})\b",
+        r"(?:age|aged)\s(?:of\s)?\d{1,2}\b",
+        rf"as\san?\s{_YOUNG}\b",
+        rf"(?:in|during)\s(?:early\s|late\s)?{_WHOSE}{_LIFE}\b",
+        rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
+        rf"(?:in|during|with|on|at|from|after)\s(?:one\sof\s)?{_WHOSE}{_EARLIER}(?:\w+\s)?{_STAY}\b",
+        r"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
+        rf"{_EARLIER}{_STAY}\b(?=\s*[.,;)]|$)",
+        rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
+        rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
+        rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
+        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        r"the\s(?:year|month|week|night|day)\sbefore(?:\slast)?\b",
+        r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
+        r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
+        r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
+        rf"(?:before|prior\sto|until|till)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
+        rf"(?<=[a-z]\s){_YEAR_NUMBER}\s?(?:-|–|to)\s?{_YEAR_NUMBER}\b",
+        rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
+        rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
+        rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
+        r"up\sto\s(?:the\s)?(?:age\s(?:of\s)?)?\d{1,2}\b(?!\s?(?:mg|ml|cm|mm|%|times|per|flights|pounds|lbs|kg|days|weeks|hours))",
+        r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
+    )
+)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
+_DONE_THEN: Final = re.compile(
+    r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
+)
+"""What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
+_PAST_HINTS: Final = (
+    "ago",
+    "back",
+    "earlier",
+    "previous",
+    "prior",
+    "former",
+    "last",
+    "latest",
+    "past",
+    "child",
+    "kid",
+    "baby",
+    "infan",
+    "toddler",
+    "newborn",
+    "neonat",
+    "boy",
+    "girl",
+    "teen",
+    "adolesc",
+    "youth",
+    "student",
+    "school",
+    "college",
+    "universit",
+    "army",
+    "navy",
+    "military",
+    "war",
+    "puberty",
+    "adulthood",
+    "utero",
+    "ties",
+    "0s",
+    "0's",
+    "0’s",
+    "first",
+    "second",
+    "third",
+    "trimester",
+    "19",
+    "20",
+    "age",
+    "birth",
+    "before",
+    "then",
+    "those days",
+    "time",
+    "point",
+    "when",
+    "while",
+    "from which",
+    "up to",
+    "year",
+    "month",
+    "week",
+    "transplant",
+    "menopause",
+    "retire",
+    "marriage",
+    "in jan",
+    "in feb",
+    "in mar",
+    "in apr",
+    "in may",
+    "in jun",
+    "in jul",
+    "in aug",
+    "in sep",
+    "in oct",
+    "in nov",
+    "in dec",
+    "early",
+    "late",
+)
+_FUTURE_HINTS: Final = (
+    "tomorrow",
+    "tonight",
+    "later",
+    "next",
+    "morning",
+    "afternoon",
+    "evening",
+    "in am",
+    "in a.m",
+    "in pm",
+    "the am",
+    "the pm",
+    "hour",
+    "hr",
+    "day",
+    "week",
+    "wk",
+    "month",
+    "mo",
+    "year",
+    "yr",
+    "/7",
+    "/12",
+    "/52",
+    "follow",
+    "discharge",
+    "before",
+    "when",
+    "once",
+    "to or",
+)
+_BEGAN: Final = re.compile(
+    r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
+    r"noticed|discovered|compared|than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
+    re.IGNORECASE,
+)
+_FUTURE: Final = re.compile(
+    rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"
+    rf"{_SEASON}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|available)|in\s(?:the\s)?(?:morning|am|a\.m\.|pm|"
+    rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
+    rf"months?|mos?|years?|yrs?)\b(?!\s(?:ago|old))|in\s\d+(?:-\d+)?/(?:7|12|52)|within\s(?:the\snext\s)?{_COUNT}\s(?:days?|weeks?|months?)|at\s(?:follow[-\s]?up|the\snext\svisit)|"
+    r"on\s(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\smorning)?(?=\s*[.,;)]|$)|prior\sto\sdischarge|"
+    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
+    re.IGNORECASE,
+)
+
+
+def past_times(sentence: str) -> Iterator[Cue]:
+    """The past times of a sentence, as cues; those at which something only began are none."""
+    lowered = sentence.lower()
+    if not any(hint in lowered for hint in _PAST_HINTS):
+        return
+    for match in _PAST_TIME.finditer(sentence):
+        if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
+            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
+            yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
+
+
+def future_times(sentence: str) -> Iterator[Cue]:
+    """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
+    lowered = sentence.lower()
+    if not any(hint in lowered for hint in _FUTURE_HINTS):
+        return
+    for match in _FUTURE.finditer(sentence):
+        yield Cue(*match.span(), "clause-either", PLANNED)

@@ -1,0 +1,138 @@
+"""The criteria of a search: chips that can be removed and changed, what `without` means, and the sentences behind hits."""
+
+from urllib.parse import parse_qs
+
+import pytest
+from browsing import Page, get, send
+
+from mappings.clinical.concepts import shipped_concepts
+from search.query import NOT_PRESENT, LexicalQuery
+from search.understanding.criteria import Criterion
+from search.understanding.understand import Understanding
+from web.pages.addresses import SearchAddress
+from web.pages.chips import CriterionChips
+
+LEXICON = shipped_concepts()
+BOTH = (
+    Criterion("PNA", "pneumonia", "pneumonia", "present", "text"),
+    Criterion("effusion", "effusion", "effusion", NOT_PRESENT, "text"),
+)
+
+
+def chips_of(criteria, unknown=(), **given):
+    understood = Understanding(LexicalQuery(()), "", frozenset(), (), (), criteria=criteria, unknown=unknown)
+    pairs = [(name, value) for name, value in given.items() if value]
+    return CriterionChips(understood, SearchAddress.of([("collection", "notes"), *pairs]), LEXICON)
+
+
+def pairs_of(address):
+    return {name: value for name, value in address.pairs if name != "collection"}
+
+
+def test_a_criterion_of_the_text_becomes_a_finding_when_another_one_is_removed():
+    chip = chips_of(BOTH, text="PNA without effusion", absence="").chips[1]
+    assert (chip.prefix, chip.name, chip.typed) == ("without", "effusion", "")
+    assert pairs_of(chip.without) == {"text": "PNA without effusion", "with": "pneumonia", "plain": "true"}
+
+
+def test_each_choice_states_what_documents_must_say():
+    first, second = chips_of(BOTH, text="PNA without effusion").chips
+    assert first.typed == "PNA"
+    assert {words: pairs_of(other).get("with") for words, other in second.choices} == {
+        "with effusion": "pneumonia, effusion",
+        "ruled out: effusion": "pneumonia, ruled-out:effusion",
+        "in the past: effusion": "pneumonia, historical:effusion",
+        "in the family: effusion": "pneumonia, family:effusion",
+        "uncertain: effusion": "pneumonia, uncertain:effusion",
+        "hypothetical: effusion": "pneumonia, hypothetical:effusion",
+    }
+    assert dict(first.choices)["without pneumonia"].get("without") == "pneumonia, effusion"
+
+
+def test_findings_change_alone_and_leave_the_text_as_it_is():
+    slots = (Criterion("fever", "fever", "fever", "present", "with"), BOTH[1])
+    chip = chips_of(slots, ("zorblax",), text="no effusion", **{"with": "fever, zorblax"}).chips[0]
+    assert pairs_of(dict(chip.choices)["ruled out: fever"]) == {
+        "text": "no effusion",
+        "with": "ruled-out:fever, zorblax",
+    }
+    assert pairs_of(chip.without) == {"text": "no effusion", "with": "zorblax"}
+
+
+def test_words_that_name_nothing_are_a_chip_that_can_be_removed():
+    found = chips_of(BOTH[:1], ("zorblax",), **{"with": "pneumonia,zorblax"})
+    ((name, other),) = found.words
+    assert (name, pairs_of(other)) == ("zorblax", {})  # the criterion was read from a text, so it is no finding
+
+
+def test_a_name_with_a_comma_goes_into_a_list_by_another_name():
+    commas = [item for item in LEXICON if "," in item.name]
+    assert commas
+    for item in commas:
+        chip = chips_of((Criterion(item.name, item.id, item.name, "present", "with"),)).chips[0]
+        (value,) = parse_qs(dict(chip.choices)[f"in the past: {item.name}"].query_string)["with"]
+        assert LEXICON.named(value.removeprefix("historical:")) is item
+        assert "," not in value
+
+
+@pytest.mark.parametrize(
+    ("criteria", "given", "expected"),
+    [
+        (BOTH, {"text": "PNA without effusion"}, ["no sentence says that it is present"]),
+        (BOTH[:1], {"text": "PNA"}, None),
+        (
+            (Criterion("effusion", "effusion", "effusion", "ruled-out", "without"),),
+            {"absence": "ruled-out"},
+            ["a sentence rules it out"],
+        ),
+        ((Criterion("effusion", "effusion", "effusion", "ruled-out", "with"),), {"absence": "ruled-out"}, None),
+    ],
+)
+def test_the_meaning_of_without_is_a_choice_where_it_matters(criteria, given, expected):
+    found = chips_of(criteria, **given)
+    assert ([words for words, _, chosen in found.meanings if chosen] if found.lacking else None) == expected
+
+
+def test_a_hit_shows_the_sentence_behind_each_criterion(client):
+    page = get(client, "/search?collection=notes&text=pneumonia+without+effusion")
+    assert "2 documents match the criteria" in page.text
+    assert "with pneumonia Change with pneumonia" in page.text
+    assert "with pneumonia FINDINGS Right lower lobe pneumonia . present" in page.text.replace(
+        "pneumonia.", "pneumonia ."
+    )
+    assert "without effusion FINDINGS No effusion . ruled out" in page.text.replace("effusion.", "effusion .")
+    assert {attrs["class"] for attrs in page.all("mark")} == {"says-present", "says-ruled-out"}
+
+
+def test_without_a_sentence_the_page_says_so(client):
+    page = get(client, "/search?collection=notes&with=pneumonia&without=fever")
+    assert "without fever no sentence says that it is present" in page.text
+
+
+def test_a_changed_chip_of_a_private_search_is_sent_by_post(client):
+    page = Page(send(client, "/search", {"collection": "notes", "text": "pneumonia without effusion"}).text)
+    states = {attrs["value"] for attrs in page.all("button", form="again", name="state")}
+    wanted = "collection=notes&with=pneumonia%2C+ruled-out%3Aeffusion&plain=true"
+    assert wanted in states
+    answer = Page(send(client, "/search", {"text": "pneumonia without effusion", "state": wanted}).text)
+    assert "The text is searched as plain words." in answer.text
+    assert "ruled out: effusion Change" in answer.text
+    assert answer.value("plain") == "true"
+
+
+def test_the_form_keeps_how_without_is_meant_and_sends_nothing_for_the_usual(client):
+    page = get(client, "/search?collection=notes&with=pneumonia&without=effusion&absence=ruled-out")
+    (chosen,) = [attrs for attrs in page.all("input", type="radio") if "checked" in attrs]
+    assert (chosen["name"], chosen["value"]) == ("absence", "ruled-out")
+    usual = send(
+        client, "/search", {"collection": "abstracts", "text": "statins", "absence": "not-present", "sort": "relevance"}
+    )
+    assert usual.headers["Location"] == "/search?collection=abstracts&text=statins"
+
+
+def test_of_nothing_found_each_criterion_can_be_given_up(client):
+    page = Page(send(client, "/search", {"collection": "notes", "with": "pneumonia, gout"}).text)
+    assert "No document that you may see meets all of these criteria." in page.text
+    assert "Search without “with gout”" in page.text
+    states = {attrs["value"] for attrs in page.all("button", form="again", name="state")}
+    assert "collection=notes&with=pneumonia" in states
