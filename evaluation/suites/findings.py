@@ -1,7 +1,15 @@
 """The suite `findings`: reports *with* a finding, judged by the headings that indexers gave the reports (Indiana, MeSH).
 
 A question is a finding as a clinician types it into `with`; its answers are the reports with the heading that it stands
-for. The indexers also gave headings to what a report only suspects, or tells of the past.
+for, or with a narrower one. The indexers also gave headings to what a report only suspects, or tells of the past, and none
+to what only its indication tells. Where their heading is wider than the finding, its qualifiers tell them apart:
+
+- A nodule is a rounded opacity, which they head "Opacity" or "Density" with the qualifier "round".
+- An opacity with the qualifier "pulmonary alveoli" is airspace disease. "Infiltrate" is no heading of it: it says nothing
+  of the air spaces, and interstitial infiltrates have it, too.
+- "Cardiac Shadow/enlarged" is cardiomegaly, in the words that radiologists prefer.
+- Most reports with "Markings" have crowded bronchovascular markings, from low volumes: not prominent ones.
+- Spondylosis is arthritis of the spine (ICD-10: M47), "Bullous Emphysema" emphysema, and surgical clips are devices.
 """
 
 from __future__ import annotations
@@ -26,18 +34,18 @@ MEASURES: Final = ("P@10", "Rprec", "AP")
 
 
 HEADINGS: Final = {
-    "airspace disease": ("Airspace Disease", "Consolidation", "Infiltrate"),
-    "arthritis": ("Arthritis",),
+    "airspace disease": ("Airspace Disease", "Consolidation", "Opacity/pulmonary alveoli"),
+    "arthritis": ("Arthritis", "Spondylosis"),
     "atelectasis": ("Pulmonary Atelectasis",),
     "atherosclerosis": ("Atherosclerosis",),
     "calcification": ("Calcinosis", "Calcified Granuloma", "Atherosclerosis"),
     "calcified granuloma": ("Calcified Granuloma",),
-    "cardiomegaly": ("Cardiomegaly",),
+    "cardiomegaly": ("Cardiomegaly", "Cardiac Shadow/enlarged"),
     "catheter": ("Catheters, Indwelling",),
     "consolidation": ("Consolidation",),
-    "COPD": ("Pulmonary Disease, Chronic Obstructive", "Emphysema", "Pulmonary Emphysema"),
+    "COPD": ("Pulmonary Disease, Chronic Obstructive", "Emphysema", "Pulmonary Emphysema", "Bullous Emphysema"),
     "deformity": ("Deformity",),
-    "emphysema": ("Emphysema", "Pulmonary Emphysema"),
+    "emphysema": ("Emphysema", "Pulmonary Emphysema", "Bullous Emphysema"),
     "eventration of the diaphragm": ("Diaphragmatic Eventration",),
     "foreign body": ("Foreign Bodies",),
     "fracture": ("Fractures, Bone",),
@@ -54,16 +62,17 @@ HEADINGS: Final = {
         "Implanted Medical Device",
         "Catheters, Indwelling",
         "Stents",
+        "Surgical Instruments",
         "Tube, Inserted",
     ),
-    "nodule": ("Nodule",),
+    "nodule": ("Nodule", "Opacity/round", "Density/round"),
     "opacity": ("Opacity", "Airspace Disease", "Consolidation", "Infiltrate", "Pulmonary Atelectasis", "Density"),
     "osteopenia": ("Bone Diseases, Metabolic",),
     "osteophyte": ("Osteophyte",),
     "pleural effusion": ("Pleural Effusion",),
     "pneumonia": ("Pneumonia",),
     "pneumothorax": ("Pneumothorax",),
-    "prominent lung markings": ("Markings",),
+    "prominent lung markings": ("Markings/interstitial", "Markings/prominent"),
     "pulmonary edema": ("Pulmonary Edema",),
     "pulmonary fibrosis": ("Pulmonary Fibrosis",),
     "pulmonary vascular congestion": ("Pulmonary Congestion",),

@@ -2,7 +2,8 @@
 
 Names of one word are found in singular and plural only, and abbreviations as they are spelt. An ambiguous abbreviation
 counts only where the context decides: the document gives the long form, or the sentence's section of the document mentions
-another concept of the same group. Names of which the words are apart ("lung and liver metastases") are not found.
+another concept of the same group. Of names of which the words are apart, those are found that only have words of side, place
+or degree in between: "heart is mildly enlarged", "calcified left upper lobe granuloma". "Lung and liver metastases" is not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ _PLAIN: Final = (
     "was we who you aid aids art arm bad cap car dose ear eye gas hip map met pain pat ran red sit ten tip top toe"
 )
 _NEVER_IN_CAPITALS: Final = STOP_WORDS | frozenset(_PLAIN.split())
+_LEFT_OUT: Final = frozenset(["the", "is", "are"])
+_BETWEEN: Final = (
+    "the is are remains appears again still now left right sided bilateral both upper lower middle mid midlung lobe hilar "
+    "perihilar apical basilar bibasilar lingular lateral medial anterior posterior proximal distal "
+    "mildly moderately severely markedly slightly minimally grossly diffusely persistently"
+)
+"""Words that can stand between those of a name: it means the same with them."""
 
 
 class FoundName(NamedTuple):
@@ -143,12 +151,13 @@ class ConceptFinder:
             for name in concept.names:
                 words = _words(name)
                 if len(words) > 1:
-                    _insert(self._names, [self._keys[word] for word in words], concept.id, False)
+                    _insert(self._names, self._path(words), concept.id, False)
                 else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
                     self._single.setdefault(self._singulars[words[0]], _Leaf((concept.id,), False))
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
+        self._between = frozenset(self._keys[word] for word in _BETWEEN.split())
         self._starts = _Memo(self._start)
 
     def find(self, sentence: str) -> list[FoundName]:
@@ -165,7 +174,8 @@ class ConceptFinder:
             names, best, short = start
             last = place
             following = words[place + 1] or words[text.following(place)]
-            if self._keys[following] in names or (short and (_LEAF in short or following in short)):
+            key = self._keys[following]
+            if key in names or (names and key in self._between) or (short and (_LEAF in short or following in short)):
                 best, last = self._at(text, place, start)
             if best:
                 found.append(FoundName(*text.span(place, last), *best))
@@ -175,13 +185,17 @@ class ConceptFinder:
     def _at(self, text: _Words, place: int, start: _Start) -> tuple[_Leaf | None, int]:
         """What is named from the word at `place`, and the place of its last word."""
         names, single, short = start
-        best, last = _longest(names, text, place, self._keys.__getitem__)
+        best, last = _longest(names, text, place, self._keys.__getitem__, self._between)
         best = best or single
         if short and not (text.words[place].lower() in _NEVER_IN_CAPITALS and text.sentence.isupper()):
             leaf, end = _longest(short, text, place, str)
             if leaf and (end > last or not best):
                 return leaf, end
         return best, last
+
+    def _path(self, words: Sequence[str]) -> list[str]:
+        """The stems of a name, without the words inside it that a text can have or leave out."""
+        return [self._keys[word] for index, word in enumerate(words) if not index or word not in _LEFT_OUT]
 
     def _start(self, word: str) -> _Start | None:
         names = cast(_Node, self._names.get(self._keys[word], _NO_NODE))
@@ -230,15 +244,24 @@ def _insert(root: _Node, path: Sequence[str], concept: str, ambiguous: bool) -> 
     node[_LEAF] = _Leaf((concept,), ambiguous)
 
 
-def _longest(node: _Node, text: _Words, place: int, key: Callable[[str], str]) -> tuple[_Leaf | None, int]:
-    """What the longest path from the word at `place` names, and the place of its last word; `node` is that of the word."""
+def _longest(
+    node: _Node, text: _Words, place: int, key: Callable[[str], str], between: Container[str] = ()
+) -> tuple[_Leaf | None, int]:
+    """What the longest path from the word at `place` names, and the place of its last word; `node` is that of the word.
+
+    Words `between` those of a path are passed over.
+    """
     best, last = cast("_Leaf | None", node.get(_LEAF)), place
     while True:
         following = text.following(place)
-        child = node.get(key(text.words[following]))
-        if child is None or not text.are_joined(place, following):
+        known = key(text.words[following])
+        child = node.get(known)
+        if (child is None and known not in between) or not text.are_joined(place, following):
             return best, last
-        node, place = cast(_Node, child), following
+        place = following
+        if child is None:
+            continue
+        node = cast(_Node, child)
         if _LEAF in node:
             best, last = cast(_Leaf, node[_LEAF]), place
 

@@ -20,7 +20,7 @@ from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-4"
+READING_VERSION: Final = "reading-5"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000

@@ -16,7 +16,8 @@ NAME: Final = "indiana_cxr"
 class ChestReport:
     """A report: its two sections that say what the images show, either of which can be empty, and what it was asked for.
 
-    `headings` are the MeSH headings that its indexers gave it, without the places and qualifiers behind them.
+    `headings` are the MeSH headings that its indexers gave it, each alone (`Opacity`) and with each of the places and
+    qualifiers behind it (`Opacity/round` of `Opacity/lung/base/left/round`).
     """
 
     id: str
@@ -34,5 +35,11 @@ def read_reports(data: Path | None) -> Iterator[ChestReport]:
             record.get("findings") or "",
             record.get("impression") or "",
             record.get("indication") or "",
-            frozenset(item.split("/")[0].strip() for item in (record.get("MeSH") or "").split(";")),
+            frozenset(heading for item in (record.get("MeSH") or "").split(";") for heading in _headings(item)),
         )
+
+
+def _headings(item: str) -> Iterator[str]:
+    heading, *behind = map(str.strip, item.split("/"))
+    yield heading
+    yield from (f"{heading}/{word}" for word in behind)

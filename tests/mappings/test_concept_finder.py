@@ -42,6 +42,28 @@ def test_every_name_is_found_as_its_concept(tmp_path_factory: pytest.TempPathFac
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
+        ("The lung is mildly infected.", ["lung is mildly infected"]),
+        ("Lungs remain diffusely infected.", ["Lungs remain diffusely infected"]),
+        ("Pleural left lower lobe effusion.", ["Pleural left lower lobe effusion"]),
+        ("fluid around lung, fluid around the left lung", ["fluid around lung", "fluid around the left lung"]),
+        ("The lung is not infected.", []),
+        ("The lung is, mildly, infected.", []),
+        ("The lung is mildly. Infected.", []),
+        ("Lobar is fever.", ["fever"]),
+        ("pneumonia is mildly better", ["pneumonia"]),
+        ("pneumonia of the left lower", ["pneumonia"]),
+        ("C. left diff", []),
+    ],
+)
+def test_words_of_side_place_and_degree_can_be_in_a_name(
+    finder: ConceptFinder, sentence: str, expected: list[str]
+) -> None:
+    assert [sentence[item.start : item.end] for item in finder.find(sentence)] == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
         ("lung  infection", ["lung  infection"]),
         ("lung-infection", ["lung-infection"]),
         ("lung (infection)", ["lung (infection"]),

@@ -58,8 +58,8 @@ def evaluate(
 ) -> None:
     """Measure each stage on SUITE, or on all.
 
-    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, assertion, claims [FOLDER],
-    beir FOLDER, lookups [COLLECTION].
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, findings, assertion,
+    claims [FOLDER], beir FOLDER, lookups [COLLECTION].
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """

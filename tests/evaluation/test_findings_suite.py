@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.suites import findings
+from evaluation.task import Task
+from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.reading import ConceptReader
+from mappings.datasets.indiana_cxr import read_reports
+from search.settings import Settings
+
+READS = ConceptReader(shipped_concepts())
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    """Twelve invented reports each of a round opacity and of crowded markings, and nine of a nodule."""
+    folder = tmp_path / "indiana_cxr"
+    folder.mkdir()
+    rows = [
+        *((f"round-{number}", "Opacity/lung/apex/round;Cardiac Shadow/enlarged") for number in range(12)),
+        *((f"crowded-{number}", "Markings/bronchovascular/mild") for number in range(12)),
+        *((f"nodule-{number}", "Nodule/lung ; Mass") for number in range(9)),
+    ]
+    records = [
+        {"uid": uid, "findings": "Invented text.", "impression": "", "indication": "Cough.", "MeSH": mesh}
+        for uid, mesh in rows
+    ]
+    records.append({"uid": "empty", "findings": "", "impression": "", "indication": "Cough.", "MeSH": "Nodule"})
+    (folder / "reports.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    return findings.task(Settings(data=tmp_path))
+
+
+def test_headings_are_told_alone_and_with_what_is_behind_them(tmp_path: Path, task: Task) -> None:
+    reports = {report.id: report.headings for report in read_reports(tmp_path)}
+    assert reports["round-0"] == {
+        "Opacity",
+        "Opacity/lung",
+        "Opacity/apex",
+        "Opacity/round",
+        "Cardiac Shadow",
+        "Cardiac Shadow/enlarged",
+    }
+
+
+def test_reports_answer_by_their_headings_and_qualifiers(task: Task) -> None:
+    rounded, nodules = (
+        {f"{kind}-{number}" for number in range(count)} for kind, count in (("round", 12), ("nodule", 9))
+    )
+    assert set(task.judgements["nodule"]) == rounded | nodules
+    assert set(task.judgements["cardiomegaly"]) == rounded
+    assert set(task.judgements["opacity"]) == rounded
+
+
+def test_too_rare_findings_are_no_questions(task: Task) -> None:
+    assert {question.id for question in task.questions} == {"nodule", "cardiomegaly", "opacity"}
+    assert set(task.judgements) == {"nodule", "cardiomegaly", "opacity"}
+    assert [question.having for question in task.questions if question.id == "nodule"] == [("nodule",)]
+
+
+def test_documents_have_what_a_report_has(task: Task) -> None:
+    documents = {document.id: document for document in task.corpus.documents()}
+    assert len(documents) == 33
+    assert [section.heading for section in documents["nodule-0"].sections] == ["Indication", "Findings"]
+
+
+@pytest.mark.parametrize("finding", findings.HEADINGS)
+def test_the_lexicon_knows_every_finding_that_is_asked_for(finding: str) -> None:
+    assert len(READS.read_alone(finding)) == 1
