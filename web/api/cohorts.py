@@ -50,7 +50,11 @@ def compare() -> Response:
 @blueprint.post("/cohorts/export")
 def export() -> Response:
     """A cohort as a file. It is complete, and in the access log, before its first byte is sent."""
-    form = forms.validated(CohortExportForm, json_body())
+    return as_file(forms.validated(CohortExportForm, json_body()))
+
+
+def as_file(form: CohortExportForm) -> Response:
+    """A cohort as a file to download, for programs and pages. Raises the errors of `CohortUseCases.export`."""
     chosen = EXPORTS[form.format]
     with ExitStack() as aside:
         file = spool(aside)
