@@ -21,7 +21,10 @@ from web.api.kept import routes as kept
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.pages.cohorts import comparison_page
+from web.pages.cohorts import routes as cohort_pages
 from web.pages.patients import routes as patients
+from web.pages.saved import routes as saved_pages
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
 from workers.queueing.queue import open_queue
@@ -76,6 +79,9 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(kept.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(patients.blueprint)
+    app.register_blueprint(cohort_pages.blueprint)
+    app.register_blueprint(comparison_page.blueprint)
+    app.register_blueprint(saved_pages.blueprint)
     app.after_request(finish)
     return app
 

@@ -8,6 +8,7 @@ from typing import Final
 from flask import Blueprint, jsonify, request
 from flask.wrappers import Response
 
+from search.cohorts.comparison import CohortComparison
 from web import context
 from web.api.delivery_limits import RequestWatch
 from web.api.search import json_body
@@ -42,16 +43,24 @@ def cohort() -> Response:
 @blueprint.post("/cohorts/compare")
 def compare() -> Response:
     """The patients of two cohorts: in both, only in the first, only in the second."""
-    form = validated(CohortComparisonForm, json_body())
-    with context.search_turn() as turn:
-        compared = _use_cases().comparison(form, _pause(turn))
+    compared = compared_in_turns(validated(CohortComparisonForm, json_body()))
     return jsonify(ComparisonAnswer.of(compared).model_dump())
+
+
+def compared_in_turns(form: CohortComparisonForm) -> CohortComparison:
+    """A comparison that lets other callers go first between its pages. Raises the errors of `CohortUseCases.comparison`."""
+    with context.search_turn() as turn:
+        return _use_cases().comparison(form, _pause(turn))
 
 
 @blueprint.post("/cohorts/export")
 def export() -> Response:
     """A cohort as a file. It is complete, and in the access log, before its first byte is sent."""
-    form = validated(CohortExportForm, json_body())
+    return as_file(validated(CohortExportForm, json_body()))
+
+
+def as_file(form: CohortExportForm) -> Response:
+    """A cohort as a file to download, for programs and pages. Raises the errors of `CohortUseCases.export`."""
     chosen = EXPORTS[form.format]
     with ExitStack() as aside:
         file = spool(aside)

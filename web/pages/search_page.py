@@ -45,6 +45,8 @@ class SearchPage:
     facets: list[FacetView] = field(default_factory=list)
     criteria: CriterionChips | None = None
     examples: list[tuple[str, SearchAddress]] = field(default_factory=list)
+    saved: str = ""
+    """The name of the saved search that this is."""
 
     def __post_init__(self) -> None:
         found, named = self.collection, self.address.get("collection")

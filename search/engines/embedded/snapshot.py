@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
+from search.engines.embedded.facets import facet_of, facet_value
 from search.engines.embedded.nearest import nearest
 from search.engines.embedded.queries import TantivyQueryCompiler
-from search.engines.embedded.schema import EmbeddedIndexDescription, column
+from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
-from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, number_text, top_values
+from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values
 from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import (
     YEARLY,
@@ -181,8 +182,8 @@ class Snapshot:
         """Value of a field -> how many documents that the caller may see have it."""
         kind, restriction = self._plain.field_kind(name), self._plain.restriction((), access, withheld)
         every = self._plain.counts(LexicalQuery((), everything=True), restriction, split=True)
-        buckets = self._searcher.aggregate(every, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
-        return {_facet_value(kind, item["key"]): int(item["doc_count"]) for item in buckets}
+        buckets = self._searcher.aggregate(every, {name: facet_of(name, MAX_VALUES)})[name]["buckets"]
+        return {facet_value(kind, item["key"]): int(item["doc_count"]) for item in buckets}
 
     def _shown(self, query: Any, count: int) -> list[tuple[list[Any], int]]:
         if not count:
@@ -244,7 +245,7 @@ class Snapshot:
     ) -> tuple[Total, Facets]:
         query = compiler.counts(request.lexical, restriction, self.meta.passages > self.meta.documents)
         known = [name for name in request.facets if counted_field(name) in self.description.fields]
-        wanted = {name: _terms(name, MAX_VALUES if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
+        wanted = {name: facet_of(name, MAX_VALUES if name.endswith(YEARLY) else _FACET_FETCH) for name in known}
         answer = self._searcher.aggregate(query, {_TOTAL: _COUNT, **wanted})
         facets = {name: self._facet(query, name, answer[name], compiler) for name in wanted}
         return Total(int(answer[_TOTAL]["value"])), {name: facets.get(name, ()) for name in request.facets}
@@ -259,9 +260,9 @@ class Snapshot:
             return by_year(days)
         if answer["sum_other_doc_count"] and buckets[FACET_VALUES - 1]["doc_count"] == buckets[-1]["doc_count"]:
             # Values tie beyond the fetched ones, so only all of them together show which come first.
-            buckets = self._searcher.aggregate(query, {name: _terms(name, MAX_VALUES)})[name]["buckets"]
+            buckets = self._searcher.aggregate(query, {name: facet_of(name, MAX_VALUES)})[name]["buckets"]
         kind = compiler.field_kind(name)
-        return top_values(FacetCount(_facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
+        return top_values(FacetCount(facet_value(kind, item["key"]), int(item["doc_count"])) for item in buckets)
 
     def _allowed(
         self, filters: tuple[Filter, ...], access: Access, compiler: TantivyQueryCompiler
@@ -296,14 +297,3 @@ class Snapshot:
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.aggregate(query, {_TOTAL: _COUNT})[_TOTAL]["value"])
-
-
-def _terms(name: str, size: int) -> dict[str, Any]:
-    # Each segment returns all its buckets, so that the counts are exact.
-    return {"terms": {"field": column(counted_field(name)), "size": size, "segment_size": MAX_VALUES}}
-
-
-def _facet_value(kind: str, key: Any) -> str:
-    if kind == "number":
-        return number_text(key)
-    return date.fromordinal(int(key)).isoformat() if kind == "date" else str(key)

@@ -1,0 +1,198 @@
+"""The pages of cohorts: the form that builds one, its patients, and a saved one.
+
+What is asked can name a patient, so the form is sent by POST and answered without a redirect; only a saved cohort has an
+address.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Blueprint, make_response, redirect, render_template, request
+from flask.wrappers import Response
+
+from mappings.collection import Collection
+from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unauthorized
+from search.cohorts.read import definition_as_json
+from search.kept.items import KeptDraft, KeptItem
+from web import context, forms
+from web.access import sessions
+from web.api.cohorts import as_file
+from web.cohorts.forms import CohortDefinitionForm, CohortExportForm, CohortPageForm
+from web.cohorts.use_cases import CohortUseCases
+from web.errors import retry_headers
+from web.kept.use_cases import KeptUseCases
+from web.pages.cohorts.areas import areas, cohort_collections
+from web.pages.cohorts.builder_page import PATIENTS_ON_A_PAGE, BuilderPage, KeptCohort, in_words
+from web.pages.cohorts.criteria_form import CriterionRow, as_definition, read_rows, row_error, rows_of, without_row
+from web.pages.cohorts.sharing import sent_labels, sharing_choices
+from web.statuses import status_of
+
+MOST_BUNDLES = 50
+
+blueprint = Blueprint("cohort_pages", __name__)
+blueprint.before_request(context.require_caller)
+
+
+@blueprint.app_context_processor
+def for_templates() -> dict[str, object]:
+    """What the head of every page, and every form that shares something, uses."""
+    return {
+        "areas": areas,
+        "sharing": lambda chosen=(): sharing_choices(context.caller().access, chosen),
+        "in_words": in_words,
+    }
+
+
+@blueprint.get("/cohorts")
+def new_cohort() -> Response:
+    """The form of a new cohort."""
+    return _shown(_page(_collection(request.args.get("collection", "")), [CriterionRow()]))
+
+
+@blueprint.get("/cohorts/<identifier>")
+def saved_cohort(identifier: str) -> Response:
+    """A saved cohort, counted now."""
+    item = KeptUseCases(context.use_cases()).get(identifier)
+    if item.kind != "cohort":
+        raise NotFound(f"there is no cohort {identifier[:100]!r} that you may see", field="id")
+    page = _page(_collection(item.collection), [])
+    page.rows = rows_of(item.content, page.lexicon)
+    page.kept = _kept(item)
+    page.saved = request.args.get("saved") == "now"
+    return _counted(page)
+
+
+@blueprint.post("/cohorts")
+def change_cohort() -> Response:
+    """The cohort of the form, with a row more or less if a button says so, and its counts."""
+    page, asked = _sent(), request.form.get("do", "")
+    name, _, place = asked.partition(".")
+    if name == "add":
+        page.rows = [*page.rows, CriterionRow()]
+    elif name == "remove" and place.isdecimal():
+        page.rows = without_row(page.rows, int(place)) or [CriterionRow()]
+    elif name == "bundle":
+        page.rows = [row for row in page.rows if not row.is_empty] + _of_bundle(request.form.get("bundle", ""))
+    page.later = bool(after := request.form.get("after", ""))
+    return _counted(page, after)
+
+
+@blueprint.post("/cohorts/save")
+def save_cohort() -> Response:
+    """Save the cohort of the form: a new one, or the next revision of the one that it was opened from."""
+    page = _sent()
+    kept, store = page.kept, KeptUseCases(context.use_cases())
+    copies = request.form.get("do") == "copy" or not kept.id
+    revision = request.form.get("over", "")
+    try:
+        draft = _draft(page)
+        if copies:
+            item = store.add(draft)
+        else:
+            item = store.replace(kept.id, int(revision) if revision.isdecimal() else kept.revision, draft)
+    except Unauthorized:
+        raise
+    except MedleyError as error:
+        if isinstance(error, Conflict) and error.field == "revision":
+            page.other = store.get(kept.id)
+        return _not_saved(page, error)
+    return make_response(redirect(f"/cohorts/{item.id}?saved=now", HTTPStatus.SEE_OTHER))
+
+
+@blueprint.post("/cohorts/export")
+def export_cohort() -> Response:
+    """The cohort of the form as a file."""
+    page = _sent()
+    try:
+        definition, page.order = as_definition(page.rows)
+        given = {"collection": page.collection.name, "format": request.form.get("format", "")}
+        return as_file(forms.validated(CohortExportForm, definition | given))
+    except Unauthorized:
+        raise
+    except MedleyError as error:
+        return _refused(page, error)
+
+
+def _sent() -> BuilderPage:
+    sessions.check_form_token()
+    sent = request.form
+    page = _page(_collection(sent.get("collection", "")), read_rows(sent) or [CriterionRow()])
+    revision = sent.get("revision", "")
+    page.kept = KeptCohort(
+        id=sent.get("item", ""),
+        revision=int(revision) if revision.isdecimal() and len(revision) < 10 else 0,
+        name=sent.get("name", "").strip(),
+        own=sent.get("own", "yes") == "yes",
+        shared_with=sorted(sent_labels(sent)),
+    )
+    return page
+
+
+def _page(collection: Collection, rows: list[CriterionRow]) -> BuilderPage:
+    reader = context.portal().medley.collections.reader(collection.name)
+    bundles = KeptUseCases(context.use_cases()).list_items("bundle", None, MOST_BUNDLES).items
+    return BuilderPage(collection, cohort_collections(), reader.lexicon if reader else None, rows, bundles=bundles)
+
+
+def _collection(name: str) -> Collection:
+    """The collection of a cohort: the named one, or the first. Raises `NotFound` alike for a hidden one and none."""
+    found = [item for item in cohort_collections() if not name or item.name == name]
+    if not found:
+        raise NotFound("there is no collection of patients by that name, or none that you may see", field="collection")
+    return found[0]
+
+
+def _kept(item: KeptItem) -> KeptCohort:
+    own = item.owner == context.caller().access.user
+    return KeptCohort(item.id, item.revision, item.name, own, sorted(item.shared_with))
+
+
+def _of_bundle(identifier: str) -> list[CriterionRow]:
+    item = KeptUseCases(context.use_cases()).get(identifier)
+    terms = item.content.get("terms") if item.kind == "bundle" else None
+    return [CriterionRow(group="any", concept=str(term)) for term in terms] if isinstance(terms, list) else []
+
+
+def _draft(page: BuilderPage) -> KeptDraft:
+    """What is saved: the definition as it was understood, so that it means the same when names change."""
+    definition, page.order = as_definition(page.rows)
+    if not page.order:
+        raise InvalidInput("there is nothing to save: give a criterion first", field="all")
+    form = forms.validated(CohortDefinitionForm, definition | {"collection": page.collection.name})
+    understood = definition_as_json(form.definition(page.collection, page.lexicon))
+    content = {name: value for name, value in understood.items() if name != "collection"}
+    return KeptDraft("cohort", page.kept.name, content, page.collection.name, frozenset(page.kept.shared_with))
+
+
+def _counted(page: BuilderPage, after: str = "") -> Response:
+    """The page with the counts of its rows and a page of patients; without any criterion it asks for one."""
+    try:
+        if page.is_asked:
+            definition, page.order = as_definition(page.rows)
+            given = {"collection": page.collection.name, "after": after, "size": PATIENTS_ON_A_PAGE}
+            form = forms.validated(CohortPageForm, definition | given)
+            with context.search_turn():
+                answer, _ = CohortUseCases(context.use_cases()).page(form)
+            page.show(answer)
+    except Unauthorized:
+        raise
+    except MedleyError as error:
+        return _refused(page, error)
+    return _shown(page)
+
+
+def _not_saved(page: BuilderPage, error: MedleyError) -> Response:
+    """The page as it was sent and counted, with the reason why it was not saved."""
+    _counted(page)
+    return _shown(page, status_of(page.error)) if page.error else _refused(page, error)
+
+
+def _refused(page: BuilderPage, error: MedleyError) -> Response:
+    """The page as it was sent, with the error at the row that it is of."""
+    page.error = (row_error(error, page.rows) if isinstance(error, InvalidInput) else None) or error
+    return _shown(page, status_of(error))
+
+
+def _shown(page: BuilderPage, status: int = 200) -> Response:
+    return make_response(render_template("cohorts/builder.html", page=page), status, retry_headers(page.error))
