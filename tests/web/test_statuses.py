@@ -16,10 +16,10 @@ from mappings.errors import (
 from web.access.auth import RejectedCredentials
 from web.access.sessions import ExpiredForm
 from web.access.throttle import TooManyFailures
-from web.api.record_stream import BrokenOff
 from web.backlog import BacklogFull
 from web.errors import MediaTypeError
 from web.serving.fair_shares import CallerBusy
+from web.serving.request_watch import BrokenOff
 from web.statuses import CODES, status_of
 
 

@@ -14,8 +14,16 @@ from mappings.fields import FieldType
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.titles import title_weights
-from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
-from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms
+from search.engines.values import (
+    MAX_VALUES,
+    check_range,
+    field_kind,
+    filter_value,
+    number_text,
+    range_bound,
+    summed,
+)
+from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms, counted_field
 
 
 class TantivyQueryCompiler:
@@ -205,3 +213,16 @@ def _all_of(scored: Any, *required: Any | None) -> Any:
 def _ordinal(value: str | float | date) -> str | float | int:
     """The value as the word index holds it: dates are day numbers."""
     return value.toordinal() if isinstance(value, date) else value
+
+
+def facet_of(name: str, size: int) -> dict[str, Any]:
+    """The aggregation of the values of a facet, at most `size` of them."""
+    # Each segment returns all its buckets, so that the counts are exact.
+    return {"terms": {"field": column(counted_field(name)), "size": size, "segment_size": MAX_VALUES}}
+
+
+def facet_value(kind: str, key: Any) -> str:
+    """A key of such an aggregation as the value of a facet."""
+    if kind == "number":
+        return number_text(key)
+    return date.fromordinal(int(key)).isoformat() if kind == "date" else str(key)

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from mappings.documents import Access, FieldValue, Passage, PassageMention, parse_passage_id
 from search.engines.codec import decode_fields
 from search.engines.embedded.cohorts.documents import SnapshotDocuments, Tables
-from search.engines.embedded.facets import facet_of, facet_value
 from search.engines.embedded.nearest import nearest
-from search.engines.embedded.queries import TantivyQueryCompiler
+from search.engines.embedded.queries import TantivyQueryCompiler, facet_of, facet_value
 from search.engines.embedded.schema import EmbeddedIndexDescription
 from search.engines.embedded.sidecar import SlotReader, slots_of_runs, without_slots
 from search.engines.values import FACET_VALUES, MAX_VALUES, by_year, check_query_vector, top_values

@@ -15,7 +15,8 @@ from mappings.formats.files import numbered_lines
 from search.settings import read
 from web import create_app
 from web.api import delivery_limits, record_batches, record_stream
-from web.api.delivery_limits import BrokenOff, DeliveryLimits, DeliveryTooLarge, RequestWatch
+from web.api.delivery_limits import DeliveryLimits, DeliveryTooLarge
+from web.serving.request_watch import BrokenOff, RequestWatch
 from web.shutdown import SHUTDOWN
 
 ABSTRACTS = load("abstracts")

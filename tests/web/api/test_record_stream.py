@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mappings.collection import load
 from mappings.documents import Deletion, Document, Rejection
 from web.api import record_stream
-from web.api.record_stream import BrokenOff, PostedRecord
+from web.api.record_stream import PostedRecord
+from web.serving.request_watch import BrokenOff
 
 ABSTRACTS = load("abstracts")
 

@@ -13,13 +13,14 @@ from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
 from search.cohorts.comparison import CohortComparison, PatientList
 from search.kept.items import KeptItem
-from web import context, forms
+from web import context
 from web.access import sessions
-from web.api.cohorts import compared_in_turns
 from web.cohorts.forms import CohortComparisonForm
+from web.cohorts.long_requests import compared_in_turns
 from web.kept.use_cases import KeptUseCases
 from web.pages.cohorts.builder_page import in_words
 from web.pages.cohorts.criteria_form import rows_of
+from web.validation import validated
 
 ON_A_PAGE: Final = 100
 Part = Literal["only_a", "both", "only_b"]
@@ -94,7 +95,7 @@ def _shown(a: str, b: str, after: str) -> Response:
     if first.collection != second.collection:
         raise InvalidInput("cohorts of two collections have different patients: choose two of one", field="b")
     given = {"a": {"kept": a}, "b": {"kept": b}, "after": after, "size": ON_A_PAGE}
-    compared = compared_in_turns(forms.validated(CohortComparisonForm, given))
+    compared = compared_in_turns(validated(CohortComparisonForm, given))
     reader = collections.reader(first.collection)
     lexicon = reader.lexicon if reader else None
     sentences = (in_words(rows_of(first.content, lexicon)), in_words(rows_of(second.content, lexicon)))

@@ -15,10 +15,10 @@ from mappings.collection import Collection
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound, Unauthorized
 from search.cohorts.read import definition_as_json
 from search.kept.items import KeptDraft, KeptItem
-from web import context, forms
+from web import context
 from web.access import sessions
-from web.api.cohorts import as_file
 from web.cohorts.forms import CohortDefinitionForm, CohortExportForm, CohortPageForm
+from web.cohorts.long_requests import as_file
 from web.cohorts.use_cases import CohortUseCases
 from web.errors import retry_headers
 from web.kept.use_cases import KeptUseCases
@@ -27,6 +27,7 @@ from web.pages.cohorts.builder_page import PATIENTS_ON_A_PAGE, BuilderPage, Kept
 from web.pages.cohorts.criteria_form import CriterionRow, as_definition, read_rows, row_error, rows_of, without_row
 from web.pages.cohorts.sharing import sent_labels, sharing_choices
 from web.statuses import status_of
+from web.validation import validated
 
 MOST_BUNDLES = 50
 
@@ -107,7 +108,7 @@ def export_cohort() -> Response:
     try:
         definition, page.order = as_definition(page.rows)
         given = {"collection": page.collection.name, "format": request.form.get("format", "")}
-        return as_file(forms.validated(CohortExportForm, definition | given))
+        return as_file(validated(CohortExportForm, definition | given))
     except Unauthorized:
         raise
     except MedleyError as error:
@@ -159,7 +160,7 @@ def _draft(page: BuilderPage) -> KeptDraft:
     definition, page.order = as_definition(page.rows)
     if not page.order:
         raise InvalidInput("there is nothing to save: give a criterion first", field="all")
-    form = forms.validated(CohortDefinitionForm, definition | {"collection": page.collection.name})
+    form = validated(CohortDefinitionForm, definition | {"collection": page.collection.name})
     understood = definition_as_json(form.definition(page.collection, page.lexicon))
     content = {name: value for name, value in understood.items() if name != "collection"}
     return KeptDraft("cohort", page.kept.name, content, page.collection.name, frozenset(page.kept.shared_with))
@@ -171,7 +172,7 @@ def _counted(page: BuilderPage, after: str = "") -> Response:
         if page.is_asked:
             definition, page.order = as_definition(page.rows)
             given = {"collection": page.collection.name, "after": after, "size": PATIENTS_ON_A_PAGE}
-            form = forms.validated(CohortPageForm, definition | given)
+            form = validated(CohortPageForm, definition | given)
             with context.search_turn():
                 answer, _ = CohortUseCases(context.use_cases()).page(form)
             page.show(answer)
