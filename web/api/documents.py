@@ -21,8 +21,8 @@ from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
 from web.api.job_progress import job_answer
 from web.api.record_batches import Intake
 from web.errors import MediaTypeError
+from web.exports.spooled import spool, streamed
 from web.serving.request_watch import RequestWatch
-from web.spooled import spool, streamed
 from web.use_cases import RecordedDelivery, check_not_invented, published_index, record_status
 
 TYPES: Final = ("application/x-ndjson", "application/jsonl")

@@ -14,9 +14,9 @@ from web.cohorts.forms import CohortComparisonForm, CohortExportForm
 from web.cohorts.paging import Pause
 from web.cohorts.use_cases import CohortUseCases
 from web.exports.formats import EXPORTS
+from web.exports.spooled import spool, streamed
 from web.serving.fair_shares import Turn
 from web.serving.request_watch import RequestWatch
-from web.spooled import spool, streamed
 
 DEGRADED: Final = "X-Medley-Degraded"
 """The header of an export that says what failed or is missing: its formats have no place for it."""

@@ -16,6 +16,7 @@ from search.settings import read
 from web import create_app
 from web.api import delivery_limits, record_batches, record_stream
 from web.api.delivery_limits import DeliveryLimits, DeliveryTooLarge
+from web.serving import request_watch
 from web.serving.request_watch import BrokenOff, RequestWatch
 from web.shutdown import SHUTDOWN
 
@@ -201,7 +202,7 @@ def pair():
 
 
 def test_a_client_that_has_gone_is_noticed_whatever_is_unread(pair, monkeypatch):
-    monkeypatch.setattr(delivery_limits, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(request_watch, "CHECK_SECONDS", 0.0)
     ours, theirs = pair
     watch = RequestWatch(ours)
     watch.check()
@@ -213,7 +214,7 @@ def test_a_client_that_has_gone_is_noticed_whatever_is_unread(pair, monkeypatch)
 
 
 def test_a_closed_socket_counts_as_gone_and_a_missing_one_does_not(pair, monkeypatch):
-    monkeypatch.setattr(delivery_limits, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(request_watch, "CHECK_SECONDS", 0.0)
     RequestWatch(None).check()
     watch = RequestWatch(pair[0])
     pair[0].close()
@@ -234,7 +235,7 @@ class Worker:
 
 
 def test_a_process_that_stops_ends_its_deliveries(client, monkeypatch, store):
-    monkeypatch.setattr(delivery_limits, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(request_watch, "CHECK_SECONDS", 0.0)
     worker = Worker()
     monkeypatch.setattr(SHUTDOWN, "_worker", None)
     SHUTDOWN.follow(worker)
