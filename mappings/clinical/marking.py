@@ -119,10 +119,11 @@ class TextMarker:
         """The marked form of a text; a text without mentions has only its words."""
 
     def _mark(self, text: str) -> MarkedText:
-        mentions = self._reader.read([Section("", text)]).mentions
+        read = self._reader.read([Section("", text)]).mentions
+        normal = _normal(text, [item for item in read if not self._is_normal(item)])
+        mentions = [item for item in read if not (self._is_normal(item) and _overlaps(item, normal))]
         stated = [item for item in mentions if item.assertion in _STATED]
         ruled_out = [item for item in mentions if item.assertion == _RULED_OUT]
-        normal = _normal(text, mentions)
         names = self._names(stated)
         opposite = (self._names(ruled_out) | {self._named(item.name) for item in normal}) - names
         if not names and not opposite:
@@ -134,6 +135,10 @@ class TextMarker:
             _share(text, stated),
             _share(text, [*ruled_out, *normal]) if opposite else 0.0,
         )
+
+    def _is_normal(self, item: ConceptMention) -> bool:
+        """Whether a mention is of "normal heart size" or the like, which says less than what it rules out."""
+        return self._lexicon.get(item.concept).name.startswith("normal ")
 
     def _names(self, mentions: Iterable[ConceptMention]) -> set[str]:
         return {self._lexicon.get(item.concept).name for item in mentions}
@@ -152,12 +157,12 @@ def shipped_marker() -> TextMarker:
 def _normal(text: str, mentions: Sequence[ConceptMention]) -> list[Finding]:
     """The findings that a normal part rules out without naming them: "heart size is normal"."""
     return [
-        item
-        for item in findings(text)
-        if not item.present
-        and not item.uncertain
-        and not any(other.start < item.end and item.start < other.end for other in mentions)
+        item for item in findings(text) if not item.present and not item.uncertain and not _overlaps(item, mentions)
     ]
+
+
+def _overlaps(item: ConceptMention | Finding, others: Sequence[ConceptMention | Finding]) -> bool:
+    return any(other.start < item.end and item.start < other.end for other in others)
 
 
 def _without(text: str, mentions: Sequence[ConceptMention]) -> str:
