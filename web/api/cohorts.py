@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import Final
-
-from flask import Blueprint, jsonify, request
+from flask import Blueprint, jsonify
 from flask.wrappers import Response
 
-from search.cohorts.comparison import CohortComparison
 from web import context, forms
-from web.api.delivery_limits import RequestWatch
 from web.api.search import json_body
-from web.api.spooled import spool, streamed
 from web.cohorts.answers import CohortAnswer, ComparisonAnswer
 from web.cohorts.forms import CohortComparisonForm, CohortExportForm, CohortPageForm
-from web.cohorts.paging import Pause
 from web.cohorts.use_cases import CohortUseCases
-from web.exports.formats import EXPORTS
-from web.serving.fair_shares import Turn
-
-DEGRADED: Final = "X-Medley-Degraded"
-"""The header of an export that says what failed or is missing: its formats have no place for it."""
-
-PASS_ON_SECONDS: Final = 60.0
-"""How long a request waits between two pages while others go first."""
+from web.delivery.cohort_answers import as_file, compared_in_turns
 
 blueprint = Blueprint("cohorts", __name__, url_prefix="/v1")
 blueprint.before_request(context.require_caller)
@@ -46,42 +32,11 @@ def compare() -> Response:
     return jsonify(ComparisonAnswer.of(compared).model_dump())
 
 
-def compared_in_turns(form: CohortComparisonForm) -> CohortComparison:
-    """A comparison that lets other callers go first between its pages. Raises the errors of `CohortUseCases.comparison`."""
-    with context.search_turn() as turn:
-        return _use_cases().comparison(form, _pause(turn))
-
-
 @blueprint.post("/cohorts/export")
 def export() -> Response:
     """A cohort as a file. It is complete, and in the access log, before its first byte is sent."""
     return as_file(forms.validated(CohortExportForm, json_body()))
 
 
-def as_file(form: CohortExportForm) -> Response:
-    """A cohort as a file to download, for programs and pages. Raises the errors of `CohortUseCases.export`."""
-    chosen = EXPORTS[form.format]
-    with ExitStack() as aside:
-        file = spool(aside)
-        with context.search_turn() as turn:
-            exported = _use_cases().export(form, file, _pause(turn))
-        answer = streamed(file, aside.pop_all(), chosen.media_type)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{form.collection}-{chosen.ending}"'
-    if exported.degraded:
-        answer.headers[DEGRADED] = "; ".join(exported.degraded).encode("ascii", "replace").decode()
-    return answer
-
-
 def _use_cases() -> CohortUseCases:
     return CohortUseCases(context.use_cases())
-
-
-def _pause(turn: Turn) -> Pause:
-    """Between two pages: end if the client has gone, and let another caller go first."""
-    watch = RequestWatch(request.environ.get("gunicorn.socket"))
-
-    def pause() -> None:
-        watch.check()
-        turn.pass_on(PASS_ON_SECONDS)
-
-    return pause

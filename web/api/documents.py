@@ -16,11 +16,11 @@ from mappings.errors import Conflict, MedleyError, NotFound
 from mappings.formats.jsonl import source_version_of
 from web import context, forms
 from web.api import record_stream
-from web.api.delivery_limits import DeliveryLimits, RequestWatch
 from web.api.ingestion_answers import DeletionAnswer, FeedAnswer
 from web.api.job_progress import job_answer
 from web.api.record_batches import Intake
-from web.api.spooled import spool, streamed
+from web.delivery.delivery_limits import DeliveryLimits, RequestWatch
+from web.delivery.spooled import spool, streamed
 from web.errors import MediaTypeError
 from web.use_cases import RecordedDelivery, check_not_invented, published_index, record_status
 

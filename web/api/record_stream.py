@@ -21,7 +21,7 @@ from mappings.documents import Deletion, Document, Rejection
 from mappings.formats.files import TextLine, numbered_lines, parse_or_reject
 from mappings.formats.jsonl import parse_record
 from mappings.formats.records import record_of
-from web.api.delivery_limits import BrokenOff, check_ratio
+from web.delivery.delivery_limits import BrokenOff, check_ratio
 from web.serving.sockets import ClientSocket
 
 MAX_LINE_BYTES: Final = 16 << 20

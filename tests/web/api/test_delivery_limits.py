@@ -14,8 +14,9 @@ from mappings.collection import load
 from mappings.formats.files import numbered_lines
 from search.settings import read
 from web import create_app
-from web.api import delivery_limits, record_batches, record_stream
-from web.api.delivery_limits import BrokenOff, DeliveryLimits, DeliveryTooLarge, RequestWatch
+from web.api import record_batches, record_stream
+from web.delivery import delivery_limits
+from web.delivery.delivery_limits import BrokenOff, DeliveryLimits, DeliveryTooLarge, RequestWatch
 from web.shutdown import SHUTDOWN
 
 ABSTRACTS = load("abstracts")

@@ -15,8 +15,8 @@ from search.cohorts.comparison import CohortComparison, PatientList
 from search.kept.items import KeptItem
 from web import context, forms
 from web.access import sessions
-from web.api.cohorts import compared_in_turns
 from web.cohorts.forms import CohortComparisonForm
+from web.delivery.cohort_answers import compared_in_turns
 from web.kept.use_cases import KeptUseCases
 from web.pages.cohorts.builder_page import in_words
 from web.pages.cohorts.criteria_form import rows_of
