@@ -28,6 +28,7 @@ _OVER: Final = re.compile(
     r"hospitali[sz]ations?|admissions?|operations?|surger(?:y|ies)|procedures?|medications?|meds|treatments?|injur(?:y|ies))\b|"
     r"\bsurgical (?:history|hx)\b|\b(?:psh|pshx)\b|\boperations\b|\bdiscontinued (?:medications?|meds)\b|\bneonatal history\b"
 )
+_MEDICAL: Final = re.compile(r"\b(?:pmh|pmhx|medical)\b")
 _OPEN: Final = re.compile(
     r"\b(?:differentials?|ddx|considerations?|possibilities|(?:possible|probable|suspected|provisional|working|query|referral) diagnos[ei]s|"
     r"questions?|clinical question|query)\b"
@@ -78,7 +79,8 @@ def _kind(heading: str) -> str:
     if _FAMILY.search(plain) and normalised not in _PAST:
         return "family history"
     if _OVER.search(plain):
-        return "past surgical history"
+        # "PMH/PSH" has lasting conditions, too.
+        return "past medical history" if _MEDICAL.search(plain) else "past surgical history"
     if _OPEN.search(plain):
         return _DIFFERENTIAL
     if normalised in _PAST:

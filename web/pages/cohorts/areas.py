@@ -1,6 +1,8 @@
-"""The areas of the portal beside the search, as the head of each page links to them."""
+"""The areas of the portal that have something for the caller, as the head of each page links to them."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from flask import g, request
 
@@ -9,17 +11,21 @@ from mappings.errors import MedleyError
 from web import context
 from web.pages.patients.record import has_patients
 
+_AREAS: Final = (("Search", "/"), ("Cohorts", "/cohorts"), ("Saved", "/saved"))
+
 
 def areas() -> list[tuple[str, str, bool]]:
-    """(name, address, whether this page belongs to it) of each area that has something for the caller."""
+    """(name, address, whether this page belongs to it) of each area."""
     if not g.get("caller"):
         return []
     try:
         collections = context.use_cases().collections.all()
     except MedleyError:
         return []  # the page itself says what does not work
-    found = [("Cohorts", "/cohorts", any(map(has_patients, collections))), ("Saved", "/saved", bool(collections))]
-    return [(name, address, request.path.startswith(address)) for name, address, shown in found if shown]
+    left_out = () if any(map(has_patients, collections)) else ("/cohorts",)
+    shown = [item for item in _AREAS if item[1] not in left_out] if collections else []
+    # On the search page the chosen collection is what is marked.
+    return [(name, address, address != "/" and request.path.startswith(address)) for name, address in shown]
 
 
 def cohort_collections() -> list[Collection]:

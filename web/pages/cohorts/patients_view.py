@@ -92,12 +92,13 @@ def _standing(number: int, asks: str, item: CriterionStanding, collection: Colle
 def _sentence(item: CohortEvidence, collection: Collection) -> SentenceView:
     mark = f"{item.start + item.mark.start}-{item.start + item.mark.end}"
     place = [("collection", collection.name), ("id", item.document), ("passage", item.passage), ("mark", mark)]
-    about = [format_value(item.date) if item.date else "", item.type, item.title]
+    kind = "" if item.title.startswith(item.type) else item.type
+    about = [format_value(item.date) if item.date else "", kind, item.title]
     return SentenceView(
         pieces=segments(item.text, [item.mark]),
         assertion=item.assertion,
         says=SAYS.get(item.assertion, ""),
         heading=item.heading,
-        about=", ".join(dict.fromkeys(filter(None, about))) or item.document,
+        about=", ".join(filter(None, about)) or item.document,
         link=f"/document?{urlencode(place)}#evidence",
     )

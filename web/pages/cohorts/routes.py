@@ -71,8 +71,8 @@ def change_cohort() -> Response:
     name, _, place = asked.partition(".")
     if name == "add":
         page.rows = [*page.rows, CriterionRow()]
-    elif name == "remove" and place.isdecimal():
-        page.rows = without_row(page.rows, int(place)) or [CriterionRow()]
+    elif name == "remove":
+        page.rows = without_row(page.rows, _number(place, -1)) or [CriterionRow()]
     elif name == "bundle":
         page.rows = [row for row in page.rows if not row.is_empty] + _of_bundle(request.form.get("bundle", ""))
     page.later = bool(after := request.form.get("after", ""))
@@ -85,13 +85,12 @@ def save_cohort() -> Response:
     page = _sent()
     kept, store = page.kept, KeptUseCases(context.use_cases())
     copies = request.form.get("do") == "copy" or not kept.id
-    revision = request.form.get("over", "")
     try:
         draft = _draft(page)
         if copies:
             item = store.add(draft)
         else:
-            item = store.replace(kept.id, int(revision) if revision.isdecimal() else kept.revision, draft)
+            item = store.replace(kept.id, _number(request.form.get("over", ""), kept.revision), draft)
     except Unauthorized:
         raise
     except MedleyError as error:
@@ -119,15 +118,18 @@ def _sent() -> BuilderPage:
     sessions.check_form_token()
     sent = request.form
     page = _page(_collection(sent.get("collection", "")), read_rows(sent) or [CriterionRow()])
-    revision = sent.get("revision", "")
     page.kept = KeptCohort(
         id=sent.get("item", ""),
-        revision=int(revision) if revision.isdecimal() and len(revision) < 10 else 0,
+        revision=_number(sent.get("revision", ""), 0),
         name=sent.get("name", "").strip(),
         own=sent.get("own", "yes") == "yes",
         shared_with=sorted(sent_labels(sent)),
     )
     return page
+
+
+def _number(text: str, otherwise: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
 
 
 def _page(collection: Collection, rows: list[CriterionRow]) -> BuilderPage:
