@@ -17,6 +17,7 @@ _NEXT: Final = re.compile(r"\s+(\w*)")
 _SPACE: Final = re.compile(r"\s+")
 _NOT: Final = re.compile(r"(?:\bnot|(?<=[a-z])n['’]t)\b")
 _RUN: Final = re.compile(r"\w*")
+_FIRST_RUN: Final = re.compile(r"\w+")
 
 
 class _Part(NamedTuple):
@@ -31,6 +32,10 @@ class _Part(NamedTuple):
     whole: bool = True
     gap: bool = False
     last: bool = False
+    runs: frozenset[str] = frozenset()
+    """The first run of letters and digits of each choice, "" for one without any."""
+    needed: frozenset[str] = frozenset()
+    """Words of which one is in every sentence with this part; none where that cannot be told."""
 
 
 class CuePhrases:
@@ -61,18 +66,38 @@ class CuePhrases:
             least, most = 1, 1
             if token[0] in "<{" and token[-1] in "*?":
                 least, most = 0, _REPEAT if token[-1] == "*" else 1
-            found = _Part(by_run, least, most, whole=token[0] != "<")
+            runs = frozenset(_first_run(words.lower()) for words in self.choices(token))
+            needed = runs if least and _tells(runs) else frozenset()
+            found = _Part(by_run, least, most, whole=token[0] != "<", runs=runs, needed=needed)
         self._parts[token] = found
         return found
 
 
 class CuePhrase:
-    """A phrase of a cue: its first word and what follows."""
+    """A phrase of a cue: its first word and what follows.
 
-    __slots__ = ("_first", "_parts")
+    `needed` has words of which the phrase contains one, to tell without matching it that it is not in a sentence; or none.
+    """
+
+    __slots__ = ("_first", "_parts", "needed")
 
     def __init__(self, first: str, parts: tuple[_Part, ...]) -> None:
         self._first, self._parts = first, parts
+        self.needed: frozenset[str] = next((part.needed for part in reversed(parts) if part.needed), frozenset())
+
+    def following(self, start: int) -> frozenset[str]:
+        """The words of which one follows the first `start` characters of a phrase, with "" if none has to."""
+        found: set[str] = set()
+        first = _first_run(self._first[start:])
+        if first:
+            return frozenset([first])
+        for part in self._parts:
+            if part.gap:
+                break
+            found |= part.runs - {""}
+            if part.least and part.runs and "" not in part.runs:
+                return frozenset(found)
+        return frozenset((*found, ""))
 
     def end(self, text: str, start: int) -> int:
         """Where the phrase ends that starts at `start` of a text in lowercase; -1 if none does."""
@@ -161,6 +186,17 @@ def _is_word(text: str, place: int) -> bool:
     """Whether the character at `place` is one of a word; there is none before the start and after the end."""
     letter = text[place : place + 1] if place >= 0 else ""
     return letter.isalnum() or letter == "_"
+
+
+def _tells(runs: frozenset[str]) -> bool:
+    """Whether every sentence with a choice that starts with one of `runs` has that run as a word of its own."""
+    return "" not in runs and not any("_" in run for run in runs)
+
+
+def _first_run(text: str) -> str:
+    """The first letters and digits of `text`, or ""."""
+    match = _FIRST_RUN.search(text)
+    return match[0] if match else ""
 
 
 def _run(text: str) -> str:

@@ -28,10 +28,6 @@ KINDS: Final = (
     "relative",
 )
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
-_WORD: Final = r"[^\s,.;:()\[\]]+"
-_END_OF_PART: Final = r"(?=\s*(?:[.,;:)\]]|$|\s[-–—]\s))"
-_TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
-_NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
@@ -105,11 +101,13 @@ class CueLexicon:
         odd, known = _ODD_WORD.search(sentence), self._phrases
         firsts = _odd_words(sentence, known) if odd else _plain_words(words, known)
         found: list[Cue] = []
-        text = lowered(sentence)
+        text, said = lowered(sentence), set(words)
         for word, first, following in firsts:
             start = self._starts.get(word) or self._start(word)
             for kind, phrases in start[following] if following in start.words else start.alone:
                 for phrase in phrases:
+                    if phrase.needed and phrase.needed.isdisjoint(said):
+                        continue
                     end = phrase.end(text, first)
                     if end >= 0:
                         found.append(Cue(first, end, *kind))
@@ -119,24 +117,12 @@ class CueLexicon:
 
     def _start(self, word: str) -> _Start:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
-        by_kind, phrase = self._phrases[word].items(), self._prepared.phrase
+        by_kind = self._phrases[word].items()
+        prepared = [(kind, list(map(self._prepared.phrase, phrases))) for kind, phrases in by_kind]
         self._starts[word] = _Start(
-            [(kind, [(phrase(text), self._next_words(text)) for text in phrases]) for kind, phrases in by_kind]
+            [(kind, [(phrase, phrase.following(len(word))) for phrase in phrases]) for kind, phrases in prepared]
         )
         return self._starts[word]
-
-    def _next_words(self, phrase: str) -> frozenset[str]:
-        """The words of which one follows the first word of a phrase, with "" if none has to."""
-        first, *rest = tokens(phrase)
-        found: set[str] = set()
-        for part in (first[len(_first(phrase)) :], *rest):
-            if part == "...":
-                break
-            runs = {_run(word.lower()) for word in self._prepared.choices(part)}
-            found |= runs - {""}
-            if "" not in runs and not (part[0] in "<{" and part[-1] in "*?"):
-                return frozenset(found)
-        return frozenset((*found, ""))
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
