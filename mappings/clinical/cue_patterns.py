@@ -81,7 +81,7 @@ class CuePattern(NamedTuple):
 
     def find(self, sentence: str, lowered: str) -> Iterator[Cue]:
         """The cues of a sentence in order."""
-        if any(hint in lowered for hint in self.hints):
+        if any(map(lowered.__contains__, self.hints)):
             group = "cue" if "cue" in self.pattern.groupindex else 0
             for match in self.pattern.finditer(sentence):
                 yield Cue(*match.span(group), *self.kind)
@@ -142,8 +142,8 @@ class CuePatterns:
         lowered = sentence.lower()
         for pattern in self._patterns:
             yield from pattern.find(sentence, lowered)
-        yield from past_times(sentence)
-        yield from future_times(sentence)
-        for match in _YEAR_OF.finditer(sentence):
+        yield from past_times(sentence, lowered)
+        yield from future_times(sentence, lowered)
+        for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():
             if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
                 yield Cue(*match.span(), "clause-either", HISTORY)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from mappings.analysis.lexicon import LEXICONS, rows_of
+from mappings.analysis.mentions.cue_phrases import tokens
 from mappings.analysis.mentions.cues import (
     Cue,
     CueKind,
@@ -18,7 +19,6 @@ from mappings.analysis.mentions.cues import (
     disjoint,
     negation_classes,
     negation_phrases,
-    tokens,
 )
 from mappings.analysis.mentions.screens import words_of
 from mappings.clinical.cue_patterns import CuePatterns

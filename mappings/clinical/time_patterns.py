@@ -209,10 +209,9 @@ _FUTURE: Final = re.compile(
 )
 
 
-def past_times(sentence: str) -> Iterator[Cue]:
+def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
     """The past times of a sentence, as cues; those at which something only began are none."""
-    lowered = sentence.lower()
-    if not any(hint in lowered for hint in _PAST_HINTS):
+    if not any(map(lowered.__contains__, _PAST_HINTS)):
         return
     for match in _PAST_TIME.finditer(sentence):
         if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
@@ -220,10 +219,9 @@ def past_times(sentence: str) -> Iterator[Cue]:
             yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
 
 
-def future_times(sentence: str) -> Iterator[Cue]:
+def future_times(sentence: str, lowered: str) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
-    lowered = sentence.lower()
-    if not any(hint in lowered for hint in _FUTURE_HINTS):
+    if not any(map(lowered.__contains__, _FUTURE_HINTS)):
         return
     for match in _FUTURE.finditer(sentence):
         yield Cue(*match.span(), "clause-either", PLANNED)

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
+from mappings.analysis.mentions.cue_phrases import CuePhrase, CuePhrases, tokens
 from mappings.analysis.mentions.screens import lowered, words_of
 
 KINDS: Final = (
@@ -27,14 +28,6 @@ KINDS: Final = (
     "relative",
 )
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
-_REPEAT: Final = 3
-_GAP: Final = 4
-_ANY: Final = "..."
-_LAST: Final = "$"
-_ANY_WORD: Final = r"[^\s,.;:()\[\]]+"
-_END_OF_PART: Final = r"(?=\s*(?:[.,;:)\]]|$|\s[-–—]\s))"
-_TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
-_NOT: Final = r"(?:\bnot|(?<=[a-z])n['’]t)\b"
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
@@ -62,31 +55,31 @@ class CueKind(NamedTuple):
     says: str = ""
 
 
-_Patterns = list[tuple[CueKind, re.Pattern[str]]]
+_Phrases = list[tuple[CueKind, list[CuePhrase]]]
 
 
-class _Start(dict[str, _Patterns]):
-    """The patterns of the phrases that start with a word, by the word that follows; compiled when they are first needed.
+class _Start(dict[str, _Phrases]):
+    """The phrases that start with a word, by the word that follows.
 
-    `words` are those that can follow; `alone` has the patterns of the phrases that can go on with any other.
+    `words` are those that can follow; `alone` has the phrases that can go on with any other.
     """
 
-    def __init__(self, phrases: _Following, compiled: Callable[[tuple[str, ...]], re.Pattern[str]]) -> None:
+    def __init__(self, phrases: _Following) -> None:
         super().__init__()
-        self._phrases, self._compiled = phrases, compiled
+        self._phrases = phrases
         self.words = {word for _, found in phrases for _, words in found for word in words}
         self.alone = self[""]
 
-    def __missing__(self, word: str) -> _Patterns:
+    def __missing__(self, word: str) -> _Phrases:
         chosen = (
-            (kind, tuple(phrase for phrase, words in phrases if word in words or "" in words))
+            (kind, [phrase for phrase, words in phrases if word in words or "" in words])
             for kind, phrases in self._phrases
         )
-        self[word] = [(kind, self._compiled(phrases)) for kind, phrases in chosen if phrases]
+        self[word] = [(kind, phrases) for kind, phrases in chosen if phrases]
         return self[word]
 
 
-_Following = list[tuple[CueKind, list[tuple[str, frozenset[str]]]]]
+_Following = list[tuple[CueKind, list[tuple[CuePhrase, frozenset[str]]]]]
 """The phrases of each kind with the words of which one follows the first word, with "" if none has to."""
 
 
@@ -94,11 +87,10 @@ class CueLexicon:
     """An index of cues by first word. `phrases`: their phrases by kind; `classes`: the words of each class `<name>`."""
 
     def __init__(self, phrases: Mapping[CueKind, Iterable[str]], classes: Mapping[str, Iterable[str]]) -> None:
-        self._classes = {name: tuple(words) for name, words in classes.items()}
-        self._alternatives = {name: _joined(words) for name, words in self._classes.items()}
+        self._alternatives = {name: _joined(words) for name, words in classes.items()}
+        self._prepared = CuePhrases(classes)
         self._phrases = _by_first_word(phrases)
         self._starts: dict[str, _Start] = {}
-        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
@@ -109,80 +101,32 @@ class CueLexicon:
         odd, known = _ODD_WORD.search(sentence), self._phrases
         firsts = _odd_words(sentence, known) if odd else _plain_words(words, known)
         found: list[Cue] = []
+        text, said = lowered(sentence), set(words)
         for word, first, following in firsts:
             start = self._starts.get(word) or self._start(word)
-            for kind, pattern in start[following] if following in start.words else start.alone:
-                match = pattern.match(sentence, first)
-                if match:
-                    found.append(Cue(*match.span(), *kind))
+            for kind, phrases in start[following] if following in start.words else start.alone:
+                for phrase in phrases:
+                    if phrase.needed and phrase.needed.isdisjoint(said):
+                        continue
+                    end = phrase.end(text, first)
+                    if end >= 0:
+                        found.append(Cue(first, end, *kind))
+                        break
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return found
 
     def _start(self, word: str) -> _Start:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
         by_kind = self._phrases[word].items()
-        following = [(kind, [(phrase, self._next_words(phrase)) for phrase in phrases]) for kind, phrases in by_kind]
-        self._starts[word] = _Start(following, self._compiled)
+        prepared = [(kind, list(map(self._prepared.phrase, phrases))) for kind, phrases in by_kind]
+        self._starts[word] = _Start(
+            [(kind, [(phrase, phrase.following(len(word))) for phrase in phrases]) for kind, phrases in prepared]
+        )
         return self._starts[word]
-
-    def _compiled(self, phrases: tuple[str, ...]) -> re.Pattern[str]:
-        found = self._patterns.get(phrases)
-        if found is None:
-            pattern = "|".join(map(self._phrase, phrases))
-            found = self._patterns[phrases] = re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)
-        return found
-
-    def _next_words(self, phrase: str) -> frozenset[str]:
-        """The words of which one follows the first word of a phrase, with "" if none has to."""
-        first, *rest = tokens(phrase)
-        found: set[str] = set()
-        for part in (first[len(_first(phrase)) :], *rest):
-            if part == "...":
-                break
-            runs = {_run(word.lower()) for word in self._choices(part)}
-            found |= runs - {""}
-            if "" not in runs and not (part[0] in "<{" and part[-1] in "*?"):
-                return frozenset(found)
-        return frozenset((*found, ""))
-
-    def _choices(self, token: str) -> Sequence[str]:
-        """What a token of a phrase stands for."""
-        if token.startswith("<"):
-            return self._classes[token.strip("<>*?")]
-        return token.rstrip("?").strip("{}").split(",") if token.startswith("{") else (token,)
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
         return re.compile(rf"\b(?:{self._alternatives[name]})(?!\w)", re.IGNORECASE)
-
-    def _phrase(self, phrase: str) -> str:
-        """The pattern of a phrase. Beside words it has classes, `{one,of several}`, `...` and `$` (see `assertion.tsv`)."""
-        first, *more = tokens(phrase)
-        return self._part(first) + "".join(map(self._following, more))
-
-    def _following(self, token: str) -> str:
-        """The pattern of a token after the first, with the space before it."""
-        if token == _ANY:
-            return rf"(?:\s+{_ANY_WORD}){{0,{_GAP}}}?"
-        if token == _LAST:
-            return _END_OF_PART
-        if token[0] in "<{" and token[-1] in "*?":
-            return rf"(?:\s+{self._part(token[:-1])}){{0,{_REPEAT if token[-1] == '*' else 1}}}"
-        return rf"\s+{self._part(token)}"
-
-    def _part(self, word: str) -> str:
-        if word == "not":
-            return _NOT
-        if word.startswith("<"):
-            return rf"\b(?:{self._alternatives[word[1:-1]]})\b"
-        if word.startswith("{"):
-            return rf"(?<!\w)(?:{_joined(word[1:-1].split(','))})(?!\w)"
-        return rf"(?<!\w){re.escape(word)}(?!\w)"
-
-
-def tokens(phrase: str) -> list[str]:
-    """The words, classes and groups of a phrase."""
-    return _TOKEN.findall(phrase)
 
 
 def disjoint(found: list[Cue]) -> list[Cue]:
