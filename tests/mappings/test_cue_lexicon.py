@@ -30,6 +30,11 @@ def cues_in(phrase: str, text: str) -> list[str]:
         ("likely $", "gout likely", ["likely"]),
         ("likely $", "gout likely, fever", ["likely"]),
         ("likely $", "likely gout", []),
+        ("no {clear,clear good} good sign", "no clear good sign", ["no clear good sign"]),
+        ("no {clear,good}* good sign", "no clear good sign", ["no clear good sign"]),
+        ("no <size> sign", "no very \n large  sign", ["no very \n large  sign"]),
+        ("no sign of", "no sign_of, no signs of, No Sign OF it", ["No Sign OF"]),
+        ("no {sign,-ve} of", "no -ve of", ["no -ve of"]),
     ],
 )
 def test_what_a_phrase_matches(phrase: str, text: str, found: list[str]) -> None:
