@@ -138,7 +138,7 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
     assert json.loads(json.dumps(report)) == report
     assert [row["system"] for row in report["rows"]] == [
         f"{system}{part}"
-        for system in ("bm25", "dense, unmarked", "dense", "dense of notes", "baseline")
+        for system in ("fields", "bm25", "dense, unmarked", "dense", "dense of notes", "baseline")
         for part in ("", ", invented", ", reports")
     ]
     found = {row["system"]: row["measures"]["pairs"] for row in report["rows"]}
@@ -154,7 +154,7 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
 def test_a_sample_is_fixed_and_the_identity_names_what_decides(settings: Settings) -> None:
     options = SuiteOptions(queries=20, variants=False)
     report = run_suite("polarity", options, settings)
-    assert [row["system"] for row in report["rows"]] == ["bm25", "dense, unmarked", "dense", "dense of notes"]
+    assert [row["system"] for row in report["rows"]] == ["fields", "bm25", "dense, unmarked", "dense", "dense of notes"]
     assert report["sample"]["queries"] == 20
     assert report["command"] == "medley evaluate polarity --queries 20 --no-variants"
     assert report | {"seconds": 0} == run_suite("polarity", options, settings) | {"seconds": 0}
