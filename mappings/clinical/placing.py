@@ -8,6 +8,7 @@ before the wider name rules that out, too.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -26,10 +27,10 @@ LOOSE_MODIFIERS: Final = frozenset(["acute", "active", "frank", "low", "obstruct
 
 
 def read_passages(
-    document: Document, version: int, collection: Collection, reader: ConceptReader
+    document: Document, version: int, collection: Collection, reader: ConceptReader | None
 ) -> tuple[Passage, ...]:
-    """The passages of one version of a document, each with its mentions."""
-    mentions = reader.read(document).mentions
+    """The passages of one version of a document, each with its mentions; without a `reader`, they have none."""
+    mentions = reader.read(document).mentions if reader else ()
     return tuple(
         replace(passage, mentions=tuple(_placed(mentions, runs)))
         for passage, runs in placed_passages(document, version, collection)
@@ -64,11 +65,15 @@ def _meant_too(lexicon: ConceptLexicon, concept: str) -> Iterator[str]:
 
 
 def _placed(mentions: Sequence[ConceptMention], runs: Sequence[PassageRun]) -> Iterator[PassageMention]:
-    """The mentions that start in one of the runs, at their places in the passage's text."""
+    """Those of `mentions`, which are in order, that start in one of the runs, at their places in the passage's text."""
     for run in runs:
-        for item in mentions:
-            if item.section == run.section and run.start <= item.start < run.end:
-                yield _moved(item, run)
+        first = bisect_left(mentions, (run.section, run.start), key=_place)
+        last = bisect_left(mentions, (run.section, run.end), lo=first, key=_place)
+        yield from (_moved(item, run) for item in mentions[first:last])
+
+
+def _place(item: ConceptMention) -> tuple[int, int]:
+    return item.section, item.start
 
 
 def _moved(item: ConceptMention, run: PassageRun) -> PassageMention:

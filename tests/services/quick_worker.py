@@ -33,7 +33,7 @@ def hurry() -> None:
 
 def break_models() -> None:
     """Encoding kills the process, raises or takes its time, and analysis raises, where a document says so."""
-    encode, analyse = HashingEncoder.encode_passages, workers.indexing.analysis.passages
+    encode, analyse = HashingEncoder.encode_passages, workers.indexing.analysis.read_passages
 
     def encode_passages(self, texts):
         for text in texts:
@@ -44,13 +44,13 @@ def break_models() -> None:
         time.sleep(SLOW_SECONDS if any(SLOW in text for text in texts) else TEXT_SECONDS * len(texts))
         return encode(self, texts)
 
-    def passages(document, version, collection):
+    def read_passages(document, version, collection, reader):
         if CONFUSES in document.title:
             raise ValueError(f"no sentence ends: {_word(document.title, CONFUSES)}")
-        return analyse(document, version, collection)
+        return analyse(document, version, collection, reader)
 
     HashingEncoder.encode_passages = encode_passages
-    workers.indexing.analysis.passages = passages
+    workers.indexing.analysis.read_passages = read_passages
 
 
 def _word(text: str, start: str) -> str:

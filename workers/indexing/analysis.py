@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mappings.analysis.passages import passages
 from mappings.clinical.placing import keys_of, read_passages
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
@@ -34,9 +33,6 @@ def analyse(
 
 
 def _make_entry(document: Document, version: int, collection: Collection, reader: ConceptReader | None) -> IndexEntry:
-    if reader is None:
-        split = passages(document, version, collection)
-        return IndexEntry(document.id, version, document.labels, document.fields, split, {})
     split = read_passages(document, version, collection, reader)
-    asserted = tuple(keys_of(item, reader.lexicon) for item in split)
+    asserted = tuple(keys_of(item, reader.lexicon) for item in split) if reader else ()
     return IndexEntry(document.id, version, document.labels, document.fields, split, {}, asserted=asserted)
