@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer
+from mappings.clinical.answers import answer, is_reaction
 from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
@@ -37,8 +37,11 @@ _TREATED_IN: Final = re.compile(
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
-_OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_BEFORE: Final = re.compile(
+    r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even|mild|minor|chronic)\s+){0,2}$",
+    re.I,
+)
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _IF: Final = ("clause-before", "clause-after")
@@ -81,6 +84,8 @@ def _heading_within(sentence: str, start: int) -> str:
 
 def _stated(sentence: str, start: int, end: int, called: str) -> str:
     """What the sentence states, or "" if it has no cue for the mention: then it is present unless its section differs."""
+    if is_reaction(sentence, end) and is_intervention(called):
+        return "hypothetical"
     said = answer(sentence, start, end)
     if said and said != "present":
         return said

@@ -136,10 +136,14 @@ def _sign(sign: str) -> str:
 
 
 def _with_colon(sentence: str, cue: Cue) -> Cue:
-    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever"."""
-    if cue.kind in ("before", "doubt-before") and sentence[cue.end : cue.end + 1] == ":":
-        return cue._replace(end=cue.end + 1)
-    return cue
+    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever", "Excluded: stroke"."""
+    if sentence[cue.end : cue.end + 1] != ":":
+        return cue
+    if cue.kind == FACING and sentence[cue.end + 1 :].strip(" ."):
+        return cue._replace(end=cue.end + 1, kind="before" if cue.says == "ruled-out" else "doubt-before")
+    if cue.kind == "either" and cue.says in ("", "ruled-out") and not sentence[: cue.start].strip():
+        return cue._replace(end=cue.end + 1, kind="before")
+    return cue._replace(end=cue.end + 1) if cue.kind in ("before", "doubt-before") else cue
 
 
 def _rule(path: Path, number: int, row: tuple[str, ...]) -> CueRule:
