@@ -91,7 +91,7 @@ _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
-_MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
+_MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
     r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}\?|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
     re.I,
@@ -134,6 +134,8 @@ def answer(sentence: str, start: int, end: int) -> str:
             return "family"
         if signed := _SIGNED.match(following):
             return "present" if (signed["sign"] or signed["bare"]) == "+" else "ruled-out"
+    if _ZERO_BEFORE.search(sentence, max(0, start - _NEAR), start):
+        return "ruled-out"
     return "present" if _PLUS.search(sentence, max(0, start - 4), start) else ""
 
 

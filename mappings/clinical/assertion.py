@@ -39,7 +39,7 @@ _TREATED_IN: Final = re.compile(
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
-    r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even|mild|minor|chronic)\s+){0,2}$",
+    r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
     re.I,
 )
 _WHOLE: Final = ("sentence-before", "sentence-after")
@@ -185,9 +185,10 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
     if not inside:
         return ""
     for scope in inside:
-        # "Considered, but the scan excluded it"; "one cannot be certain that this is not angina".
-        if scope.cue.kind in _WHOLE or (scope.states == "uncertain" and scope.cue.kind == "clause-before"):
+        if scope.cue.kind in _WHOLE:  # "Considered, but the scan excluded it."
             return scope.states
+    if any(scope.states == "uncertain" and scope.cue.kind == "clause-before" for scope in inside):
+        return "uncertain"  # "One cannot be certain that this is not angina."
     if any(scope.states == "ruled-out" and scope.cue.start >= end for scope in inside):
         # "The screen for sepsis came back negative": what is said of a test is said of what it is for.
         inside = [scope for scope in inside if (scope.cue.kind, scope.states) != ("next-after", "hypothetical")]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mappings.analysis.mentions.cue_pattern import CuePattern
+from mappings.analysis.mentions.cue_pattern import CuePattern, WordPatterns
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.clinical.prospect_patterns import PROSPECTS
 from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
@@ -118,13 +118,15 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        self._patterns = (*_PATTERNS, *PROSPECTS, *people_patterns(relatives))
+        self._patterns = (*_PATTERNS, *people_patterns(relatives))
+        self._prospects = WordPatterns(PROSPECTS)
 
-    def find(self, sentence: str) -> Iterator[Cue]:
-        """The cues of a sentence in no order; they can overlap."""
+    def find(self, sentence: str, words: Iterable[str]) -> Iterator[Cue]:
+        """The cues of a sentence that has `words`, in no order; they can overlap."""
         lowered = sentence.lower()
         for pattern in self._patterns:
             yield from pattern.find(sentence, lowered)
+        yield from self._prospects.find(sentence, words)
         yield from past_times(sentence, lowered)
         yield from future_times(sentence, lowered)
         for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():

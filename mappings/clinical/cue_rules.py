@@ -78,7 +78,7 @@ class AssertionCues:
         words = words_of(sentence)
         found = self._lexicon.find_all(sentence, words)
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += self._patterns.find(sentence)
+        more += self._patterns.find(sentence, words)
         every = [*found, *more]
         # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
         kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]

@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mappings.analysis.mentions.cue_pattern import CuePattern
+from mappings.analysis.mentions.cue_pattern import word_pattern
 from mappings.analysis.mentions.cues import CueKind
 from mappings.clinical.time_patterns import PLANNED
-
-
-def _either(words: str) -> tuple[str, ...]:
-    return tuple(words.split("|"))
-
 
 _SAFE_FROM: Final = re.compile(
     r"\b(?:(?:to|will|should|would|can|helps?)\s)?(?:stop|stops|stopping|keep|keeps|keeping|hold|holds|holding|prevent|prevents)\b"
@@ -42,9 +37,9 @@ _WITH_OR_WITHOUT: Final = re.compile(
 )
 _TO_BE_CALLED_FOR: Final = re.compile(
     r"(?:^|[,;:?]\s*|\s[-–—]\s|\s(?:and|then|means?|please)\s)(?:please\s|do\s|always\s|then\s|to\s|you should\s|straight\s|immediately\s|at once\s)*"
-    r"(?:(?:phone|ring|dial|page|call)\s(?:us|me|the|your|for|an?|9\d\d|11[12]|back|at|triage|immediately|straight)|dial\s|999\b|911\b|(?:attend|contact|see|consult|tell|inform|alert)\s(?:us|me|your|the|a|an|A&E|ED|labour|maternity)\s?(?!had\b|was\b)|"
+    r"(?:(?:phone|ring|dial|page|call)\s(?:us|me|the|your|for|an?|9\d\d|11[12]|back|at|triage|immediately|straight)|dial\s|999\b|911\b|(?:attend|contact|consult|tell|inform|alert)\s(?:us|me|your|the|a|an|A&E|ED|labour|maternity)\s?(?!had\b|was\b)|"
     r"come\s(?:straight\s|right\s|directly\s|in|back|to)|come straight|return\s(?:to\s(?:the\s)?(?:ed|er|a&e|hospital|clinic|ward|us)|at once|immediately|straight)|report\s(?:to|it|at|this|immediately)|go\s(?:straight\s|directly\s|at once\s)?to\s|"
-    r"make your way|seek\s|let\s(?:us|me|the|your)\s(?:\w+\s)?know|stop\s(?:it|taking|the\s(?:drug|tablets?|medicine|treatment|cream))|get\s(?:in touch|help|to|seen))",
+    r"make your way|seek\s|let\s(?:us|me|the|your)\s(?:\w+\s)?know|stop\s(?:it|taking|the\s(?:drug|tablets?|medicine|treatment|cream))|see\s(?:your|a|an|the)\s(?:own\s)?(?:doctor|gp|dentist|nurse|physician|midwife|optician|pharmacist|specialist)|get\s(?:in touch|help|to|seen))",
     re.I,
 )
 """What to do at once if what precedes it happens: "Calf swelling: attend A&E", "any bleeding? Come straight in"."""
@@ -82,6 +77,13 @@ _ONLY_THOUGHT: Final = re.compile(
     rf"(?=[^.;,]{{2,40}}?\s(?:{_NOT_AS_THOUGHT}|(?:(?:was|were|is|has|had|been|then|later)\s)*(?:(?:not|never)\s(?:been\s)?(?:borne out|confirmed|found|present|there)\b|(?:refuted|excluded|ruled out|discounted|dismissed|discarded|disproved|mistaken|wrong|withdrawn|removed|dropped|revised|revoked)\b)))",
     re.I,
 )
+_CONFIRMED: Final = re.compile(
+    r"\b(?:suspected|presumed|queried|possible|probable|likely)\s(?=[^.;,]{2,40}?\s(?:was|were|has been|now|later|is|and)\s(?:\w+\s)?(?:confirmed|proven|verified|borne out|corroborated)\b)",
+    re.I,
+)
+_MORE_LIKELY: Final = re.compile(
+    r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|less)\s(?:likely|probable|frequent|common)\b)", re.I
+)
 _DATED_PLAN: Final = re.compile(
     r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
     re.I,
@@ -97,7 +99,7 @@ _CAUSE_OF: Final = re.compile(
 )
 """What is explained is there: "the most likely cause of his delirium"."""
 _NEEDS_EXCLUDING: Final = re.compile(
-    r"\b(?:needs?|requires?|needing|want|wants|merits?|must have|to have|should have)\b(?=\s[^.,;:]{2,40}?\s(?:excluding|ruling out|excluded|ruled out|exclusion|ruled in or out|looking for)\b)",
+    r"\b(?:needs?|requires?|needing|want|wants|merits?|must have|to have|should have)\b(?=\s[^.,;:]{2,40}?\s(?:excluding|ruling out|excluded|ruled out|exclusion|ruled in or out|looking for)\b)\s?",
     re.I,
 )
 _ASKED_BY: Final = re.compile(
@@ -118,45 +120,63 @@ _IN_OTHERS: Final = re.compile(
     r"\b(?:such|these|some|those|many|most|one in \w+|one \w+ in \w+|\d+ in \d+|\d+ ?% of)\s(?:such\s|these\s|of\sthese\s|of\sthem\s)?(?:patients|people|women|men|children|carriers|cases|individuals|users|smokers)\b(?=[^.;]{0,30}\b(?:develop|go on|goes on|get|gets|end up|will|suffer|experience|have|die)\b)",
     re.I,
 )
-_ACTIONS: Final = _either(
-    "phone|ring|dial|page|call|999|911|attend|contact|see |consult|tell|inform|alert|come|return|report|go |make your way|seek|let |stop|get "
-)
-_ODDS: Final = _either("risk|likelihood|odds|chance|probability|incidence|rate")
-_OFFERS: Final = _either(
-    "offer|propos|suggest|recommend|advised|urged|put |encouraged|pressed|invited|discussed|mentioned"
-)
-_THOUGHT: Final = _either(
-    "supposed|alleged|suspected|queried|feared|presumed|putative|apparent|reported|possible|initial|so-called|original|label of|diagnosis of|suspicion of|idea of|thought of|possibility of"
-)
-_PLANS: Final = _either("booked|scheduled|planned|arranged|listed|ed in|due|fixed|slated|lined up|earmarked|set |down ")
-_EXPLAINED: Final = _either(
-    "explanation|cause|culprit|source|reason|diagnosis|suspect|contender|candidate|answer|trigger|tiology|guess"
-)
+_ODDS: Final = "risk risks likelihood odds chance chances probability incidence rate"
+_CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
+
 PROSPECTS: Final = (
-    CuePattern(("stop", "keep", "hold", "prevent"), _SAFE_FROM, CueKind("doubt-before", "hypothetical")),
-    CuePattern(("so ",), _SO_THAT, CueKind("clause-before", "hypothetical")),
-    CuePattern(
-        ("the ", "as soon", "if ever", " time", "whenever"), _THE_MOMENT, CueKind("clause-before", "hypothetical")
+    word_pattern(
+        "stop stops stopping keep keeps keeping hold holds holding prevent prevents",
+        _SAFE_FROM,
+        CueKind("doubt-before", "hypothetical"),
     ),
-    CuePattern(("were ", "had "), _WERE_TO, CueKind("clause-before", "hypothetical")),
-    CuePattern(("in the absence", "in the presence"), _WITH_OR_WITHOUT, CueKind("clause-before", "hypothetical")),
-    CuePattern(_ACTIONS, _TO_BE_CALLED_FOR, CueKind("clause-after", "hypothetical")),
-    CuePattern(_ODDS, _RISK_OF_NUMBER, CueKind("next-after", "hypothetical")),
-    CuePattern(("%", " in ", "1:", "per"), _RATE_OF, CueKind("doubt-before", "hypothetical")),
-    CuePattern(_OFFERS, _OFFERED, CueKind("either", "ruled-out")),
-    CuePattern(("what ",), _TAKEN_FOR, CueKind("before", "ruled-out")),
-    CuePattern((*_THOUGHT,), _ONLY_THOUGHT, CueKind("before", "ruled-out")),
-    CuePattern(_PLANS, _DATED_PLAN, CueKind("doubt-after", PLANNED)),
-    CuePattern(_EXPLAINED, _CAUSE_IS, CueKind("doubt-before", "uncertain")),
-    CuePattern(_EXPLAINED, _CAUSE_OF, CueKind("skip")),
-    CuePattern(
-        ("exclud", "ruling", "ruled", "exclusion", "looking"), _NEEDS_EXCLUDING, CueKind("doubt-before", "uncertain")
+    word_pattern("so", _SO_THAT, CueKind("clause-before", "hypothetical")),
+    word_pattern(
+        "moment minute instant day soon ever time whenever", _THE_MOMENT, CueKind("clause-before", "hypothetical")
     ),
-    CuePattern(("quer", "question", "suspicion", "concern"), _ASKED_BY, CueKind("doubt-before", "uncertain")),
-    CuePattern(("if ",), _GUESSED, CueKind("doubt-before", "uncertain")),
-    CuePattern(_ODDS, _SLIM, CueKind("doubt-before", "uncertain")),
-    CuePattern(
-        ("in ", "such ", "these ", "some ", "those ", "many ", "most ", "one ", "%"),
+    word_pattern("were had", _WERE_TO, CueKind("clause-before", "hypothetical")),
+    word_pattern("absence presence", _WITH_OR_WITHOUT, CueKind("clause-before", "hypothetical")),
+    word_pattern(
+        "phone ring dial page call 999 911 attend contact see consult tell inform alert come return report go make seek let "
+        "stop get",
+        _TO_BE_CALLED_FOR,
+        CueKind("clause-after", "hypothetical"),
+    ),
+    word_pattern(_ODDS, _RISK_OF_NUMBER, CueKind("next-after", "hypothetical")),
+    word_pattern(f"{_ODDS} 1 frax score", _RATE_OF, CueKind("doubt-before", "hypothetical")),
+    word_pattern(
+        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned",
+        _OFFERED,
+        CueKind("either", "ruled-out"),
+    ),
+    word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
+    word_pattern(
+        "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "
+        "diagnosis suspicion idea thought possibility",
+        _ONLY_THOUGHT,
+        CueKind("before", "ruled-out"),
+    ),
+    word_pattern("confirmed proven verified borne corroborated", _CONFIRMED, CueKind("skip")),
+    word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
+    word_pattern(
+        "booked scheduled rescheduled planned arranged listed pencilled penciled due fixed slated lined earmarked set down",
+        _DATED_PLAN,
+        CueKind("doubt-after", PLANNED),
+    ),
+    word_pattern(_CAUSES, _CAUSE_IS, CueKind("doubt-before", "uncertain")),
+    word_pattern(_CAUSES, _CAUSE_OF, CueKind("skip")),
+    word_pattern(
+        "excluding ruling excluded ruled exclusion looking", _NEEDS_EXCLUDING, CueKind("doubt-before", "uncertain")
+    ),
+    word_pattern(
+        "query queries question questions suspicion concern concerns",
+        _ASKED_BY,
+        CueKind("doubt-before", "uncertain"),
+    ),
+    word_pattern("if", _GUESSED, CueKind("doubt-before", "uncertain")),
+    word_pattern(_ODDS, _SLIM, CueKind("doubt-before", "uncertain")),
+    word_pattern(
+        "patients patient people those anyone women men children adults smokers someone person cases individuals users carriers "
+        "instances",
         _IN_OTHERS,
         CueKind("clause-either", "hypothetical"),
     ),
