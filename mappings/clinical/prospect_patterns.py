@@ -84,6 +84,22 @@ _CONFIRMED: Final = re.compile(
 _MORE_LIKELY: Final = re.compile(
     r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|less)\s(?:likely|probable|frequent|common)\b)", re.I
 )
+_AND_CAUSE: Final = re.compile(
+    r"\b(?:may|might|can|could|will)\s[^.;:]{3,60}?\s(?:and|or)\s(?P<cue>(?:even\s|also\s|then\s)?(?:cause|lead to|bring|produce|provoke|result in|give|trigger|become|turn into|develop|end in))\b",
+    re.I,
+)
+_AND_EXCLUDE: Final = re.compile(
+    r"\bto\s[a-z]{3,}\b[^.;:]{3,60}?\s(?:and|or)\s(?P<cue>(?:exclude|rule out|detect|look for|screen for|pick up|find|confirm)\s(?:any|an|a|underlying|occult)?)",
+    re.I,
+)
+_NEXT_TIME: Final = re.compile(
+    r"\b(?:another|a (?:further|second|repeat|new|fresh|recurrent)|any (?:further|new|more|future))\s(?=[^.;,]{2,50}?\s(?:could|would|might|may|will|should|must|means?)\b)",
+    re.I,
+)
+_FORBIDDEN: Final = re.compile(
+    r"(?:^|(?<=[.;:]\s)|(?<=please\s)|(?<=and\s))(?:do not|don['’]t|never)\s(?:ever\s)?(?:take|use|give|drink|eat|prescribe|start|have|combine|mix|apply)\s(?:any\s|more\s)?",
+    re.I,
+)
 _DATED_PLAN: Final = re.compile(
     r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
     re.I,
@@ -103,6 +119,7 @@ _NEEDS_EXCLUDING: Final = re.compile(
     re.I,
 )
 _ASKED_BY: Final = re.compile(
+    r"\b(?:differentials?|ddx|possibilities|alternatives)\b[^:.;]{0,30}:|"
     r"\b(?:query|queries|question|questions|suspicion|concern|concerns)\s(?:raised|made|voiced|put|expressed)\b[^:.;]{0,40}:",
     re.I,
 )
@@ -155,6 +172,16 @@ PROSPECTS: Final = (
         _ONLY_THOUGHT,
         CueKind("before", "ruled-out"),
     ),
+    word_pattern("may might can could will", _AND_CAUSE, CueKind("doubt-before", "hypothetical")),
+    word_pattern(
+        "exclude rule detect look screen pick find confirm", _AND_EXCLUDE, CueKind("doubt-before", "hypothetical")
+    ),
+    word_pattern(
+        "another further second repeat new fresh recurrent more future",
+        _NEXT_TIME,
+        CueKind("doubt-before", "hypothetical"),
+    ),
+    word_pattern("not t never", _FORBIDDEN, CueKind("doubt-before", "hypothetical")),
     word_pattern("confirmed proven verified borne corroborated", _CONFIRMED, CueKind("skip")),
     word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
     word_pattern(
@@ -168,7 +195,7 @@ PROSPECTS: Final = (
         "excluding ruling excluded ruled exclusion looking", _NEEDS_EXCLUDING, CueKind("doubt-before", "uncertain")
     ),
     word_pattern(
-        "query queries question questions suspicion concern concerns",
+        "differential differentials ddx possibilities alternatives query queries question questions suspicion concern concerns",
         _ASKED_BY,
         CueKind("doubt-before", "uncertain"),
     ),
