@@ -39,13 +39,15 @@ _REPLY: Final = (
 """What can precede a "no" or "none" in an answer: "the daughter says definitely"."""
 _SAID: Final = re.compile(
     rf"[^.,;:?\n]{{0,30}}\?\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:(?:none|nil|never|nope|nothing|not|no|denies|denied|negative)\b)"
-    r"(?!\s(?:sure|certain|say|know|clear|recall|remember|until|today|yet|bad|only|just|unless|always|doubt|longer|change|better|worse))[^.,;?\n]{0,30}(?=[.,;?!\n]|$)",
+    r"(?!\s(?:sure|certain|say|know|clear|recall|remember|until|today|yet|bad|only|just|unless|always|doubt|longer|change|better|worse))(?:,\s(?:none|not|never|nothing|no)\b)?[^.,;?\n]{0,30}(?=[.,;?!\n]|$)",
     re.I,
 )
 """A negative answer to a question: "Any chest pain at night? She says not"."""
 _CROSS: Final = re.compile(r"\s?(?:[:=]\s?)?(?:(?P<no>[✗✘☒∅ø])|(?P<yes>[✓✔☑]))")
 _TICKS: Final = re.compile(r"[✗✘☒∅✓✔☑☐]")
-_ZERO: Final = re.compile(r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s)")
+_ZERO: Final = re.compile(
+    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout)\b)"
+)
 _ZERO_BEFORE: Final = re.compile(r"(?:^|[\s,;(])0\s(?:\w+\s)?$")
 _REACTION: Final = re.compile(
     r"\s?(?:[-–—:(]|→|->|=)\s?(?:\w+\s){0,2}?(?:rash|hives|urticaria|anaphyla\w+|angio-?o?edema|swelling|itch\w*|wheez\w+|bronchospasm|vomit\w*|"
@@ -54,7 +56,7 @@ _REACTION: Final = re.compile(
 )
 ANSWER: Final = re.compile(
     r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*|"
-    rf"\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:none|nil|never|nope|nothing|not|no|negative)\b[^.,;?\n]{{0,30}}[.!]?\s*|\s*A\.\s*|"
+    rf"\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:none|nil|never|nope|nothing|not|no|negative)\b(?:,\s(?:none|not|never|nothing|no)\b)?[^.,;?\n]{{0,30}}[.!]?\s*|\s*A\.\s*|"
     r"\s*(?:then\s|please\s)?(?:phone|ring|call|dial|come|return|attend|go|seek|see|tell|report|stop|contact|let)\b[^?\n]{0,60}[.!]?\s*",
     re.I,
 )

@@ -45,7 +45,6 @@ _OR_BEFORE: Final = re.compile(
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _IF: Final = ("clause-before", "clause-after")
-_OF_FACTS: Final = ("clause-", "next-")
 _UNHIDDEN: Final = ("before", "skip", "keep")
 _SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
 """Kinds of cues that only delimit the scopes of others."""
@@ -110,8 +109,7 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
         state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin
     ):
         return "family"
-    if state == CONSIDERED or (state == "uncertain" and _is_left_open(layers.state, start, end)):
-        # A drug or an operation that is possible is one to come, unless the doubt is about what happens.
+    if state == CONSIDERED:
         return "hypothetical" if is_intervention(called) else "uncertain"
     if state:
         return state
@@ -166,14 +164,6 @@ def _nearest_before(found: Sequence[Scope], start: int, end: int) -> int | None:
 def _is_conditional(found: Sequence[Scope], start: int, end: int) -> bool:
     """Whether a condition covers the mention, and so whatever its clause states: "return if the fever is not gone"."""
     return any(scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found)
-
-
-def _is_left_open(found: Sequence[Scope], start: int, end: int) -> bool:
-    """Whether the doubts about a mention are not about what somebody does: "unclear if she takes it", "?stent"."""
-    return not any(
-        scope.states == "uncertain" and scope.cue.kind.startswith(_OF_FACTS) and scope.covers(start, end)
-        for scope in found
-    )
 
 
 def _past(found: Sequence[Scope], start: int, end: int) -> str:
