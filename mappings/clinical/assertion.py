@@ -17,11 +17,11 @@ from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer, is_reaction
-from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
+from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000

@@ -22,7 +22,7 @@ from mappings.analysis.mentions.cues import (
 )
 from mappings.analysis.mentions.screens import words_of
 from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
@@ -30,8 +30,6 @@ ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
 CURRENT: Final = "current"
 """What a cue says that keeps a mention from being history."""
-CONSIDERED: Final = "considered"
-"""What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
 _SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, TAKEN, CONSIDERED, CURRENT, "present")
 _DIRECTIONS: Final = ("before", "after", "either", "facing")
 _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")

@@ -7,7 +7,7 @@ from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import word_pattern
 from mappings.analysis.mentions.cues import CueKind
-from mappings.clinical.time_patterns import PLANNED
+from mappings.clinical.time_patterns import CONSIDERED, PLANNED
 
 _SAFE_FROM: Final = re.compile(
     r"\b(?:(?:to|will|should|would|can|helps?)\s)?(?:stop|stops|stopping|keep|keeps|keeping|hold|holds|holding|prevent|prevents)\b"
@@ -100,6 +100,12 @@ _FORBIDDEN: Final = re.compile(
     r"(?:^|(?<=[.;:]\s)|(?<=please\s)|(?<=and\s))(?:do not|don['’]t|never)\s(?:ever\s)?(?:take|use|give|drink|eat|prescribe|start|have|combine|mix|apply)\s(?:any\s|more\s)?",
     re.I,
 )
+_ORDER: Final = re.compile(
+    r"(?:^|[.;:]\s)(?:then\s|please\s)?(?:start|commence|begin|add|restart|give|try|arrange|repeat|check|book|order|request|increase)\s"
+    r"(?=[^.;]{2,40}?\s(?:when|if|once|should|unless|as soon as|after|tomorrow|next)\b)",
+    re.I,
+)
+_PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
 _DATED_PLAN: Final = re.compile(
     r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
     re.I,
@@ -182,6 +188,12 @@ PROSPECTS: Final = (
         CueKind("doubt-before", "hypothetical"),
     ),
     word_pattern("not t never", _FORBIDDEN, CueKind("doubt-before", "hypothetical")),
+    word_pattern(
+        "start commence begin add restart give try arrange repeat check book order request increase",
+        _ORDER,
+        CueKind("doubt-before", PLANNED),
+    ),
+    word_pattern("suggest", _PROPOSAL, CueKind("doubt-before", CONSIDERED)),
     word_pattern("confirmed proven verified borne corroborated", _CONFIRMED, CueKind("skip")),
     word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
     word_pattern(
