@@ -7,12 +7,11 @@ import pytest
 
 from evaluation.suites import findings
 from evaluation.task import Task
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.datasets.indiana_cxr import read_reports
 from search.settings import Settings
 
-READS = ConceptReader(shipped_concepts())
+READS = shipped_reader()
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.query import NoneOf, Query, Terms
 from search.understanding.understand import Understanding, understand
 
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 EVERYBODY = Access("u", frozenset({"*"}))
 
 
