@@ -29,8 +29,8 @@ def _interventions() -> re.Pattern[str]:
 
 @cache
 def _of_interventions() -> re.Pattern[str]:
-    words = dict(rows("chronic"))["intervention-condition"]
-    endings = "|".join(map(re.escape, words.split("|")))
+    words = {kind: phrases.split("|") for kind, phrases in rows("chronic")}
+    endings = "|".join(map(re.escape, words["intervention-condition"]))
     return re.compile(rf"-(?:induced|related|associated)\b|(?:{endings})\s*$", re.IGNORECASE)
 
 
