@@ -9,7 +9,7 @@ or degree in between: "heart is mildly enlarged", "calcified left upper lobe gra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar, cast
 
@@ -44,6 +44,13 @@ class FoundName(NamedTuple):
     end: int
     concepts: tuple[str, ...]
     ambiguous: bool = False
+
+    def named(self, concepts: tuple[str, ...], sentence: str) -> Iterator[FoundName]:
+        """The same, meaning `concepts`; of several, each has its letter of the abbreviation."""
+        places = [self.start + place for place, letter in enumerate(sentence[self.start : self.end]) if letter.isalpha()]
+        for concept, place in zip(concepts, places, strict=False):
+            start, end = (self.start, self.end) if len(concepts) == 1 else (place, place + 1)
+            yield FoundName(start, end, (concept,))
 
 
 class _Leaf(NamedTuple):
@@ -139,9 +146,9 @@ _NO_NODE: Final[_Node] = {}
 
 
 class ConceptFinder:
-    """Finds the names and abbreviations of the concepts of a lexicon."""
+    """Finds the names and abbreviations of the concepts of a lexicon, and further ambiguous `short_forms` of them."""
 
-    def __init__(self, lexicon: ConceptLexicon) -> None:
+    def __init__(self, lexicon: ConceptLexicon, short_forms: Iterable[tuple[str, str]] = ()) -> None:
         self._keys = _Memo(_key)
         self._singulars = _Memo(_singular)
         self._names: _Node = {}
@@ -157,6 +164,8 @@ class ConceptFinder:
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
+        for form, concept_id in short_forms:
+            _insert(self._short, _words(form), concept_id, True)
         self._between = frozenset(self._keys[word] for word in _BETWEEN.split())
         self._starts = _Memo(self._start)
 
@@ -203,14 +212,23 @@ class ConceptFinder:
         return found if any(found) else None
 
 
-def decide(item: FoundName, sure: Container[str], near: Container[str], group: Callable[[str], str]) -> str:
+def decide(
+    item: FoundName,
+    sure: Container[str],
+    near: Container[str],
+    group: Callable[[str], str],
+    usual: str | None = None,
+) -> str:
     """The concept of a mention, or "" where it is ambiguous and the context leaves it open.
 
-    `sure`: the concepts that the document names in full; `near`: the groups of those that the mention's section names.
+    `sure`: the concepts that the document names in full; `near`: the groups of those that the mention's section names;
+    `usual`: what the abbreviation usually means, "" for nothing that is a concept. The group says less than that.
     """
     if not item.ambiguous:
         return item.concepts[0]
     likely = [concept for concept in item.concepts if concept in sure]
+    if not likely and usual is not None:
+        return usual
     likely = likely or [concept for concept in item.concepts if group(concept) in near]
     return likely[0] if len(likely) == 1 else ""
 

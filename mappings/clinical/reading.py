@@ -17,10 +17,11 @@ from mappings.clinical.assertion import assertion
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
+from mappings.clinical.short_forms import ShortForms, shipped_senses
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-5"
+READING_VERSION: Final = "reading-6"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
@@ -50,10 +51,14 @@ class DocumentReading:
 
 
 class _Read(NamedTuple):
-    """A mention in a sentence, with offsets in it; nothing is asserted of what it leaves to the context to decide."""
+    """A mention in a sentence, with offsets in it; nothing is asserted of what it leaves to the context to decide.
+
+    `usual` is the concept that an ambiguous abbreviation usually means, "" where that is none, and None where none is usual.
+    """
 
     found: FoundName
     assertion: Assertion | None
+    usual: str | None = None
 
 
 _Placed = tuple[int, Sentence, _Read]
@@ -65,7 +70,8 @@ class ConceptReader:
 
     def __init__(self, lexicon: ConceptLexicon) -> None:
         self.lexicon = lexicon
-        self._finder = ConceptFinder(lexicon)
+        self._short = ShortForms(shipped_senses(), lexicon)
+        self._finder = ConceptFinder(lexicon, self._short)
         self._sentence = lru_cache(KEPT_SENTENCES)(self._read_sentence)
 
     @property
@@ -84,10 +90,10 @@ class ConceptReader:
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
         sure, near = self._context(placed) if any(read.assertion is None for _, _, read in placed) else (set(), {})
         found: list[ConceptMention] = []
-        for number, sentence, (item, asserted) in placed:
+        for number, sentence, (item, asserted, usual) in placed:
             concept, first, last = item.concepts[0], sentence.start, sentence.end
             if asserted is None:
-                concept = decide(item, sure, near.get(number, ()), self._group)
+                concept = decide(item, sure, near.get(number, ()), self._group, usual)
                 if not concept:
                     continue
                 section = sections[number]
@@ -118,13 +124,14 @@ class ConceptReader:
     def read_alone(self, text: str) -> tuple[ConceptMention, ...]:
         """The mentions of a text that has no context, such as a query.
 
-        An ambiguous abbreviation means its concept if the lexicon has only one of that abbreviation; others are left open.
+        An ambiguous abbreviation means what its words tell, what it usually means, or its concept if the lexicon has only one
+        of that abbreviation; others are left open.
         """
         found: list[ConceptMention] = []
-        for number, sentence, (item, asserted) in self._section(0, Section("", text)):
-            if len(item.concepts) > 1:
+        for number, sentence, (item, asserted, usual) in self._section(0, Section("", text)):
+            if not usual and (len(item.concepts) > 1 or usual == ""):
                 continue
-            concept, first, last = item.concepts[0], sentence.start, sentence.end
+            concept, first, last = usual or item.concepts[0], sentence.start, sentence.end
             asserted = asserted or self._asserted(text[first:last], "", item, concept)
             found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
         return tuple(found)
@@ -138,10 +145,17 @@ class ConceptReader:
         ]
 
     def _read_sentence(self, sentence: str, heading: str) -> tuple[_Read, ...]:
-        return tuple(
-            _Read(item, None if item.ambiguous else self._asserted(sentence, heading, item, item.concepts[0]))
-            for item in self._finder.find(sentence)
-        )
+        found: list[_Read] = []
+        for item in self._finder.find(sentence):
+            sense = self._short.sense(sentence, item.start, item.end, heading) if item.ambiguous else None
+            if sense and sense.usual and len(sense.concepts) < 2:
+                found.append(_Read(item, None, "".join(sense.concepts)))
+            elif item.ambiguous and not sense:
+                found.append(_Read(item, None))
+            else:
+                settled = item.named(sense.concepts, sentence) if sense else (item,)
+                found += (_Read(one, self._asserted(sentence, heading, one, one.concepts[0])) for one in settled)
+        return tuple(found)
 
     def _asserted(self, sentence: str, heading: str, item: FoundName, concept: str) -> Assertion:
         """What a sentence asserts of a mention of `concept`, whose name tells whether it is chronic."""
