@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar, cast
 
 from mappings.analysis.mentions.screens import blanked
+from mappings.analysis.mentions.spelling import american, in_full, joined_or_apart
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
@@ -85,14 +86,14 @@ class _Memo(dict[str, _T]):
 
 def _key(word: str) -> str:
     """The stem of a word; a stop word stays itself, since "not" and "of" tell names apart."""
-    found = terms(word)
+    found = terms(in_full(lower(word)))
     # "Maxillary sinus" has the stems of "maxillary sinusitis".
     return found[0] if found and not word.lower().endswith("itis") else lower(word)
 
 
 def _singular(word: str) -> str:
-    """A word in lowercase, without the ending of a plural."""
-    small = lower(word)
+    """A word in lowercase, in American spelling, without the ending of a plural."""
+    small = american(lower(word))
     if small.endswith("ies") and len(small) > 4:
         return f"{small[:-3]}y"
     if small.endswith(("sses", "shes", "ches", "xes")):
@@ -156,18 +157,24 @@ class ConceptFinder:
         self._short: _Node = {}
         for concept in lexicon:
             for name in concept.names:
-                words = _words(name)
-                if len(words) > 1:
-                    _insert(self._names, self._path(words), concept.id, False)
-                else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
-                    self._single.setdefault(self._singulars[words[0]], _Leaf((concept.id,), False))
+                self._add(_words(name), concept.id)
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
+        for concept in lexicon:
+            for name in concept.names:
+                for words in joined_or_apart(_words(name)):
+                    self._add(words, concept.id)
         for form, concept_id in short_forms:
             _insert(self._short, _words(form), concept_id, True)
         self._between = frozenset(self._keys[word] for word in _BETWEEN.split())
         self._starts = _Memo(self._start)
+
+    def _add(self, words: Sequence[str], concept: str) -> None:
+        if len(words) > 1:
+            _insert(self._names, self._path(words), concept, False)
+        else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
+            self._single.setdefault(self._singulars[words[0]], _Leaf((concept,), False))
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""

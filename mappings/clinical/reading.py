@@ -168,7 +168,7 @@ class ConceptReader:
         """The concepts that a document names in full, and the groups of those of each section."""
         sure: set[str] = set()
         near: dict[int, set[str]] = defaultdict(set)
-        for number, _, (item, asserted) in placed:
+        for number, _, (item, asserted, _usual) in placed:
             if asserted is not None:
                 sure.add(item.concepts[0])
                 near[number].add(self._group(item.concepts[0]))

@@ -48,6 +48,9 @@ class Sense(NamedTuple):
         return any(words in around for words in self.words) or any(words in heading for words in self.headings)
 
 
+_NONE: Final = Sense("", (), (), (), (), "")
+
+
 class ShortForms:
     """The senses of short forms, of concepts that are `known`; a sense of another concept is left out."""
 
@@ -57,6 +60,7 @@ class ShortForms:
             if all(concept in known for concept in sense.concepts):
                 for form in sense.forms:
                     self._senses.setdefault(form, []).append(sense)
+        self._several = {tuple(_split(form)) for form, (first, *_) in self._senses.items() if len(first.concepts) > 1}
         for found in self._senses.values():
             found.sort(key=lambda sense: sense.usual)  # what is told comes first
 
@@ -68,9 +72,9 @@ class ShortForms:
         """The sense of the short form at `start:end` that is told, or else the usual one; None where neither is known."""
         form = sentence[start:end]
         senses = self._senses.get(form) or self._senses.get(form.removesuffix("s"))
-        if not senses:
-            return None
-        around, title = _around(sentence, start, end), _spaced(heading)
+        if not senses:  # "F. C" is no "F/C"
+            return _NONE if tuple(_split(form)) in self._several else None
+        around, title = _around(sentence, start, end), f" {' '.join(_split(heading))} "
         return next((item for item in senses if item.usual or item.told(around, title)), None)
 
 
@@ -115,16 +119,12 @@ def _sense(place: str, row: tuple[str, ...]) -> Sense:
 def _around(sentence: str, start: int, end: int) -> str:
     before = _split(sentence[max(0, start - _CHARACTERS_AROUND) : start])[-_WORDS_AROUND:]
     after = _split(sentence[end : end + _CHARACTERS_AROUND])[:_WORDS_AROUND]
-    return f" {' '.join((*before, *_split(sentence[start:end]), *after))} "
-
-
-def _spaced(text: str) -> str:
-    return f" {' '.join(_split(text))} "
+    words = [*before, *_split(sentence[start:end]), *after]
+    return f" {' '.join(words)}  {' '.join('#' if word.isdigit() else word for word in words)} "
 
 
 def _split(text: str) -> list[str]:
-    """The words of `text` in lowercase, with `#` for each number."""
-    return ["#" if word.isdigit() else word for word in words_of(text) if word]
+    return [word for word in words_of(text) if word]
 
 
 def _error(place: str, message: str) -> InvalidInput:
