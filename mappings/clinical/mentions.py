@@ -48,7 +48,9 @@ class FoundName(NamedTuple):
 
     def named(self, concepts: tuple[str, ...], sentence: str) -> Iterator[FoundName]:
         """The same, meaning `concepts`; of several, each has its letter of the abbreviation."""
-        places = [self.start + place for place, letter in enumerate(sentence[self.start : self.end]) if letter.isalpha()]
+        places = [
+            self.start + place for place, letter in enumerate(sentence[self.start : self.end]) if letter.isalpha()
+        ]
         for concept, place in zip(concepts, places, strict=False):
             start, end = (self.start, self.end) if len(concepts) == 1 else (place, place + 1)
             yield FoundName(start, end, (concept,))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
+from mappings.analysis.mentions.short_forms import ShortForms, shipped_senses
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.answers import ANSWER
 from mappings.clinical.assertion import assertion
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
-from mappings.clinical.short_forms import ShortForms, shipped_senses
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 

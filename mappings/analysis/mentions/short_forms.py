@@ -66,7 +66,9 @@ class ShortForms:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Each short form with each of its concepts."""
-        return ((form, concept) for form, senses in self._senses.items() for item in senses for concept in item.concepts)
+        return (
+            (form, concept) for form, senses in self._senses.items() for item in senses for concept in item.concepts
+        )
 
     def sense(self, sentence: str, start: int, end: int, heading: str) -> Sense | None:
         """The sense of the short form at `start:end` that is told, or else the usual one; None where neither is known."""
