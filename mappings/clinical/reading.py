@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
+from mappings.analysis.mentions.denied import denied
 from mappings.analysis.mentions.short_forms import ShortForms, shipped_senses
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.answers import ANSWER
@@ -125,12 +126,15 @@ class ConceptReader:
         """The mentions of a text that has no context, such as a query.
 
         An ambiguous abbreviation means what its words tell, what it usually means, or its concept if the lexicon has only one
-        of that abbreviation; others are left open.
+        of that abbreviation; others are left open. Who asks for "afebrile" does not ask for "no fever", too.
         """
         found: list[ConceptMention] = []
+        last_start = -1
         for number, sentence, (item, asserted, usual) in self._section(0, Section("", text)):
-            if not usual and (len(item.concepts) > 1 or usual == ""):
+            start = sentence.start + item.start
+            if start == last_start or (not usual and (len(item.concepts) > 1 or usual == "")):
                 continue
+            last_start = start
             concept, first, last = usual or item.concepts[0], sentence.start, sentence.end
             asserted = asserted or self._asserted(text[first:last], "", item, concept)
             found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
@@ -154,8 +158,17 @@ class ConceptReader:
                 found.append(_Read(item, None))
             else:
                 settled = item.named(sense.concepts, sentence) if sense else (item,)
-                found += (_Read(one, self._asserted(sentence, heading, one, one.concepts[0])) for one in settled)
+                found += (each for one in settled for each in self._settled(sentence, heading, one))
         return tuple(found)
+
+    def _settled(self, sentence: str, heading: str, item: FoundName) -> Iterator[_Read]:
+        """The mention, and what it rules out by its name, where it is present."""
+        concept = item.concepts[0]
+        asserted = self._asserted(sentence, heading, item, concept)
+        yield _Read(item, asserted)
+        for other in denied().get(concept, ()) if asserted == "present" else ():
+            if other in self.lexicon:
+                yield _Read(FoundName(item.start, item.end, (other,)), "ruled-out")
 
     def _asserted(self, sentence: str, heading: str, item: FoundName, concept: str) -> Assertion:
         """What a sentence asserts of a mention of `concept`, whose name tells whether it is chronic."""

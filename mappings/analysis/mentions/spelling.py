@@ -13,7 +13,7 @@ _RULES: Final = [
     for pattern, spelling in (
         (r"(?:oo|[ao])e(?!s?$|ro)", "e"),  # oedema, anaemia, diarrhoea; "vertebrae" and "aerobic" stay
         (r"(?<=tum|col|lab|avi|.od|hum)our", "or"),
-        (r"(?<=\w{3})is(?=(?:e[drs]?|ing|ations?)$)", "iz"),  # hospitalised
+        (r"(?<=\w{3})(?<![cv])is(?=(?:e[drs]?|ing|ations?)$)", "iz"),  # hospitalised; "excised" stays beside "excision"
         (r"(?<=ly)s(?=(?:e[drs]?|ing)$)", "z"),  # paralysed
         (r"(?<=[bt])re(?=s?$)", "er"),  # fibre, litre
         (r"sulph", "sulf"),
@@ -65,6 +65,6 @@ def joined_or_apart(words: Sequence[str]) -> Iterator[list[str]]:
         small, following = word.lower(), words[place + 1 : place + 2]
         if small in _PREFIXES and following:
             yield [*words[:place], f"{word}{following[0]}", *words[place + 2 :]]
-        for prefix in _PREFIXES:
+        for prefix in _PREFIXES if small.startswith(_PREFIXES) else ():
             if small.startswith(prefix) and len(word) >= len(prefix) + _LEAST_AFTER:
                 yield [*words[:place], word[: len(prefix)], word[len(prefix) :], *words[place + 1 :]]
