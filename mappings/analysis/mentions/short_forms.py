@@ -43,10 +43,6 @@ class Sense(NamedTuple):
         """Whether it counts where nothing tells another sense."""
         return not self.words and not self.headings
 
-    def told(self, around: str, heading: str) -> bool:
-        """Whether the words `around` a short form or those of its section's heading tell this sense."""
-        return any(words in around for words in self.words) or any(words in heading for words in self.headings)
-
 
 _NONE: Final = Sense("", (), (), (), (), "")
 
@@ -77,7 +73,10 @@ class ShortForms:
         if not senses:  # "F. C" is no "F/C"
             return _NONE if tuple(_split(form)) in self._several else None
         around, title = _around(sentence, start, end), f" {' '.join(_split(heading))} "
-        return next((item for item in senses if item.usual or item.told(around, title)), None)
+        for item in senses:
+            if item.usual or any(map(around.__contains__, item.words)) or any(map(title.__contains__, item.headings)):
+                return item
+        return None
 
 
 @cache
