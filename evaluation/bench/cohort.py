@@ -33,7 +33,7 @@ from search.settings import Settings
 NOTES: Final = 100_000
 PATIENTS: Final = 20_000
 QUERIES: Final = 40
-WARM_UP: Final = 240
+WARM_UP: Final = 600
 """Cohorts that are asked first; the first `QUERIES` of them are the `fresh` ones."""
 
 _BATCH: Final = 5_000
