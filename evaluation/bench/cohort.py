@@ -81,7 +81,7 @@ class MadeNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Cohorts:
     """The cohorts of the bench: those asked before, those that are measured, and their counts."""
 
     before: Sequence[PatientsRequest]
@@ -98,7 +98,7 @@ def bench_cohort(settings: Settings, notes: int = NOTES, queries: int = QUERIES,
     measured = make_requests(queries)
     # By other assertions, so that no criterion is asked twice.
     before = make_requests(warm_up, 2, "ruled-out")
-    asked = Asked(before, measured, [count_patients(made, item) for item in measured])
+    asked = Cohorts(before, measured, [count_patients(made, item) for item in measured])
     kind = load(_COLLECTION, "notes")
     figures: dict[str, float] = {"notes": float(notes)}
     about: dict[str, str] = {}
@@ -171,7 +171,7 @@ def _passes(note: MadeNote, one: Filter) -> bool:
 
 
 def _measured(
-    name: str, engine: Engine, kind: Collection, notes: Sequence[MadeNote], asked: Asked
+    name: str, engine: Engine, kind: Collection, notes: Sequence[MadeNote], asked: Cohorts
 ) -> Mapping[str, float]:
     """The figures of one engine, which the notes are indexed by for the bench alone."""
     index = engine.create(kind.name, {}).index
@@ -185,7 +185,7 @@ def _measured(
         engine.drop(index)
 
 
-def _timed(name: str, engine: Engine, index: str, asked: Asked) -> dict[str, float]:
+def _timed(name: str, engine: Engine, index: str, asked: Cohorts) -> dict[str, float]:
     first, _ = _answered(engine, PatientsRequest(index, "patient", _ACCESS))
     before = [_answered(engine, replace(request, index=index))[0] for request in asked.before]
     fresh = percentiles(before[: len(asked.measured)])
