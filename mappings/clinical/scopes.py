@@ -14,7 +14,7 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|whereas|while)\b", re.I
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while)\b", re.I
 )
 _SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(
@@ -34,8 +34,8 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|owing|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
-    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|"
+    r"instead|then|only|following|pending|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )
