@@ -24,7 +24,18 @@ _VALUES: Final = (
         r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
     ),
 )
-_AFTER: Final = tuple((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES)
+_WHEN_OR_WHY: Final = r"(?=\s*\(|\s(?:in|on|by|at|after|due|because|since|following|when|last|\d))"
+_AFTER: Final = (
+    *((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES),
+    (
+        "historical",
+        re.compile(
+            rf"{_MARK}(?:(?:now|since|fully|was|has been)\s)?(?:resolved|stopped|discontinued|ceased|quit|removed|excised|resected|"
+            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c['’]?d|dc['’]?d){_WHEN_OR_WHY}",
+            re.I,
+        ),
+    ),
+)
 _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )

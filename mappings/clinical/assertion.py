@@ -28,12 +28,20 @@ _KEPT_NAMES: Final = 20_000
 _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
 _ASIDE: Final = re.compile(r",\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\)")
+_TOLD_OF: Final = re.compile(
+    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s)[^\s,;.()]+\s"
+    r"(?:[^\s,;.()]+\s){0,9}?(?=(?:has|have|had|is|are|was|were|got|went|came|left|can|could|may|might|settled|stopped|ceased|resolved|cleared|"
+    r"faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
+    re.I,
+)
+"""A clause without commas about a mention: "the rash she had in May"."""
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|diagnosed|dx|started|begun|known|implanted|"
+    r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
 _TREATED_IN: Final = re.compile(
-    r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
+    r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
@@ -89,6 +97,9 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if aside and not sentence[end : aside.start()].strip(" )"):
         # "A hernia, which had been wondered about, is not there."
         found = _read(sentence[: aside.start()] + " " * len(aside[0]) + sentence[aside.end() :], start, end, called)
+    clause = None if found else _TOLD_OF.match(sentence, end)
+    if clause:  # "The rash she had in May has gone."
+        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
     return found or said
 
 

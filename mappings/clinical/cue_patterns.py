@@ -11,7 +11,7 @@ from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_t
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _YEAR_OF: Final = re.compile(
-    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
+    rf"(?<=[A-Za-z)\d]\s)\(?{_YEAR_NUMBER}\)?(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
 _VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
@@ -69,6 +69,38 @@ _WHEN: Final = re.compile(
 )
 
 
+_USED_TO: Final = re.compile(
+    r"(?<!\bbe\s)(?<!\bis\s)(?<!\bget\s)(?<!\bgot\s)(?<!\bare\s)(?<!\bwas\s)(?<!\bwere\s)(?<!\bbeen\s)(?<!\bbecome\s)(?<!\bnot\s)"
+    r"used\sto\s(?!it\b|the\b|this\b|that\b|his\b|her\b|having\b|being\b|treat\b|prevent\b|relieve\b|control\b)\w+(?:\s(?:from|with|of|for|on))?(?=\s)",
+    re.I,
+)
+"""What was a habit: "used to hear voices"; not what one is used to, or what is used to treat."""
+_FREE_SINCE: Final = re.compile(
+    r"\b(?:free|clear|rid)\s(?:of|from)\s(?=[^.;,]{2,50}?\s(?:since|for\s(?:the\s(?:last|past)\s)?(?:\w+\s)?(?:years|months|decades)|"
+    r"these\s(?:last|past|\w+\s(?:years|months)))\b)",
+    re.I,
+)
+_NO_MORE: Final = re.compile(r"(?<=\w)\sno\smore(?=\s*(?:[.;,)]|$))", re.I)
+_TAKEN_OUT: Final = re.compile(
+    r"\b(?:pulled|out|removed|withdrawn|explanted|retrieved|extracted|drained|reversed|taken\s(?:out|down)|stopped|came\sout)\s"
+    r"(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)",
+    re.I,
+)
+_THEN_WHEN: Final = re.compile(
+    r"\b(?:(?:19[3-9]|20[0-4])\d|ago|childhood|infancy|school|teens|last\s(?:year|spring|summer|autumn|winter))\b,?\s"
+    r"(?P<cue>(?:when|where|after)\s(?:he|she|they|i)\s(?:was|were|had|got|came|presented|developed|sustained|suffered|underwent|caught|spent))\b",
+    re.I,
+)
+"""A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
+_BUT_NOW: Final = re.compile(
+    r"(?:,|\band|\bbut)\s(?:is\s|has\s|are\s|was\s)?now\s(?:also\s|has\s|have\s|gets\s|with\s|is\s|a\s)?(?!no\b|none\b|not\b|nil\b|without|off\b|clear|"
+    r"free\b|well\b|resol|settl|gone\b|better\b|stop|heal|remov|dis|norm|asympt|in\sremission|negative|"
+    r"thriving|(?:\w+\s){0,2}(?:resolved|settled|gone|healed|removed|stopped|discontinued|clear|normal))(?=[a-z(])",
+    re.I,
+)
+"""A change: "never wheezed before, now breathless"."""
+
+
 class CuePattern(NamedTuple):
     """A pattern for cues of one kind. It is tried only in a sentence that contains one of `hints`, in lowercase.
 
@@ -88,6 +120,16 @@ class CuePattern(NamedTuple):
 
 
 _PATTERNS: Final = (
+    CuePattern(("used to",), _USED_TO, CueKind("doubt-before", "historical")),
+    CuePattern(("free ", "clear ", "rid of"), _FREE_SINCE, CueKind("doubt-before", "historical")),
+    CuePattern((" no more",), _NO_MORE, CueKind("doubt-after", "historical")),
+    CuePattern(
+        ("pulled ", "out ", "removed ", "withdrawn ", "anted ", "retrieved ", "extracted ", "drained ", "rsed ", "stopped "),
+        _TAKEN_OUT,
+        CueKind("doubt-after", "historical"),
+    ),
+    CuePattern((" when ", " where ", " after "), _THEN_WHEN, CueKind("clause-before", "historical")),
+    CuePattern((" now ",), _BUT_NOW, CueKind("end")),
     CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
     CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
     CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),

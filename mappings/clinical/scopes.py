@@ -64,6 +64,11 @@ def _opens(sentence: str, cue: Cue) -> bool:
     return sentence[: cue.start].rstrip()[-1:] in ("", ";", ":", ".")
 
 
+def _is_label(sentence: str, cue: Cue) -> bool:
+    """Whether a cue of the past is what a list is headed by: "Stopped: ramipril"."""
+    return cue.says in PAST and sentence[cue.end - 1 : cue.end + 1].endswith(":") and _opens(sentence, cue)
+
+
 def _is_afterthought(cue: Cue) -> bool:
     """Whether a cue ends what precedes it, however far: "fits with the fever, since resolved"."""
     return cue.kind == "sentence-after" and cue.says == HISTORY
@@ -80,7 +85,7 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             and sentence[: cue.start].rstrip().endswith((",", ")"))
         ):
             return cue._replace(kind="keep")
-        after = _NOTHING_FOLLOWS.match(sentence, cue.end)
+        after = None if _is_label(sentence, cue) else _NOTHING_FOLLOWS.match(sentence, cue.end)
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
@@ -94,7 +99,10 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         stop = _SENTENCE_STOP.search(sentence, cue.end)
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
-        stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, cue.start)]
+        last = cue.start
+        if _is_afterthought(cue) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+            last = len(sentence[:last].rstrip(" ;:"))
+        stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
         yield Scope(stops[-1] if stops else 0, cue.start, cue, cue.says)
 
 

@@ -173,6 +173,30 @@ _PAST_HINTS: Final = (
     "in dec",
     "early",
     "late",
+    "winters",
+    "summers",
+    "at one",
+    "at tw",
+    "at thr",
+    "at thi",
+    "at fo",
+    "at fi",
+    "at si",
+    "at se",
+    "at ei",
+    "at ni",
+    "at ten",
+    "at el",
+    "between",
+    "pod",
+    "post-op",
+    "postop",
+    "post op",
+    "on day",
+    "twins",
+    "youngest",
+    "eldest",
+    "puerperium",
 )
 _FUTURE_HINTS: Final = (
     "tomorrow",
@@ -208,7 +232,7 @@ _FUTURE_HINTS: Final = (
 )
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
-    r"noticed|discovered|compared|than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
+    r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
     r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
     re.IGNORECASE,
 )
