@@ -71,6 +71,7 @@ _TICKED: Final = frozenset("xX✓*☑☒✔")
 _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
+_WHOSE: Final = re.compile(r"\b(?:a|an|his|her|their|whose|elderly|late|frail|ailing|sick|dying|an?\sseverely)\s$", re.I)
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
 _MAY_BE_AFTER: Final = re.compile(
@@ -119,6 +120,20 @@ def _sign_before(sentence: str, start: int) -> str:
         return "present" if signed["sign"] == "+" else "ruled-out"
     several = _DASH.search(sentence, max(0, start - 3), start) and len(_DASHED.findall(sentence)) > 1
     return "ruled-out" if several else ""
+
+
+def is_of_relative(sentence: str, start: int, end: int) -> bool:
+    """Whether the mention `start:end` only says what a relative is like: "her demented mother"."""
+    described = _WHOSE.search(sentence, max(0, start - _NEAR), start) and _described().match(sentence, end)
+    return described is not None
+
+
+@cache
+def _described() -> re.Pattern[str]:
+    """A relative right after a mention, of whom nothing is reported: not "the rash her mother noticed"."""
+    relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
+    says = "|".join(sorted(map(re.escape, classes()["says"]), key=len, reverse=True))
+    return re.compile(rf"\s+(?:(?:older|younger|late|step|teenage|adult)\s)?(?:{relative})(?!['’\w])(?!\s+(?:{says}|has\s(?:not|seen|noticed))\b)", re.I)
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer
+from mappings.clinical.answers import answer, is_of_relative
 from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
@@ -44,6 +44,14 @@ _TREATED_IN: Final = re.compile(
     r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
 """A year after a comma: "syphilis, treated 1985"."""
+_AGAIN: Final = re.compile(r"back|retur|recur|relaps|reaccumul|reappear|again", re.I)
+_GOES_ON: Final = re.compile(
+    r"\s*(?:,|[-–—(:])\s*(?:now\s|currently\s|still\s|both\s|all\s)?(?:on|under|wears?|uses?|takes?|using|taking|wearing|requiring|ongoing|active|"
+    r"long-?\s?standing|lifelong|stable|(?:well|poorly|diet|tablet|insulin)[-\s]controlled|controlled|managed|followed|under)(?!\w)(?!\s(?:19|20)\d\d)|"
+    r"\s(?:\w+\s)?(?:since|on)\s(?!the\b|left|right|that\b|this\b)(?=\w)",
+    re.I,
+)
+"""What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
 _OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
@@ -76,6 +84,8 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     found = _stated(sentence, start, end, called)
     if not found:
         found = section_default(_heading_within(sentence, start) or section, called)
+        if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
+            found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
             found = "uncertain"
     return cast(Assertion, found)
@@ -93,6 +103,8 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if said and said != "present":
         return said
     found = _read(sentence, start, end, called)
+    if not found and is_of_relative(sentence, start, end):
+        return "family"
     aside = None if found else _ASIDE.search(sentence, end)
     if aside and not sentence[end : aside.start()].strip(" )"):
         # "A hernia, which had been wondered about, is not there."
@@ -119,7 +131,7 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
         return "hypothetical" if is_intervention(called) else "uncertain"
     if state:
         return state
-    past = _past(layers.past, start, end)
+    past = _past(sentence, layers.past, start, end)
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
@@ -172,12 +184,15 @@ def _is_conditional(found: Sequence[Scope], start: int, end: int) -> bool:
     return any(scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found)
 
 
-def _past(found: Sequence[Scope], start: int, end: int) -> str:
+def _past(sentence: str, found: Sequence[Scope], start: int, end: int) -> str:
     """What the past says of a mention; one that is ongoing is over only if that is said after it."""
     inside = [scope for scope in found if scope.covers(start, end)]
     over = [scope for scope in inside if scope.states == "historical"]
-    if any(scope.states == CURRENT and not _is_between(over, scope.cue.start, start) for scope in inside):
-        over = [scope for scope in over if scope.cue.start >= start]
+    current = [scope.cue for scope in inside if scope.states == CURRENT]
+    if any(not _is_between(over, cue.start, start) for cue in current):
+        # "The effusion drained in May has come back": what is said last counts.
+        again = [cue.start for cue in current if _AGAIN.search(sentence, cue.start, cue.end)]
+        over = [scope for scope in over if scope.cue.start >= max(start, *again, start)]
         return "historical" if over else CURRENT
     return "historical" if over else HISTORY if inside else ""
 

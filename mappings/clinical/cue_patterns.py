@@ -76,7 +76,7 @@ _USED_TO: Final = re.compile(
 )
 """What was a habit: "used to hear voices"; not what one is used to, or what is used to treat."""
 _FREE_SINCE: Final = re.compile(
-    r"\b(?:free|clear|rid)\s(?:of|from)\s(?=[^.;,]{2,50}?\s(?:since|for\s(?:the\s(?:last|past)\s)?(?:\w+\s)?(?:years|months|decades)|"
+    r"\b(?:free|clear|rid)\s(?:of|from)\s(?=[^.;,]{2,50}?\s(?:since\s(?:19|20|childhood|infancy|school|his\steens|her\steens|adolescence)|for\s(?:the\s(?:last|past)\s)?(?:\w+\s)?(?:years|months|decades)|"
     r"these\s(?:last|past|\w+\s(?:years|months)))\b)",
     re.I,
 )
@@ -160,6 +160,10 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
         r"(?!\s+(?:here|present|at\s+bedside))"
     )
     possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
+    death = (
+        rf"(?:\b\w+\s+)?\b{whose}(?:\w+\s+)?(?:{words})['’]s?\s+(?:death|passing|funeral|illness|suicide\sattempt|birthday|wedding|request|"
+        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care)\b"
+    )
     himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
     # Whoever told her that he has something is not the patient.
     told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
@@ -167,6 +171,7 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     return (
         CuePattern((" who ",), re.compile(who, re.I), forward),
         CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
+        CuePattern(("'", "’"), re.compile(death, re.I), CueKind("skip", "family")),
         CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
         CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
         CuePattern(("'", "’"), re.compile(owner, re.I), back),

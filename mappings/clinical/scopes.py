@@ -14,7 +14,7 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while)\b", re.I
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b", re.I
 )
 _SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(
@@ -66,7 +66,7 @@ def _opens(sentence: str, cue: Cue) -> bool:
 
 def _is_label(sentence: str, cue: Cue) -> bool:
     """Whether a cue of the past is what a list is headed by: "Stopped: ramipril"."""
-    return cue.says in PAST and sentence[cue.end - 1 : cue.end + 1].endswith(":") and _opens(sentence, cue)
+    return cue.says in PAST and sentence[cue.end : cue.end + 1] == ":" and _opens(sentence, cue)
 
 
 def _is_afterthought(cue: Cue) -> bool:
@@ -85,7 +85,9 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             and sentence[: cue.start].rstrip().endswith((",", ")"))
         ):
             return cue._replace(kind="keep")
-        after = None if _is_label(sentence, cue) else _NOTHING_FOLLOWS.match(sentence, cue.end)
+        if _is_label(sentence, cue):
+            return cue._replace(kind="doubt-before", end=cue.end + 1)
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end)
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"

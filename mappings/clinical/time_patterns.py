@@ -55,7 +55,7 @@ _DECADE: Final = (
 )
 _TIMES: Final = "|".join(
     (
-        rf"(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?|{_SEASON}s?|seasons?)\s(?:ago|back|earlier|previously)\b",
+        rf"(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){{0,2}}(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?|{_SEASON}s?|seasons?)\s(?:ago|back|earlier|previously|before\s(?:the|this|her|his)\s\w+)\b",
         r"\d+\s?(?:/12|/52|y|yr|yrs|mo|wks?)\sago\b",
         r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
         rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
@@ -231,9 +231,9 @@ _FUTURE_HINTS: Final = (
     "to or",
 )
 _BEGAN: Final = re.compile(
-    r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
+    r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\bsince\b[^,;.]{0,60}$",
     re.IGNORECASE,
 )
 _FUTURE: Final = re.compile(
@@ -247,12 +247,16 @@ _FUTURE: Final = re.compile(
 )
 
 
+_STILL: Final = re.compile(r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still)\b(?!\s(?:had|been))", re.IGNORECASE)
+
+
 def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
     """The past times of a sentence, as cues; those at which something only began are none."""
     if not any(map(lowered.__contains__, _PAST_HINTS)):
         return
     for match in _PAST_TIME.finditer(sentence):
-        if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
+        opens = match.start() == 0 and _STILL.match(sentence, match.end())  # "At 14 weeks she has a rash."
+        if not opens and not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
             both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
             yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
 
