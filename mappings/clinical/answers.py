@@ -31,7 +31,7 @@ _AFTER: Final = (
         "historical",
         re.compile(
             rf"{_MARK}(?:(?:now|since|fully|was|has been)\s)?(?:resolved|stopped|discontinued|ceased|quit|removed|excised|resected|"
-            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c['’]?d|dc['’]?d){_WHEN_OR_WHY}",
+            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
             re.I,
         ),
     ),

@@ -36,7 +36,7 @@ _TOLD_OF: Final = re.compile(
 )
 """A clause without commas about a mention: "the rash she had in May"."""
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|diagnosed|dx|started|begun|known|implanted|"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
@@ -44,7 +44,7 @@ _TREATED_IN: Final = re.compile(
     r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
 """A year after a comma: "syphilis, treated 1985"."""
-_AGAIN: Final = re.compile(r"back|retur|recur|relaps|reaccumul|reappear|again", re.I)
+_AGAIN: Final = re.compile(r"back|retur|recur|relaps|reaccumul|reappear|again|unchanged|still|progress|worse|same|larger|refill", re.I)
 _GOES_ON: Final = re.compile(
     r"\s*(?:,|[-–—(:])\s*(?:now\s|currently\s|still\s|both\s|all\s)?(?:on|under|wears?|uses?|takes?|using|taking|wearing|requiring|ongoing|active|"
     r"long-?\s?standing|lifelong|stable|(?:well|poorly|diet|tablet|insulin)[-\s]controlled|controlled|managed|followed|under)(?!\w)(?!\s(?:19|20)\d\d)|"

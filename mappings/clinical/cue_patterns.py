@@ -92,6 +92,16 @@ _THEN_WHEN: Final = re.compile(
     re.I,
 )
 """A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
+_SINCE_OVER: Final = re.compile(
+    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
+    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
+    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
+    re.I,
+)
+"""How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
+_SWITCHED_TO: Final = re.compile(
+    r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)", re.I
+)
 _BUT_NOW: Final = re.compile(
     r"(?:,|\band|\bbut)\s(?:is\s|has\s|are\s|was\s)?now\s(?:also\s|has\s|have\s|gets\s|with\s|is\s|a\s)?(?!no\b|none\b|not\b|nil\b|without|off\b|clear|"
     r"free\b|well\b|resol|settl|gone\b|better\b|stop|heal|remov|dis|norm|asympt|in\sremission|negative|"
@@ -130,6 +140,8 @@ _PATTERNS: Final = (
     ),
     CuePattern((" when ", " where ", " after "), _THEN_WHEN, CueKind("clause-before", "historical")),
     CuePattern((" now ",), _BUT_NOW, CueKind("end")),
+    CuePattern((" from ",), _SWITCHED_TO, CueKind("end")),
+    CuePattern((", ",), _SINCE_OVER, CueKind("clause-after", HISTORY)),
     CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
     CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
     CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),

@@ -35,7 +35,7 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
     r"instead|then|only|following|pending|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
-    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|"
+    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )

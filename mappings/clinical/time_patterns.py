@@ -74,7 +74,8 @@ _TIMES: Final = "|".join(
         rf"the\s(?:(?:year|month|week|night|day)\sbefore(?:\slast)?|(?:{_SEASON}|season|term)\sbefore(?:\slast)?)\b",
         rf"(?:on|by|during)\s(?:the\s)?(?:{_ORDINAL}\s(?:{_AFTER_SURGERY}\s)?(?:night|day|evening|morning)|{_AFTER_SURGERY}\s(?:day|night)\s\d|POD\s?\d|day\s(?:\d|one|two|three|four|five))\b(?!\s(?:he|she)\s(?:has|is))",
         r"(?:in|during|within)\s(?:the\s)?(?:(?:first|second|third|early)\s(?:few\s)?(?:days?|weeks?|months?|years?|trimester)\s(?:of\slife|after\s(?:birth|delivery))|week\s(?:one|two|three|\d)\b(?!\sof)|puerperium|newborn\speriod|neonatal\speriod)",
-        rf"at\s(?:(?:only|about|just)\s)?(?:(?:{_AGE}|\d{{1,2}})\s(?:years|months|weeks|days|yrs|mos|wks)(?:\s(?:of\sage|old)|(?=\s*[.,;)(]|$|\s(?:and|but|with|needing|requiring|treated|he|she)\b))|{_AGE}(?=\s*[.,;)]|$))",
+        rf"at\s(?:(?:only|about|just)\s)?(?:(?:{_AGE}|\d{{1,2}})\s(?:years|months|weeks|days|yrs|mos|wks)(?:\s(?:of\sage|old)|(?=\s*[.,;)(]|$|\s(?:and|but|with|needing|requiring|treated|he|she)\b))|\d{{1,2}}/12\b|(?:{_AGE}|[1-8]\d)(?=\s*[.,;)]|$))",
+        r"(?:the\s)?last\stime(?!\she|\sshe|\si\b)|(?:at|before)\s(?:university|college|boarding\sschool|school\sage|starting\sschool)\b",
         rf"between\s(?:the\sages\sof\s)?(?:{_AGE}\sand\s{_AGE}(?!\s(?:cm|mm|percent|per|hours|days|weeks|o'clock|times))|{_YEAR_NUMBER}\sand\s{_YEAR_NUMBER})\b",
         r"(?:in|during)\s(?:his|her|their|my)\s(?:student|school|schoolboy|schoolgirl|army|navy|working|drinking|younger|early|university|college|playing)\s(?:days|years|career)\b|during\sthe\swar\b|in\s(?:those|these|former|earlier|his\searly|her\searly)\s(?:years|times)\b",
         r"(?:while|whilst|when)\s(?:(?:still|he\swas|she\swas)\s)?(?:at|in|playing|working|living|serving|travelling|traveling)\s(?:\w+\s){0,2}(?:school|university|college|army|navy|prison|abroad|overseas|service)\b",
@@ -173,6 +174,17 @@ _PAST_HINTS: Final = (
     "in dec",
     "early",
     "late",
+    "young",
+    "university",
+    "/12",
+    "at 1",
+    "at 2",
+    "at 3",
+    "at 4",
+    "at 5",
+    "at 6",
+    "at 7",
+    "at 8",
     "winters",
     "summers",
     "at one",
@@ -233,7 +245,9 @@ _FUTURE_HINTS: Final = (
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\bsince\b[^,;.]{0,60}$",
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\bsince\b[^,;.]{0,60}$|"
+    r"\b(?:sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|"
+    r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
 _FUTURE: Final = re.compile(
