@@ -40,6 +40,8 @@ _YEAR_AFTER: Final = re.compile(
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
+_SPAN_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:from )?(?:19|20)\d\d\s?(?:[-–]|to|until)\s?(?:19|20)?\d\d\b")
+"""From year to year: "polymyalgia 2010-2013" is over, though it is a condition that lasts."""
 _TREATED_IN: Final = re.compile(
     r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
@@ -135,6 +137,8 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
+    if past != CURRENT and _SPAN_AFTER.match(sentence, end):
+        return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
     return "present" if past == HISTORY else ""

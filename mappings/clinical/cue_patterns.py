@@ -87,8 +87,8 @@ _TAKEN_OUT: Final = re.compile(
     re.I,
 )
 _THEN_WHEN: Final = re.compile(
-    r"\b(?:(?:19[3-9]|20[0-4])\d|ago|childhood|infancy|school|teens|last\s(?:year|spring|summer|autumn|winter))\b,?\s"
-    r"(?P<cue>(?:when|where|after)\s(?:he|she|they|i)\s(?:was|were|had|got|came|presented|developed|sustained|suffered|underwent|caught|spent))\b",
+    r"\b(?:(?:19[3-9]|20[0-4])\d|ago|childhood|infancy|school|teens|last\s(?:year|spring|summer|autumn|winter))\b"
+    r"(?P<cue>,?\s(?:when|where|after)\s(?:he|she|they|i)\s(?:was|were|had|got|came|presented|developed|sustained|suffered|underwent|caught|spent))\b",
     re.I,
 )
 """A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
@@ -168,7 +168,7 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     whose = r"(?:his|her|their|the)\s+"
     forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
     who = (
-        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
+        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+(?:whose\b|who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b)"
         r"(?!\s+(?:here|present|at\s+bedside))"
     )
     possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
@@ -181,7 +181,7 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
     owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=[\s,.;)]|$)"
     return (
-        CuePattern((" who ",), re.compile(who, re.I), forward),
+        CuePattern((" who ", " whose "), re.compile(who, re.I), forward),
         CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
         CuePattern(("'", "’"), re.compile(death, re.I), CueKind("skip", "family")),
         CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
