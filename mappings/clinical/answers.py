@@ -71,7 +71,9 @@ _TICKED: Final = frozenset("xX✓*☑☒✔")
 _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
-_WHOSE: Final = re.compile(r"\b(?:a|an|his|her|their|whose|elderly|late|frail|ailing|sick|dying|an?\sseverely)\s$", re.I)
+_WHOSE: Final = re.compile(
+    r"\b(?:a|an|his|her|their|whose|elderly|late|frail|ailing|sick|dying|an?\sseverely)\s$", re.I
+)
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
 _MAY_BE_AFTER: Final = re.compile(
@@ -133,7 +135,10 @@ def _described() -> re.Pattern[str]:
     """A relative right after a mention, of whom nothing is reported: not "the rash her mother noticed"."""
     relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
     says = "|".join(sorted(map(re.escape, classes()["says"]), key=len, reverse=True))
-    return re.compile(rf"\s+(?:(?:older|younger|late|step|teenage|adult)\s)?(?:{relative})(?!['’\w])(?!\s+(?:{says}|has\s(?:not|seen|noticed))\b)", re.I)
+    return re.compile(
+        rf"\s+(?:(?:older|younger|late|step|teenage|adult)\s)?(?:{relative})(?!['’\w])(?!\s+(?:{says}|has\s(?:not|seen|noticed))\b)",
+        re.I,
+    )
 
 
 @cache

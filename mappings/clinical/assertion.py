@@ -46,7 +46,9 @@ _TREATED_IN: Final = re.compile(
     r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
 """A year after a comma: "syphilis, treated 1985"."""
-_AGAIN: Final = re.compile(r"back|retur|recur|relaps|reaccumul|reappear|again|unchanged|still|progress|worse|same|larger|refill", re.I)
+_AGAIN: Final = re.compile(
+    r"back|retur|recur|relaps|reaccumul|reappear|again|unchanged|still|progress|worse|same|larger|refill", re.I
+)
 _GOES_ON: Final = re.compile(
     r"\s*(?:,|[-–—(:])\s*(?:now\s|currently\s|still\s|both\s|all\s)?(?:on|under|wears?|uses?|takes?|using|taking|wearing|requiring|ongoing|active|"
     r"long-?\s?standing|lifelong|stable|(?:well|poorly|diet|tablet|insulin)[-\s]controlled|controlled|managed|followed|under)(?!\w)(?!\s(?:19|20)\d\d)|"

@@ -100,7 +100,8 @@ _SINCE_OVER: Final = re.compile(
 )
 """How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
 _SWITCHED_TO: Final = re.compile(
-    r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)", re.I
+    r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",
+    re.I,
 )
 _BUT_NOW: Final = re.compile(
     r"(?:,|\band|\bbut)\s(?:is\s|has\s|are\s|was\s)?now\s(?:also\s|has\s|have\s|gets\s|with\s|is\s|a\s)?(?!no\b|none\b|not\b|nil\b|without|off\b|clear|"
@@ -121,12 +122,11 @@ class CuePattern(NamedTuple):
     pattern: re.Pattern[str]
     kind: CueKind
 
-    def find(self, sentence: str, lowered: str) -> Iterator[Cue]:
+    def find(self, sentence: str) -> Iterator[Cue]:
         """The cues of a sentence in order."""
-        if any(map(lowered.__contains__, self.hints)):
-            group = "cue" if "cue" in self.pattern.groupindex else 0
-            for match in self.pattern.finditer(sentence):
-                yield Cue(*match.span(group), *self.kind)
+        group = "cue" if "cue" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(sentence):
+            yield Cue(*match.span(group), *self.kind)
 
 
 _PATTERNS: Final = (
@@ -134,7 +134,18 @@ _PATTERNS: Final = (
     CuePattern(("free ", "clear ", "rid of"), _FREE_SINCE, CueKind("doubt-before", "historical")),
     CuePattern((" no more",), _NO_MORE, CueKind("doubt-after", "historical")),
     CuePattern(
-        ("pulled ", "out ", "removed ", "withdrawn ", "anted ", "retrieved ", "extracted ", "drained ", "rsed ", "stopped "),
+        (
+            "pulled ",
+            "out ",
+            "removed ",
+            "withdrawn ",
+            "anted ",
+            "retrieved ",
+            "extracted ",
+            "drained ",
+            "rsed ",
+            "stopped ",
+        ),
         _TAKEN_OUT,
         CueKind("doubt-after", "historical"),
     ),
@@ -199,8 +210,10 @@ class CuePatterns:
     def find(self, sentence: str) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
         lowered = sentence.lower()
+        contains = lowered.__contains__
         for pattern in self._patterns:
-            yield from pattern.find(sentence, lowered)
+            if any(map(contains, pattern.hints)):
+                yield from pattern.find(sentence)
         yield from past_times(sentence, lowered)
         yield from future_times(sentence, lowered)
         for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():

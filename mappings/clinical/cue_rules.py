@@ -22,7 +22,7 @@ from mappings.analysis.mentions.cues import (
 )
 from mappings.analysis.mentions.screens import words_of
 from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN, is_beginning
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
@@ -76,7 +76,7 @@ class AssertionCues:
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         words = words_of(sentence)
-        found = self._lexicon.find_all(sentence, words)
+        found = [cue for cue in self._lexicon.find_all(sentence, words) if not _is_beginning(sentence, cue)]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(sentence)
         every = [*found, *more]
@@ -125,6 +125,11 @@ def marked(text: str) -> tuple[str, int, int] | None:
     if not (opened and closed and mention.strip()) or "[[" in mention + after or "]]" in before + after:
         return None
     return before + mention + after, len(before), len(before) + len(mention)
+
+
+def _is_beginning(sentence: str, cue: Cue) -> bool:
+    """Whether a cue is a past time at which something only began."""
+    return cue.says == HISTORY and cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
 
 
 def _sign(sign: str) -> str:

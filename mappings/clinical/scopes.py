@@ -14,7 +14,8 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b", re.I
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
+    re.I,
 )
 _SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(

@@ -29,12 +29,6 @@ _MONTH_NAME: Final = (
     r"Nov(?:ember)?|Dec(?:ember)?)\b\.?"
 )
 _SEASON: Final = r"(?:spring|summer|autumn|fall|winter|christmas|easter)"
-_AGE: Final = (
-    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|"
-    r"nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty)(?:-\w+)?)"
-)
-_ORDINAL: Final = r"(?:first|second|third|fourth|fifth|sixth|seventh|\d{1,2}(?:st|nd|rd|th))"
-_AFTER_SURGERY: Final = r"(?:post[-\s]?op(?:erative)?|postpartum|postnatal|post-?procedure|post-?transplant|post-?partum)"
 _WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
 _EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
 _STAY: Final = (
@@ -55,7 +49,7 @@ _DECADE: Final = (
 )
 _TIMES: Final = "|".join(
     (
-        rf"(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){{0,2}}(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?|{_SEASON}s?|seasons?)\s(?:ago|back|earlier|previously|before\s(?:the|this|her|his)\s\w+)\b",
+        rf"(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?|{_SEASON}s?|seasons?)\s(?:ago|back|earlier|previously|before\s(?:the|this|her|his)\s\w+)\b",
         r"\d+\s?(?:/12|/52|y|yr|yrs|mo|wks?)\sago\b",
         r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
         rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
@@ -72,15 +66,6 @@ _TIMES: Final = "|".join(
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
         rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
         rf"the\s(?:(?:year|month|week|night|day)\sbefore(?:\slast)?|(?:{_SEASON}|season|term)\sbefore(?:\slast)?)\b",
-        rf"(?:on|by|during)\s(?:the\s)?(?:{_ORDINAL}\s(?:{_AFTER_SURGERY}\s)?(?:night|day|evening|morning)|{_AFTER_SURGERY}\s(?:day|night)\s\d|POD\s?\d|day\s(?:\d|one|two|three|four|five))\b(?!\s(?:he|she)\s(?:has|is))",
-        r"(?:in|during|within)\s(?:the\s)?(?:(?:first|second|third|early)\s(?:few\s)?(?:days?|weeks?|months?|years?|trimester)\s(?:of\slife|after\s(?:birth|delivery))|week\s(?:one|two|three|\d)\b(?!\sof)|puerperium|newborn\speriod|neonatal\speriod)",
-        rf"at\s(?:(?:only|about|just)\s)?(?:(?:{_AGE}|\d{{1,2}})\s(?:years|months|weeks|days|yrs|mos|wks)(?:\s(?:of\sage|old)|(?=\s*[.,;)(]|$|\s(?:and|but|with|needing|requiring|treated|he|she)\b))|\d{{1,2}}/12\b|(?:{_AGE}|[1-8]\d)(?=\s*[.,;)]|$))",
-        r"(?:the\s)?last\stime(?!\she|\sshe|\si\b)|(?:at|before)\s(?:university|college|boarding\sschool|school\sage|starting\sschool)\b",
-        rf"between\s(?:the\sages\sof\s)?(?:{_AGE}\sand\s{_AGE}(?!\s(?:cm|mm|percent|per|hours|days|weeks|o'clock|times))|{_YEAR_NUMBER}\sand\s{_YEAR_NUMBER})\b",
-        r"(?:in|during)\s(?:his|her|their|my)\s(?:student|school|schoolboy|schoolgirl|army|navy|working|drinking|younger|early|university|college|playing)\s(?:days|years|career)\b|during\sthe\swar\b|in\s(?:those|these|former|earlier|his\searly|her\searly)\s(?:years|times)\b",
-        r"(?:while|whilst|when)\s(?:(?:still|he\swas|she\swas)\s)?(?:at|in|playing|working|living|serving|travelling|traveling)\s(?:\w+\s){0,2}(?:school|university|college|army|navy|prison|abroad|overseas|service)\b",
-        r"before\s(?:(?:this|the\s(?:present|current|index))\s(?:pregnancy|admission|operation|marriage|illness)|(?:his|her|their)\s(?:\w+\s)?(?:son|daughter|twins|child|children|baby|first\schild)\s(?:was|were)\sborn|(?:he|she|they)\s(?:married|moved|emigrated|retired|met|had\schildren|was\sborn|came\sto))",
-        r"(?:with|in|during|after|before)\s(?:the\stwins|the\sbirth\sof\s(?:his|her|their|the)\s\w+|(?:his|her|their)\s(?:first|second|third|last|previous|youngest|eldest|oldest|middle)(?:\s(?:child|baby|son|daughter|pregnancy))?(?=\s*[.,;)]|$))",
         r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
@@ -93,7 +78,12 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|b|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_ROUGHLY: Final = re.compile(
+    r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
+    re.IGNORECASE,
+)
+"""What precedes a time of some length: "both more than ten years back"."""
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
 _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
@@ -175,40 +165,9 @@ _PAST_HINTS: Final = (
     "early",
     "late",
     "young",
-    "university",
-    "/12",
-    "at 1",
-    "at 2",
-    "at 3",
-    "at 4",
-    "at 5",
-    "at 6",
-    "at 7",
-    "at 8",
+    "season",
     "winters",
     "summers",
-    "at one",
-    "at tw",
-    "at thr",
-    "at thi",
-    "at fo",
-    "at fi",
-    "at si",
-    "at se",
-    "at ei",
-    "at ni",
-    "at ten",
-    "at el",
-    "between",
-    "pod",
-    "post-op",
-    "postop",
-    "post op",
-    "on day",
-    "twins",
-    "youngest",
-    "eldest",
-    "puerperium",
 )
 _FUTURE_HINTS: Final = (
     "tomorrow",
@@ -261,7 +220,15 @@ _FUTURE: Final = re.compile(
 )
 
 
-_STILL: Final = re.compile(r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still)\b(?!\s(?:had|been))", re.IGNORECASE)
+_STILL: Final = re.compile(
+    r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still)\b(?!\s(?:had|been))", re.IGNORECASE
+)
+
+
+def is_beginning(sentence: str, start: int, end: int) -> bool:
+    """Whether something only began, or is so now, at the time `start:end`: "started at four", "At 14 weeks she has a rash"."""
+    still = start == 0 and _STILL.match(sentence, end)
+    return bool(still or _BEGAN.search(sentence, max(0, start - 70), start))
 
 
 def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
@@ -269,10 +236,11 @@ def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
     if not any(map(lowered.__contains__, _PAST_HINTS)):
         return
     for match in _PAST_TIME.finditer(sentence):
-        opens = match.start() == 0 and _STILL.match(sentence, match.end())  # "At 14 weeks she has a rash."
-        if not opens and not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
-            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
-            yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
+        roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
+        start, end = roughly.start() if roughly else match.start(), match.end()
+        if not is_beginning(sentence, start, end):
+            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 
 def future_times(sentence: str, lowered: str) -> Iterator[Cue]:
