@@ -99,6 +99,12 @@ _SINCE_OVER: Final = re.compile(
     re.I,
 )
 """How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
+_OVER_HINTS: Final = tuple(
+    (
+        "stopped,discontinued,ceased,removed,resolved,settled, clear, gone,healed,treated,corrected,drained,excised,united,reversed,reverted,"
+        "repleted,completed,finished,abandoned,withdrawn,operated,resected,fixed,normali,recovered,lapsed"
+    ).split(",")
+)
 _SWITCHED_TO: Final = re.compile(
     r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",
     re.I,
@@ -152,7 +158,7 @@ _PATTERNS: Final = (
     CuePattern((" when ", " where ", " after "), _THEN_WHEN, CueKind("clause-before", "historical")),
     CuePattern((" now ",), _BUT_NOW, CueKind("end")),
     CuePattern((" from ",), _SWITCHED_TO, CueKind("end")),
-    CuePattern((", ",), _SINCE_OVER, CueKind("clause-after", HISTORY)),
+    CuePattern(_OVER_HINTS, _SINCE_OVER, CueKind("clause-after", HISTORY)),
     CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
     CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
     CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),
