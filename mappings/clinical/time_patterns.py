@@ -33,7 +33,7 @@ _WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
 _EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
 _STAY: Final = (
     r"(?:pregnanc(?:y|ies)|admissions?|hospitali[sz]ations?|stays?|visits?|deliver(?:y|ies)|births?|gestations?|"
-    r"presentations?|encounters?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
+    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
     r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
