@@ -9,12 +9,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.assertion import assertion
-from mappings.clinical.concepts import ConceptLexicon
+from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
@@ -162,6 +162,12 @@ class ConceptReader:
                 sure.add(item.concepts[0])
                 near[number].add(self._group(item.concepts[0]))
         return sure, near
+
+
+@cache
+def shipped_reader() -> ConceptReader:
+    """The reader by the concepts that Medley comes with, one for the process: making it takes half a second."""
+    return ConceptReader(shipped_concepts())
 
 
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:
