@@ -100,10 +100,35 @@ _SINCE_OVER: Final = re.compile(
 )
 """How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
 _OVER_HINTS: Final = tuple(
-    (
-        "stopped,discontinued,ceased,removed,resolved,settled, clear, gone,healed,treated,corrected,drained,excised,united,reversed,reverted,"
-        "repleted,completed,finished,abandoned,withdrawn,operated,resected,fixed,normali,recovered,lapsed"
-    ).split(",")
+    [
+        "stopped",
+        "discontinued",
+        "ceased",
+        "removed",
+        "resolved",
+        "settled",
+        " clear",
+        " gone",
+        "healed",
+        "treated",
+        "corrected",
+        "drained",
+        "excised",
+        "united",
+        "reversed",
+        "reverted",
+        "repleted",
+        "completed",
+        "finished",
+        "abandoned",
+        "withdrawn",
+        "operated",
+        "resected",
+        "fixed",
+        "normali",
+        "recovered",
+        "lapsed",
+    ]
 )
 _SWITCHED_TO: Final = re.compile(
     r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",

@@ -38,6 +38,9 @@ _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep"
 _ONE_WAY: Final = ("before", "after", "doubt-before", "doubt-after")
 FACING: Final = "facing"
 """The kind of a cue that is about what follows it, or about what precedes it where nothing follows: "possible"."""
+_NOT_YET: Final = re.compile(
+    r"(?:\b(?:not|never|hardly|scarcely|yet\sto)|n['’]t)\s(?:(?:yet|fully|quite|been|have)\s){0,2}$", re.I
+)
 _FAMILY_END: Final = "family-end"
 
 
@@ -76,7 +79,7 @@ class AssertionCues:
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         words = words_of(sentence)
-        found = [cue for cue in self._lexicon.find_all(sentence, words) if not _is_beginning(sentence, cue)]
+        found = [cue for cue in self._lexicon.find_all(sentence, words) if not _is_void(sentence, cue)]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(sentence)
         every = [*found, *more]
@@ -127,9 +130,13 @@ def marked(text: str) -> tuple[str, int, int] | None:
     return before + mention + after, len(before), len(before) + len(mention)
 
 
-def _is_beginning(sentence: str, cue: Cue) -> bool:
-    """Whether a cue is a past time at which something only began."""
-    return cue.says == HISTORY and cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
+def _is_void(sentence: str, cue: Cue) -> bool:
+    """Whether a cue of the past says nothing: something only began then, or it is not over ("not settled with morphine")."""
+    if cue.says not in ("historical", HISTORY) or not cue.kind.endswith("-after"):
+        return False
+    if _NOT_YET.search(sentence, max(0, cue.start - 24), cue.start):
+        return True
+    return cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
 
 
 def _sign(sign: str) -> str:

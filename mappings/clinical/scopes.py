@@ -23,7 +23,9 @@ _CLAUSE_START: Final = re.compile(
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
-_OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b", re.I)
+_OTHER_SUBJECT: Final = re.compile(
+    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b", re.I
+)
 _NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
 _NEXT_WORDS: Final = 3
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")

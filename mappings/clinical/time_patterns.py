@@ -21,7 +21,7 @@ TAKEN: Final = "taken"
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _COUNT: Final = (
-    r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|"
+    r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|(?:twenty|thirty|forty|fifty|sixty)(?:-\w+)?|"
     r"several|many|few|couple(?:\sof)?|some)"
 )
 _MONTH_NAME: Final = (
@@ -74,7 +74,7 @@ _TIMES: Final = "|".join(
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
         rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
-        r"up\sto\s(?:the\s)?(?:age\s(?:of\s)?)?\d{1,2}\b(?!\s?(?:mg|ml|cm|mm|%|times|per|flights|pounds|lbs|kg|days|weeks|hours))",
+        r"up\sto\s(?:the\s)?age\s(?:of\s)?\d{1,2}\b",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
@@ -204,8 +204,8 @@ _FUTURE_HINTS: Final = (
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\bsince\b[^,;.]{0,60}$|"
-    r"\b(?:sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|"
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
+    r"\b(?:sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
@@ -221,7 +221,8 @@ _FUTURE: Final = re.compile(
 
 
 _STILL: Final = re.compile(
-    r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still)\b(?!\s(?:had|been))", re.IGNORECASE
+    r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still|began|started|noticed)\b(?!\s(?:had|been))",
+    re.IGNORECASE,
 )
 
 
