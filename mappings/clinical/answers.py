@@ -71,9 +71,10 @@ _TICKED: Final = frozenset("xX✓*☑☒✔")
 _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
-_WHOSE: Final = re.compile(
-    r"\b(?:a|an|his|her|their|whose|elderly|late|frail|ailing|sick|dying|an?\sseverely)\s$", re.I
+_WHOSE: Final = frozenset(
+    ["a", "an", "his", "her", "their", "whose", "elderly", "late", "frail", "ailing", "sick", "dying", "severely"]
 )
+"""What precedes a mention that says what a relative is like."""
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
 _MAY_BE_AFTER: Final = re.compile(
@@ -126,8 +127,8 @@ def _sign_before(sentence: str, start: int) -> str:
 
 def is_of_relative(sentence: str, start: int, end: int) -> bool:
     """Whether the mention `start:end` only says what a relative is like: "her demented mother"."""
-    described = _WHOSE.search(sentence, max(0, start - _NEAR), start) and _described().match(sentence, end)
-    return described is not None
+    before = sentence[max(0, start - _NEAR) : start].rpartition(" ")[0].rpartition(" ")[2]
+    return before.lower() in _WHOSE and _described().match(sentence, end) is not None
 
 
 @cache

@@ -41,6 +41,7 @@ FACING: Final = "facing"
 _NOT_YET: Final = re.compile(
     r"(?:\b(?:not|never|hardly|scarcely|yet\sto)|n['’]t)\s(?:(?:yet|fully|quite|been|have)\s){0,2}$", re.I
 )
+_PAST: Final = ("historical", HISTORY)
 _FAMILY_END: Final = "family-end"
 
 
@@ -79,7 +80,11 @@ class AssertionCues:
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         words = words_of(sentence)
-        found = [cue for cue in self._lexicon.find_all(sentence, words) if not _is_void(sentence, cue)]
+        found = [
+            cue
+            for cue in self._lexicon.find_all(sentence, words)
+            if cue.says not in _PAST or not _is_void(sentence, cue)
+        ]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(sentence)
         every = [*found, *more]
@@ -132,7 +137,7 @@ def marked(text: str) -> tuple[str, int, int] | None:
 
 def _is_void(sentence: str, cue: Cue) -> bool:
     """Whether a cue of the past says nothing: something only began then, or it is not over ("not settled with morphine")."""
-    if cue.says not in ("historical", HISTORY) or not cue.kind.endswith("-after"):
+    if not cue.kind.endswith("-after"):
         return False
     if _NOT_YET.search(sentence, max(0, cue.start - 24), cue.start):
         return True
