@@ -16,12 +16,12 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer, is_of_relative
-from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
+from mappings.clinical.answers import answer, is_of_relative, is_reaction
+from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
@@ -58,10 +58,14 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
-_OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_BEFORE: Final = re.compile(
+    r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
+    re.I,
+)
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
+_PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
 _IF: Final = ("clause-before", "clause-after")
 _UNHIDDEN: Final = ("before", "skip", "keep")
 _SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
@@ -104,6 +108,8 @@ def _heading_within(sentence: str, start: int) -> str:
 
 def _stated(sentence: str, start: int, end: int, called: str) -> str:
     """What the sentence states, or "" if it has no cue for the mention: then it is present unless its section differs."""
+    if is_reaction(sentence, end) and is_intervention(called):
+        return "hypothetical"
     said = answer(sentence, start, end)
     if said and said != "present":
         return said
@@ -125,12 +131,13 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     layers = _layers(_hidden(sentence, start, end))
     if _is_conditional(layers.state, start, end):
         return "hypothetical"
-    state = _winner(layers.state, start, end)
+    kin = _nearest_before(layers.kin, start, end)
+    # "Both parents have gout, he has none": what is said of him is not about theirs.
+    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
+    state = _winner(about, start, end)
     if state == "ruled-out":
         return state
-    if (kin := _nearest_before(layers.kin, start, end)) is not None and not (
-        state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin
-    ):
+    if kin is not None and not (state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin):
         return "family"
     if state == CONSIDERED:
         return "hypothetical" if is_intervention(called) else "uncertain"
@@ -145,6 +152,11 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
     return "present" if past == HISTORY else ""
+
+
+def _is_of_patient(sentence: str, scope: Scope) -> bool:
+    """Whether a cue after its mentions names the patient as its subject."""
+    return scope.cue.kind == "sentence-after" or _PATIENT_IS.match(sentence, scope.cue.start, scope.cue.end) is not None
 
 
 def _is_dated(sentence: str, end: int) -> bool:
@@ -213,9 +225,10 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
     if not inside:
         return ""
     for scope in inside:
-        # "Considered, but the scan excluded it"; "one cannot be certain that this is not angina".
-        if scope.cue.kind in _WHOLE or (scope.states == "uncertain" and scope.cue.kind == "clause-before"):
+        if scope.cue.kind in _WHOLE:  # "Considered, but the scan excluded it."
             return scope.states
+    if any(scope.states == "uncertain" and scope.cue.kind == "clause-before" for scope in inside):
+        return "uncertain"  # "One cannot be certain that this is not angina."
     if any(scope.states == "ruled-out" and scope.cue.start >= end for scope in inside):
         # "The screen for sepsis came back negative": what is said of a test is said of what it is for.
         inside = [scope for scope in inside if (scope.cue.kind, scope.states) != ("next-after", "hypothetical")]

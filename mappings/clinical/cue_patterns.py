@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from mappings.analysis.mentions.cue_pattern import CuePattern, WordPatterns
 from mappings.analysis.mentions.cues import Cue, CueKind
+from mappings.clinical.prospect_patterns import PROSPECTS
 from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
@@ -14,7 +16,7 @@ _YEAR_OF: Final = re.compile(
     rf"(?<=[A-Za-z)\d]\s)\(?{_YEAR_NUMBER}\)?(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
-_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
+_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[A-Za-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
 _TAKES: Final = re.compile(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
     r"\band\s+(?:is\s+|now\s+)?on\s",
@@ -67,7 +69,6 @@ _WHEN: Final = re.compile(
     r"reaches|drops)\b)",
     re.I,
 )
-
 
 _USED_TO: Final = re.compile(
     r"(?<!\bbe\s)(?<!\bis\s)(?<!\bget\s)(?<!\bgot\s)(?<!\bare\s)(?<!\bwas\s)(?<!\bwere\s)(?<!\bbeen\s)(?<!\bbecome\s)(?<!\bnot\s)"
@@ -139,24 +140,6 @@ _BUT_NOW: Final = re.compile(
     re.I,
 )
 """A change: "never wheezed before, now breathless"."""
-
-
-class CuePattern(NamedTuple):
-    """A pattern for cues of one kind. It is tried only in a sentence that contains one of `hints`, in lowercase.
-
-    A cue is what the group `cue` matches, or all of the match without such a group.
-    """
-
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
-    kind: CueKind
-
-    def find(self, sentence: str) -> Iterator[Cue]:
-        """The cues of a sentence in order."""
-        group = "cue" if "cue" in self.pattern.groupindex else 0
-        for match in self.pattern.finditer(sentence):
-            yield Cue(*match.span(group), *self.kind)
-
 
 _PATTERNS: Final = (
     CuePattern(("used to",), _USED_TO, CueKind("doubt-before", "historical")),
@@ -235,14 +218,16 @@ class CuePatterns:
 
     def __init__(self, relatives: Iterable[str]) -> None:
         self._patterns = (*_PATTERNS, *people_patterns(relatives))
+        self._prospects = WordPatterns(PROSPECTS)
 
-    def find(self, sentence: str) -> Iterator[Cue]:
-        """The cues of a sentence in no order; they can overlap."""
+    def find(self, sentence: str, words: Iterable[str]) -> Iterator[Cue]:
+        """The cues of a sentence that has `words`, in no order; they can overlap."""
         lowered = sentence.lower()
         contains = lowered.__contains__
         for pattern in self._patterns:
             if any(map(contains, pattern.hints)):
-                yield from pattern.find(sentence)
+                yield from pattern.find(sentence, lowered)
+        yield from self._prospects.find(sentence, words)
         yield from past_times(sentence, lowered)
         yield from future_times(sentence, lowered)
         for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():

@@ -5,7 +5,6 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
+from mappings.clinical.answers import ANSWER
 from mappings.clinical.assertion import assertion
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
@@ -24,9 +24,6 @@ READING_VERSION: Final = "reading-5"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
-_ANSWER: Final = re.compile(
-    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*", re.I
-)
 
 
 class ConceptMention(NamedTuple):
@@ -207,7 +204,7 @@ def _whole_sentences(text: str) -> list[Sentence]:
 
 def _answers(text: str, question: Sentence, item: Sentence) -> bool:
     """Whether a sentence is nothing but the answer to the one before it."""
-    return text[question.end - 1] == "?" and _ANSWER.fullmatch(text, item.start, item.end) is not None
+    return text[question.end - 1] == "?" and ANSWER.fullmatch(text, item.start, item.end) is not None
 
 
 def _asks(text: str, sentence: Sentence) -> bool:
