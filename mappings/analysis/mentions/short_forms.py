@@ -17,7 +17,6 @@ from mappings.analysis.lexicon import LEXICONS, rows_of
 from mappings.analysis.mentions.screens import words_of
 from mappings.errors import InvalidInput
 
-FILE: Final = LEXICONS / "short_forms.tsv"
 _COLUMNS: Final = 5
 _HEADING: Final = "heading:"
 _WORDS_AROUND: Final = 2
@@ -26,25 +25,17 @@ _CHARACTERS_AROUND: Final = 60
 
 
 class Sense(NamedTuple):
-    """A sense of the short `forms`: its `concepts`, none where it is no concept, and the words that tell it.
+    """A sense of the short `forms`: its `concepts`, none where it is no concept, and what tells it unless it is `usual`."""
 
-    The usual sense has no such words. `place` is its file and line.
-    """
-
-    place: str
+    usual: bool
     forms: tuple[str, ...]
     concepts: tuple[str, ...]
     words: tuple[str, ...]
     headings: tuple[str, ...]
     example: str
 
-    @property
-    def usual(self) -> bool:
-        """Whether it counts where nothing tells another sense."""
-        return not self.words and not self.headings
 
-
-_NONE: Final = Sense("", (), (), (), (), "")
+_NONE: Final = Sense(False, (), (), (), (), "")
 
 
 class ShortForms:
@@ -82,7 +73,7 @@ class ShortForms:
 @cache
 def shipped_senses() -> tuple[Sense, ...]:
     """The senses that Medley comes with."""
-    return load_senses(FILE)
+    return load_senses(LEXICONS / "short_forms.tsv")
 
 
 def load_senses(path: Path) -> tuple[Sense, ...]:
@@ -90,10 +81,11 @@ def load_senses(path: Path) -> tuple[Sense, ...]:
     found: list[Sense] = []
     usual: dict[str, str] = {}
     for number, row in rows_of(path):
-        sense = _sense(f"{path}:{number}", row)
+        place = f"{path}:{number}"
+        sense = _sense(place, row)
         for form in sense.forms if sense.usual else ():
-            if usual.setdefault(form, sense.place) != sense.place:
-                raise _error(sense.place, f"{form!r} already has a usual sense in {usual[form]}")
+            if usual.setdefault(form, place) != place:
+                raise _error(place, f"{form!r} already has a usual sense in {usual[form]}")
         found.append(sense)
     return tuple(found)
 
@@ -114,7 +106,7 @@ def _sense(place: str, row: tuple[str, ...]) -> Sense:
         raise _error(place, "the example has no short form in [[ ]]")
     words = tuple(f" {item} " for item in told if not item.startswith(_HEADING))
     headings = tuple(f" {item.removeprefix(_HEADING)} " for item in told if item.startswith(_HEADING))
-    return Sense(place, tuple(forms.split("|")), ids, words, headings, example)
+    return Sense(kind == "usual", tuple(forms.split("|")), ids, words, headings, example)
 
 
 def _around(sentence: str, start: int, end: int) -> str:
