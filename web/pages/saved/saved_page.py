@@ -10,6 +10,7 @@ from typing import Any, Final
 from mappings.documents import Access
 from mappings.errors import MedleyError
 from search.kept.items import KeptItem, KeptKind, KeptPage
+from web.kept.bundles import terms_of
 from web.pages.addresses import SearchAddress
 from web.pages.formatting import format_value
 
@@ -87,9 +88,3 @@ def as_address(item: KeptItem) -> SearchAddress:
     named = given.items() if isinstance(given, dict) else ()
     pairs = [(name, value) for name, values in named if isinstance(values, list) for value in map(str, values)]
     return SearchAddress.of([("collection", item.collection), *pairs])
-
-
-def terms_of(content: Mapping[str, Any]) -> list[str]:
-    """The terms of a bundle."""
-    terms = content.get("terms")
-    return [str(term) for term in terms] if isinstance(terms, list) else []
