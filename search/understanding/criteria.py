@@ -117,9 +117,7 @@ class Criterion:
     @cached_property
     def _doubtful(self) -> tuple[str, ...]:
         narrower = (NARROWER_RULED_OUT,)
-        return self._keyed(
-            *{PRESENT: (UNCERTAIN,), RULED_OUT: narrower, NOT_PRESENT: narrower}.get(self.assertion, ())
-        )
+        return self._keyed(*{PRESENT: (UNCERTAIN,), RULED_OUT: narrower, NOT_PRESENT: narrower}.get(self.assertion, ()))
 
     def _keyed(self, *assertions: str) -> tuple[str, ...]:
         return tuple(assertion_key(concept, item) for item in assertions for concept in self.concepts)

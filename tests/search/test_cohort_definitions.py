@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mappings.bundles import TermBundle, nearest_names
 from mappings.clinical.concepts import shipped_concepts
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import load
 from mappings.errors import InvalidInput
 from search.cohorts.definition import CohortCriterion, CohortDefinition
-from mappings.bundles import TermBundle, nearest_names
 from search.cohorts.read import definition_as_json, read_definition
 from search.query import Range, Terms
 
@@ -153,7 +153,11 @@ def test_a_bundle_stands_for_any_of_its_concepts():
 @pytest.mark.parametrize(
     ("given", "message", "field"),
     [
-        ({"bundle": "odd"}, r"all\.0\.bundle: the term 'effusionn' of the bundle 'odd'.*did you mean effusion", "bundle"),
+        (
+            {"bundle": "odd"},
+            r"all\.0\.bundle: the term 'effusionn' of the bundle 'odd'.*did you mean effusion",
+            "bundle",
+        ),
         ({"bundle": "none"}, r"all\.0\.bundle: there is no bundle 'none'", "bundle"),
         ({"bundle": "chest", "concept": "fever"}, "a concept or a bundle, not both", "bundle"),
         ({"bundle": 3}, "must be a text", "bundle"),
@@ -166,7 +170,9 @@ def test_a_bundle_that_can_not_be_used_is_named(given, message, field):
 
 
 def test_bundles_have_no_more_concepts_than_an_engine_is_asked_for():
-    with pytest.raises(InvalidInput, match="the criteria have 2,020 concepts with those of their bundles; at most 2,000"):
+    with pytest.raises(
+        InvalidInput, match="the criteria have 2,020 concepts with those of their bundles; at most 2,000"
+    ):
         read_definition({"any": [{"bundle": "long"}] * 20}, NOTES, LEXICON, bundled)
 
 

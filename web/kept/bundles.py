@@ -30,7 +30,8 @@ def named_bundle(reference: str, use_cases: UseCases) -> TermBundle:
     terms = terms_of(item.content)
     if not 1 <= len(terms) <= MOST_TERMS:
         raise InvalidInput(
-            f"the bundle {item.name!r} has {len(terms):,} terms; with 1 to {MOST_TERMS} it can be asked for", field="bundle"
+            f"the bundle {item.name!r} has {len(terms):,} terms; with 1 to {MOST_TERMS} it can be asked for",
+            field="bundle",
         )
     return TermBundle(item.id, item.name, tuple(terms))
 
@@ -50,6 +51,18 @@ def reference_to(item: KeptItem, access: Access) -> str:
     """How the caller names a bundle in a list separated by commas: their own by its name, another one by its id."""
     own = item.owner == access.user and "," not in item.name
     return f"{BUNDLE}{item.name if own else item.id}"
+
+
+def by_id(finding: str, use_cases: UseCases) -> str:
+    """A finding of a saved search, with the id of its bundle: whoever opens it, and under whatever name, it is the same one.
+
+    Raises `InvalidInput` for a bundle that the caller can't see.
+    """
+    name = stated_finding(finding)[1]
+    reference = bundle_reference(name)
+    if not reference:
+        return finding
+    return finding.removesuffix(name) + BUNDLE + named_bundle(reference, use_cases).id
 
 
 def terms_of(content: Mapping[str, Any]) -> list[str]:

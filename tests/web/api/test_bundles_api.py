@@ -147,3 +147,81 @@ def test_exports_name_the_bundle(client):
     body = {"collection": "cohorts", "all": [{"bundle": "chest", "assertion": "ruled-out"}], "format": "csv"}
     rows = client.post("/v1/cohorts/export", json=body).get_data(as_text=True).splitlines()
     assert rows[1].split(",")[3] == '"ruled-out: bundle chest"'
+
+
+def search(client, headers=None, **asked):
+    return client.post("/v1/search", json={"collection": "cohorts", **asked}, headers=headers)
+
+
+def found(answer):
+    assert answer.status_code == 200, answer.text
+    return {hit["document"]: [proof and proof["text"] for proof in hit["proofs"]] for hit in answer.json["hits"]}
+
+
+def test_a_search_with_a_bundle_is_one_criterion(client, logged):
+    kept = keep(client)
+    answer = search(client, **{"with": ["bundle:chest"], "without": ["gout"]})
+    assert answer.json["understood"]["criteria"] == [
+        {
+            "typed": "bundle:chest",
+            "concept": "",
+            "name": "chest",
+            "assertion": "present",
+            "source": "with",
+            "bundle": {"id": kept, "name": "chest", "terms": CHEST, "concepts": ["pneumonia", "fever"]},
+        },
+        {"typed": "gout", "concept": "gout", "name": "gout", "assertion": "not-present", "source": "without"},
+    ]
+    assert found(answer) == {
+        "a/1": ["Pneumonia of the left lung.", None],
+        "b/1": ["Possible fever.", None],
+        "c/1": ["Pneumonia.", None],
+        "d/1": ["=HYPERLINK(1) pneumonia is seen.", None],
+    }
+    read, record = logged()[-2:]
+    assert (read["action"], read["asked"]) == ("kept read", {"kind": "bundle", "item": kept})
+    assert (record["action"], record["asked"]) == ("search", {"with": ["bundle:chest"], "without": ["gout"]})
+
+
+def test_without_a_bundle_no_term_of_it_is_present(client):
+    keep(client)
+    assert found(search(client, without=["bundle:chest"])) == {"a/2": ["No fever."], "b/1": ["No pneumonia."]}
+    assert found(search(client, **{"with": ["ruled-out:bundle:chest"]})).keys() == {"a/2", "b/1"}
+    assert found(search(client, **{"with": ["bundle:chest", "fever"]})).keys() == {"b/1", "c/1"}
+
+
+def test_an_address_names_a_bundle_too(client):
+    keep(client)
+    answer = client.get("/v1/search?collection=cohorts&with=bundle:chest,fever&without=gout")
+    assert found(answer).keys() == {"b/1", "c/1"}
+
+
+def test_a_search_names_one_s_own_bundle_and_a_shared_one_by_its_id(client, token):
+    ada, bob, eve = token("ada", "ward-7", "study"), token("bob", "ward-8", "study"), token("eve", "ward-8")
+    shared = keep(client, ada, shared_with=["study"])
+    assert found(search(client, bob, **{"with": [f"bundle:{shared}"]})).keys() == {"c/1"}
+    for headers, slot, reference in ((bob, "with", "chest"), (eve, "without", shared)):
+        field, message = refused(search(client, headers, **{slot: [f"bundle:{reference}"]}))
+        assert (field, "there is no bundle" in message) == (slot, True)
+    batch = {
+        "searches": [{"collection": "cohorts", "text": "fever"}, {"collection": "cohorts", "with": ["bundle:chest"]}]
+    }
+    field, _ = refused(client.post("/v1/search/batch", json=batch, headers=eve))
+    assert field == "searches.1.with"
+
+
+def test_a_bundle_that_changes_between_two_pages_is_another_search(client):
+    kept = keep(client)
+    first = search(client, size=1, **{"with": ["bundle:chest"]})
+    cursor = first.json["cursor"]
+    assert found(search(client, size=1, cursor=cursor, **{"with": ["bundle:chest"]}))
+    changed = {"kind": "bundle", "name": "chest", "content": {"terms": ["fever"]}, "revision": 1}
+    client.put(f"/v1/kept/{kept}", json=changed)
+    field, _ = refused(search(client, size=1, cursor=cursor, **{"with": ["bundle:chest"]}))
+    assert field == "cursor"
+
+
+def test_a_term_that_is_unknown_is_an_error_of_the_search(client):
+    keep(client, content={"terms": ["pneumonia", "feverr"]})
+    field, message = refused(search(client, **{"with": ["bundle:chest"]}))
+    assert (field, "did you mean fever" in message) == ("with", True)

@@ -251,3 +251,43 @@ def test_rows_are_read_in_the_order_of_their_numbers():
 @pytest.mark.parametrize("content", [{}, {"all": 3}, {"all": [None, 3, {"concept": 5, "of": "x"}]}, {"any": {"a": 1}}])
 def test_damaged_content_gives_rows_and_never_an_error(content):
     assert all(isinstance(row, CriterionRow) for row in rows_of(content, shipped_concepts()))
+
+
+def bundle(client, **changes):
+    sent = {"name": "Chest", "terms": "effusion\ngout"} | changes.pop("form", {})
+    assert send(client, "/saved/bundles", sent, **changes).status_code == 303
+    return client.get("/v1/kept?kind=bundle", **changes).json["items"][0]
+
+
+def test_a_row_takes_a_bundle_and_a_saved_cohort_follows_it(client):
+    kept = bundle(client)
+    form = {"collection": "notes", "group.0": "all", "concept.0": "bundle:Chest", "name": "One"}
+    page = built(client, form)
+    assert "1 of 2 patients meets these rows" in page.text
+    assert "1. with bundle Chest met" in page.text
+    address = saved(client, form)
+    content = client.get(address.replace("/cohorts", "/v1/kept")).json["content"]
+    assert content == {"all": [{"bundle": kept["id"], "assertion": "present"}]}
+    changed = {"name": "Lungs", "terms": "pneumonia", "revision": "1"}
+    assert send(client, f"/saved/{kept['id']}", changed).status_code == 303
+    page = get(client, address)
+    assert values(page, "concept") == ["bundle:Lungs"]
+    assert "2 of 2 patients meet these rows" in page.text
+    other = saved(client, WITH | {"name": "Two"})
+    compared = get(client, f"/compare?a={address.rpartition('/')[2]}&b={other.rpartition('/')[2]}")
+    assert "with bundle Lungs" in compared.text
+    assert send(client, f"/saved/{kept['id']}/delete", {"revision": "2"}).status_code == 303
+    gone = get(client, address, status=400)
+    assert values(gone, "concept") == [f"bundle:{kept['id']}"]
+    assert "Row 1 : There is no bundle" in gone.text
+    assert [attrs["id"] for _, attrs in gone.elements if attrs.get("aria-invalid")] == ["concept-0"]
+
+
+def test_a_bundle_of_a_colleague_is_named_by_its_id_and_shown_with_its_terms(client, token):
+    ada, bob = token("ada", "ward-8"), token("bob", "ward-8")
+    kept = bundle(client, form={"share": "ward-8"}, headers=ada)
+    page = built(client, {"collection": "notes", "do": "bundle", "bundle": kept["id"]}, headers=bob)
+    assert values(page, "concept") == [f"bundle:{kept['id']}"]
+    assert "Bundle “Chest”: any of effusion, gout" in page.text
+    asked = {"collection": "notes", "concept.0": "bundle:Chest"}
+    assert "There is no bundle 'Chest' that you may see" in built(client, asked, status=400, headers=bob).text

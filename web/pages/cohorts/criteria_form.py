@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
+from mappings.bundles import BUNDLE
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import clean
 from mappings.errors import InvalidInput, NotFound
@@ -91,10 +93,15 @@ def as_definition(rows: Sequence[CriterionRow]) -> tuple[dict[str, Any], list[in
     return groups, order
 
 
-def rows_of(content: Mapping[str, Any], lexicon: ConceptLexicon | None) -> list[CriterionRow]:
-    """The rows of a definition as JSON. What is no definition gives the rows that can be read."""
+def rows_of(
+    content: Mapping[str, Any], lexicon: ConceptLexicon | None, bundles: Mapping[str, str] = MappingProxyType({})
+) -> list[CriterionRow]:
+    """The rows of a definition as JSON; `bundles` has what to call the bundle of an id.
+
+    What is no definition gives the rows that can be read.
+    """
     placed = [(group, item) for group in GROUPS for item in _listed(content.get(group))]
-    return [_row(group, item, lexicon) for group, item in placed][:MAX_CRITERIA]
+    return [_row(group, item, lexicon, bundles) for group, item in placed][:MAX_CRITERIA]
 
 
 def row_error(error: InvalidInput, rows: Sequence[CriterionRow]) -> RowError | None:
@@ -110,7 +117,7 @@ def row_error(error: InvalidInput, rows: Sequence[CriterionRow]) -> RowError | N
     if not match:
         return None
     places = [place for place in order if rows[place].group == match[1]]
-    part = {"within_days": "days"}.get(match[3] or "", match[3] or "")
+    part = {"within_days": "days", "bundle": "concept"}.get(match[3] or "", match[3] or "")
     return RowError(_without_place(error.message), places[int(match[2])], part)
 
 
@@ -149,14 +156,16 @@ def _distance(row: CriterionRow, place: int, order: Sequence[int]) -> dict[str, 
     return {"within_days": int(row.days), "of": order.index(target)}
 
 
-def _row(group: str, item: Any, lexicon: ConceptLexicon | None) -> CriterionRow:
+def _row(group: str, item: Any, lexicon: ConceptLexicon | None, bundles: Mapping[str, str]) -> CriterionRow:
     given = item if isinstance(item, dict) else {"concept": item}
     texts = {name: str(given[name]) for name in ("words", "since", "until", "assertion") if given.get(name)}
     filters = given.get("filters")
     days, of = given.get("within_days"), given.get("of")
+    bundle = str(given.get("bundle") or "")
+    concept = _shown_concept(str(given.get("concept") or ""), str(given.get("typed") or ""), lexicon)
     return CriterionRow(
         group=group,
-        concept=_shown_concept(str(given.get("concept") or ""), str(given.get("typed") or ""), lexicon),
+        concept=bundles.get(bundle, f"{BUNDLE}{bundle}") if bundle else concept,
         days="" if days is None else str(days),
         of=str(of + 1) if isinstance(of, int) else "",
         filters=json.dumps(filters, sort_keys=True) if filters else "",
