@@ -27,7 +27,7 @@ _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
 _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
-_ASIDE: Final = re.compile(r",\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\)")
+_ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
@@ -85,10 +85,11 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if said and said != "present":
         return said
     found = _read(sentence, start, end, called)
-    aside = None if found else _ASIDE.search(sentence, end)
-    if aside and not sentence[end : aside.start()].strip(" )"):
+    aside = None if found else _ASIDE.match(sentence, end)
+    if aside:
         # "A hernia, which had been wondered about, is not there."
-        found = _read(sentence[: aside.start()] + " " * len(aside[0]) + sentence[aside.end() :], start, end, called)
+        blank = " " * len(aside["aside"])
+        found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
     return found or said
 
 
@@ -202,7 +203,7 @@ def _layers(sentence: str) -> _Layers:
         if said.isdisjoint(says):
             return ()
         chosen = [cue for cue in plain if cue.says in says or cue.says not in _LAYERED]
-        return tuple(scope for scope in cue_scopes(sentence, chosen, found) if scope.states in says)
+        return tuple(cue_scopes(sentence, chosen, found, says))
 
     return _Layers(
         tuple(cue_scopes(sentence, [cue for cue in plain if cue.says not in _LAYERED], found)),

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
+from mappings.analysis.mentions.pattern_words import PatternWords
+from mappings.analysis.mentions.screens import Screened
+from mappings.clinical.time_patterns import FUTURE_TIME, HISTORY, PAST_TIME, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _YEAR_OF: Final = re.compile(
@@ -70,7 +72,7 @@ _WHEN: Final = re.compile(
 
 
 class CuePattern(NamedTuple):
-    """A pattern for cues of one kind. It is tried only in a sentence that contains one of `hints`, in lowercase.
+    """A pattern for cues of one kind. It finds none in a sentence that does not contain one of `hints`, in lowercase.
 
     A cue is what the group `cue` matches, or all of the match without such a group.
     """
@@ -79,9 +81,9 @@ class CuePattern(NamedTuple):
     pattern: re.Pattern[str]
     kind: CueKind
 
-    def find(self, sentence: str, lowered: str) -> Iterator[Cue]:
+    def find(self, sentence: str) -> Iterator[Cue]:
         """The cues of a sentence in order."""
-        if any(map(lowered.__contains__, self.hints)):
+        if any(map(sentence.lower().__contains__, self.hints)):
             group = "cue" if "cue" in self.pattern.groupindex else 0
             for match in self.pattern.finditer(sentence):
                 yield Cue(*match.span(group), *self.kind)
@@ -131,19 +133,23 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     )
 
 
+def _years_of(sentence: str) -> Iterator[Cue]:
+    """Years that are times of what is beside them: "stroke 2015 with weakness"."""
+    for match in _YEAR_OF.finditer(sentence):
+        if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
+            yield Cue(*match.span(), "clause-either", HISTORY)
+
+
 class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        self._patterns = (*_PATTERNS, *people_patterns(relatives))
+        patterns = (*_PATTERNS, *people_patterns(relatives))
+        times = ((PAST_TIME, past_times), (FUTURE_TIME, future_times), (_YEAR_OF, _years_of))
+        self._finders = (*(item.find for item in patterns), *(find for _, find in times))
+        self._words = PatternWords([*(item.pattern for item in patterns), *(pattern for pattern, _ in times)])
 
-    def find(self, sentence: str) -> Iterator[Cue]:
+    def find(self, screened: Screened) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
-        lowered = sentence.lower()
-        for pattern in self._patterns:
-            yield from pattern.find(sentence, lowered)
-        yield from past_times(sentence, lowered)
-        yield from future_times(sentence, lowered)
-        for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():
-            if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
-                yield Cue(*match.span(), "clause-either", HISTORY)
+        for number in self._words.possible(screened.text, screened.said):
+            yield from self._finders[number](screened.sentence)

@@ -78,127 +78,19 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
 _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
-_PAST_HINTS: Final = (
-    "ago",
-    "back",
-    "earlier",
-    "previous",
-    "prior",
-    "former",
-    "last",
-    "latest",
-    "past",
-    "child",
-    "kid",
-    "baby",
-    "infan",
-    "toddler",
-    "newborn",
-    "neonat",
-    "boy",
-    "girl",
-    "teen",
-    "adolesc",
-    "youth",
-    "student",
-    "school",
-    "college",
-    "universit",
-    "army",
-    "navy",
-    "military",
-    "war",
-    "puberty",
-    "adulthood",
-    "utero",
-    "ties",
-    "0s",
-    "0's",
-    "0’s",
-    "first",
-    "second",
-    "third",
-    "trimester",
-    "19",
-    "20",
-    "age",
-    "birth",
-    "before",
-    "then",
-    "those days",
-    "time",
-    "point",
-    "when",
-    "while",
-    "from which",
-    "up to",
-    "year",
-    "month",
-    "week",
-    "transplant",
-    "menopause",
-    "retire",
-    "marriage",
-    "in jan",
-    "in feb",
-    "in mar",
-    "in apr",
-    "in may",
-    "in jun",
-    "in jul",
-    "in aug",
-    "in sep",
-    "in oct",
-    "in nov",
-    "in dec",
-    "early",
-    "late",
-)
-_FUTURE_HINTS: Final = (
-    "tomorrow",
-    "tonight",
-    "later",
-    "next",
-    "morning",
-    "afternoon",
-    "evening",
-    "in am",
-    "in a.m",
-    "in pm",
-    "the am",
-    "the pm",
-    "hour",
-    "hr",
-    "day",
-    "week",
-    "wk",
-    "month",
-    "mo",
-    "year",
-    "yr",
-    "/7",
-    "/12",
-    "/52",
-    "follow",
-    "discharge",
-    "before",
-    "when",
-    "once",
-    "to or",
-)
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
     r"noticed|discovered|compared|than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
     r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
     re.IGNORECASE,
 )
-_FUTURE: Final = re.compile(
+FUTURE_TIME: Final = re.compile(
     rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"
     rf"{_SEASON}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|available)|in\s(?:the\s)?(?:morning|am|a\.m\.|pm|"
     rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
@@ -209,19 +101,15 @@ _FUTURE: Final = re.compile(
 )
 
 
-def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
+def past_times(sentence: str) -> Iterator[Cue]:
     """The past times of a sentence, as cues; those at which something only began are none."""
-    if not any(map(lowered.__contains__, _PAST_HINTS)):
-        return
-    for match in _PAST_TIME.finditer(sentence):
+    for match in PAST_TIME.finditer(sentence):
         if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
             both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
             yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
 
 
-def future_times(sentence: str, lowered: str) -> Iterator[Cue]:
+def future_times(sentence: str) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
-    if not any(map(lowered.__contains__, _FUTURE_HINTS)):
-        return
-    for match in _FUTURE.finditer(sentence):
+    for match in FUTURE_TIME.finditer(sentence):
         yield Cue(*match.span(), "clause-either", PLANNED)
