@@ -118,7 +118,7 @@ class CueLexicon:
         for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
             for kind, phrases in group.phrases:
                 for phrase in phrases:
-                    if any(map(said.isdisjoint, phrase.needed)):
+                    if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
                         continue
                     end = phrase.end(text, first)
                     if end >= 0:
@@ -165,8 +165,9 @@ class CueLexicon:
 
 def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
-    if all(before.end <= after.start for before, after in pairwise(found)):
-        return found
+    ordered = sorted(found)
+    if all(before.end <= after.start for before, after in pairwise(ordered)):
+        return ordered
     found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
     kept: list[Cue] = []
     for cue in found:

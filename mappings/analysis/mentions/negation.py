@@ -21,7 +21,7 @@ from mappings.analysis.sentences import sentences
 Polarity = Literal["present", "absent", "uncertain"]
 
 _JOIN: Final = re.compile(
-    r"\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*", re.I
+    r"(?=[\s,/(&aon])(?:\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*)", re.I
 )
 _STOP: Final = re.compile(r"[;:?!)]|(?<!\b[A-Z])\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)

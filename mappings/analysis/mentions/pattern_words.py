@@ -21,6 +21,7 @@ _MOST: Final = 1_000
 _WIDEST: Final = 16
 _MOST_PIECES: Final = 16
 _CHECKED: Final = 4
+_FIRST: Final = 2
 _DEEPEST: Final = 1
 """How many branches are taken apart, one inside the other, to find a rare word."""
 _COMMON: Final = STOP_WORDS | frozenset("from at after his her he she has had have can been which than".split())
@@ -56,6 +57,14 @@ class Need(NamedTuple):
         return all(any(map(word.__contains__, other.words)) for word in self.words)
 
 
+class _Entry(NamedTuple):
+    """What an alternative of the pattern `number` needs: a word of each set of `whole`, and letters of each of `pieces`."""
+
+    number: int
+    whole: tuple[frozenset[str], ...]
+    pieces: tuple[tuple[str, ...], ...]
+
+
 class PatternWords:
     """Tells which of several patterns can match in a sentence, by its words."""
 
@@ -64,48 +73,39 @@ class PatternWords:
         self._by_word: dict[str, list[_Entry]] = {}
         for number, pattern in enumerate(patterns):
             for needs in needed_words(pattern):
-                first = next((need for need in needs if need.whole), None)
-                if needs and not needs[0].whole and not (first and first.is_rare):
-                    first = None
-                whole = tuple(need.words for need in needs if need.whole and need is not first)
-                entry = _Entry(number, whole, tuple(tuple(need.words) for need in needs if not need.whole))
-                for word in first.words if first else ():
+                whole = [need.words for need in needs if need.whole]
+                pieces = tuple(piece for need in needs if not need.whole for piece in _quickest(need.words))
+                entry = _Entry(number, tuple(whole[1:]), pieces)
+                for word in whole[0] if whole else ():
                     self._by_word.setdefault(word, []).append(entry)
-                if not first:
+                if not whole:
                     self._open.append(entry)
         self._words = frozenset(self._by_word)
 
     def possible(self, text: str, words: Set[str]) -> Sequence[int]:
         """The numbers, in order, of those that may match: `text` is a sentence `screens.lowered`, `words` its `words_of`."""
         found: set[int] = set()
-        for entry in self._open:
-            if entry.number not in found and entry.is_possible(text, words):
-                found.add(entry.number)
+        entries = self._open.copy()
         for word in self._words & words:
-            for entry in self._by_word[word]:
-                if entry.number not in found and entry.is_possible(text, words):
-                    found.add(entry.number)
+            entries += self._by_word[word]
+        for number, whole, pieces in entries:
+            if number in found:
+                continue
+            for needed in whole:
+                if needed.isdisjoint(words):
+                    break
+            else:
+                if not pieces or all(any(map(text.__contains__, some)) for some in pieces):
+                    found.add(number)
         return sorted(found)
 
 
-class _Entry(NamedTuple):
-    """What the alternative of a pattern needs: a word of each set of `whole`, letters of each of `pieces`."""
-
-    number: int
-    whole: tuple[frozenset[str], ...]
-    pieces: tuple[tuple[str, ...], ...]
-
-    def is_possible(self, text: str, words: Set[str]) -> bool:
-        for needed in self.whole:
-            if needed.isdisjoint(words):
-                return False
-        for pieces in self.pieces:
-            for piece in pieces:
-                if piece in text:
-                    break
-            else:
-                return False
-        return True
+def _quickest(pieces: Set[str]) -> Iterator[tuple[str, ...]]:
+    """The pieces, and before them their first letters where these are few."""
+    first = {piece[:_FIRST] for piece in pieces}
+    if 2 * len(first) < len(pieces):
+        yield tuple(sorted(first))
+    yield tuple(sorted(pieces))
 
 
 def needed_words(pattern: re.Pattern[str]) -> list[tuple[Need, ...]]:
@@ -173,7 +173,12 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator[frozenset[str]]:
         yield frozenset(row[place] for row in rows)
         yield frozenset(row[-1 - place] for row in rows)
     if all(rows):
-        yield frozenset(min(row, key=lambda word: (word in _COMMON, -len(word))) for row in rows)
+        yield frozenset(min(row, key=_commonness) for row in rows)
+
+
+def _commonness(word: str) -> tuple[bool, bool, int]:
+    """The less, the rarer: a number is rarer than a word, and a long word than a short one."""
+    return word in _COMMON, not word[0].isdigit(), -len(word)
 
 
 def _shortest(pieces: Set[str]) -> frozenset[str]:
