@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
-from mappings.clinical.time_patterns import FUTURE_TIME, HISTORY, PAST_TIME, TAKEN, future_times, past_times
+from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _YEAR_OF: Final = re.compile(
@@ -145,11 +145,18 @@ class CuePatterns:
 
     def __init__(self, relatives: Iterable[str]) -> None:
         patterns = (*_PATTERNS, *people_patterns(relatives))
-        times = ((PAST_TIME, past_times), (FUTURE_TIME, future_times), (_YEAR_OF, _years_of))
-        self._finders = (*(item.find for item in patterns), *(find for _, find in times))
-        self._words = PatternWords([*(item.pattern for item in patterns), *(pattern for pattern, _ in times)])
+        self._finders = (*(item.find for item in patterns), _years_of)
+        single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
+        self._words = PatternWords([*single, *PAST.each, *FUTURE.each])
 
     def find(self, screened: Screened) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
-        for number in self._words.possible(screened.text, screened.said):
-            yield from self._finders[number](screened.sentence)
+        sentence, past = screened.sentence, len(self._finders)
+        future = past + len(PAST.each)
+        possible = self._words.possible(screened.text, screened.said)
+        for number in possible:
+            if number < past:
+                yield from self._finders[number](sentence)
+        if possible and possible[-1] >= past:
+            yield from past_times(sentence, [number - past for number in possible if past <= number < future])
+            yield from future_times(sentence, [number - future for number in possible if number >= future])

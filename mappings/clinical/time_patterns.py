@@ -7,10 +7,11 @@ A past time makes what its clause mentions history, unless the clause says that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue
+from mappings.analysis.mentions.pattern_words import Alternatives
 
 HISTORY: Final = "history"
 """What a cue says that makes a mention historical unless it is a chronic condition."""
@@ -78,7 +79,7 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
 _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
@@ -90,7 +91,7 @@ _BEGAN: Final = re.compile(
     r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
     re.IGNORECASE,
 )
-FUTURE_TIME: Final = re.compile(
+_FUTURE: Final = re.compile(
     rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"
     rf"{_SEASON}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|available)|in\s(?:the\s)?(?:morning|am|a\.m\.|pm|"
     rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
@@ -101,15 +102,22 @@ FUTURE_TIME: Final = re.compile(
 )
 
 
-def past_times(sentence: str) -> Iterator[Cue]:
-    """The past times of a sentence, as cues; those at which something only began are none."""
-    for match in PAST_TIME.finditer(sentence):
+PAST: Final = Alternatives(_PAST_TIME)
+FUTURE: Final = Alternatives(_FUTURE)
+
+
+def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
+    """The past times of a sentence, as cues; those at which something only began are none.
+
+    No other alternatives of `PAST` than those with the numbers `possible` can match; so with those of `FUTURE` below.
+    """
+    for match in PAST.finditer(sentence, possible):
         if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
             both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
             yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
 
 
-def future_times(sentence: str) -> Iterator[Cue]:
+def future_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
-    for match in FUTURE_TIME.finditer(sentence):
+    for match in FUTURE.finditer(sentence, possible):
         yield Cue(*match.span(), "clause-either", PLANNED)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cache
+from itertools import pairwise
 from re import _constants, _parser  # type: ignore[attr-defined]  # the syntax tree has no public name
 from typing import Any, Final, NamedTuple
 
@@ -21,9 +23,9 @@ _MOST: Final = 1_000
 _WIDEST: Final = 16
 _MOST_PIECES: Final = 16
 _CHECKED: Final = 4
+_SYNTAX: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
+_MARK: Final = re.compile(r"[^\w\s\0]")
 _FIRST: Final = 2
-_DEEPEST: Final = 1
-"""How many branches are taken apart, one inside the other, to find a rare word."""
 _COMMON: Final = STOP_WORDS | frozenset("from at after his her he she has had have can been which than".split())
 _ENDS: Final = frozenset([_constants.AT_BOUNDARY, _constants.AT_BEGINNING, _constants.AT_END])
 _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
@@ -68,7 +70,7 @@ class _Entry(NamedTuple):
 class PatternWords:
     """Tells which of several patterns can match in a sentence, by its words."""
 
-    def __init__(self, patterns: Iterable[re.Pattern[str]]) -> None:
+    def __init__(self, patterns: Iterable[str]) -> None:
         self._open: list[_Entry] = []
         self._by_word: dict[str, list[_Entry]] = {}
         for number, pattern in enumerate(patterns):
@@ -88,6 +90,7 @@ class PatternWords:
         entries = self._open.copy()
         for word in self._words & words:
             entries += self._by_word[word]
+        has = text.__contains__
         for number, whole, pieces in entries:
             if number in found:
                 continue
@@ -95,9 +98,54 @@ class PatternWords:
                 if needed.isdisjoint(words):
                     break
             else:
-                if not pieces or all(any(map(text.__contains__, some)) for some in pieces):
+                for some in pieces:
+                    if not any(map(has, some)):
+                        break
+                else:
                     found.add(number)
         return sorted(found)
+
+
+class Alternatives:
+    """A pattern like `before(?:one|another)`, of which only those alternatives are looked for that may match.
+
+    `each` has one for each, for `PatternWords` to tell whether it may. Raises `ValueError` for another form.
+    """
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._every = pattern
+        self.each: Final = tuple(_each(pattern.pattern))
+
+    def finditer(self, text: str, possible: Sequence[int]) -> Iterator[re.Match[str]]:
+        """The matches in a text in which no others than those with the numbers `possible` can match."""
+        if not possible:
+            return iter(())
+        if len(possible) == 1:
+            return _compiled(self.each[possible[0]], self._every.flags).finditer(text)
+        return self._every.finditer(text)
+
+
+def _each(expression: str) -> Iterator[str]:
+    """The alternatives in the group that an expression ends with, each behind what precedes it."""
+    depth, end, cuts = 0, 0, [0]
+    for match in _SYNTAX.finditer(expression):
+        depth += (match[0] == "(") - (match[0] == ")")
+        if depth == 1 and match[0] == "(":
+            cuts = [match.start() + 2]
+        elif depth == 1 and match[0] == "|":
+            cuts.append(match.start())
+        elif depth == 0 and match[0] == ")":
+            end = match.start()
+    before = expression[: cuts[0] - 2]
+    if expression[len(before) : cuts[0] + 1] != "(?:" or end != len(expression) - 1:
+        raise ValueError(f"{expression[:80]!r} does not end with a group of alternatives")
+    for start, stop in pairwise([*cuts, end]):
+        yield f"{before}(?:{expression[start + 1 : stop]})"
+
+
+@cache
+def _compiled(expression: str, flags: int) -> re.Pattern[str]:
+    return re.compile(expression, flags)
 
 
 def _quickest(pieces: Set[str]) -> Iterator[tuple[str, ...]]:
@@ -108,20 +156,22 @@ def _quickest(pieces: Set[str]) -> Iterator[tuple[str, ...]]:
     yield tuple(sorted(pieces))
 
 
-def needed_words(pattern: re.Pattern[str]) -> list[tuple[Need, ...]]:
+def needed_words(pattern: str) -> list[tuple[Need, ...]]:
     """What the matches of a pattern need, for each of its alternatives: all of it. The rarest comes first."""
-    return list(_needed(list(_parser.parse(pattern.pattern, pattern.flags))))
-
-
-def _needed(items: list[_Item], depth: int = 0) -> Iterator[tuple[Need, ...]]:
+    items: list[_Item] = list(_parser.parse(pattern, re.IGNORECASE))
     found = _rarest(_read(items).all_needed())
     branches = [(len(value[1]), place) for place, (kind, value) in enumerate(items) if kind is _constants.BRANCH]
-    if not branches or depth == _DEEPEST or any(need.whole and need.is_rare for need in found):
-        yield found
-        return
-    place = max(branches)[1]
-    for choice in items[place][1][1]:
-        yield from _needed([*items[:place], *choice, *items[place + 1 :]], depth + 1)
+    if branches and not _is_told_by_words(found):
+        _, place = max(branches)
+        choices = [[*items[:place], *choice, *items[place + 1 :]] for choice in items[place][1][1]]
+        each = [_rarest(_read(choice).all_needed()) for choice in choices]
+        if 2 * sum(map(_is_told_by_words, each)) >= len(each):
+            return each
+    return [found]
+
+
+def _is_told_by_words(needs: Iterable[Need]) -> bool:
+    return any(need.whole and need.is_rare for need in needs)
 
 
 def _rarest(needs: Iterable[Need]) -> tuple[Need, ...]:
@@ -141,8 +191,8 @@ class _Reading(NamedTuple):
     def all_needed(self) -> tuple[Need, ...]:
         """What is needed for any of the texts, whatever stands around them, and beside them."""
         whole = [_WHOLE.findall(f"{_OPEN}{text}{_OPEN}") for text in self.texts]
-        pieces = [_PIECE.findall(text) for text in self.texts]
-        parts = (Need(_shortest(words), False) for words in _columns(pieces))
+        pieces, marks = ([found.findall(text) for text in self.texts] for found in (_PIECE, _MARK))
+        parts = (Need(_shortest(words), False) for rows in (pieces, marks) for words in _columns(rows))
         return (
             *self.needed,
             *map(Need, _columns(whole)),
