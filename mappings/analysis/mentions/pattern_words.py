@@ -18,7 +18,7 @@ from mappings.analysis.words import STOP_WORDS
 
 _APART: Final = " "
 _OPEN: Final = "\0"
-_MOST: Final = 1_000
+_MOST: Final = 300
 """How many texts are told apart: of more, those before and after are read on their own."""
 _WIDEST: Final = 16
 _MOST_PIECES: Final = 16
