@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from re import _constants, _parser  # type: ignore[attr-defined]  # the syntax tree has no public name
 from typing import Any, Final, NamedTuple
@@ -159,12 +159,13 @@ def _quickest(pieces: Set[str]) -> Iterator[tuple[str, ...]]:
 def needed_words(pattern: str) -> list[tuple[Need, ...]]:
     """What the matches of a pattern need, for each of its alternatives: all of it. The rarest comes first."""
     items: list[_Item] = list(_parser.parse(pattern, re.IGNORECASE))
-    found = _rarest(_read(items).all_needed())
+    readings = [_item(*item) for item in items]
+    found = _rarest(_joined(readings).all_needed())
     branches = [(len(value[1]), place) for place, (kind, value) in enumerate(items) if kind is _constants.BRANCH]
     if branches and not _is_told_by_words(found):
         _, place = max(branches)
-        choices = [[*items[:place], *choice, *items[place + 1 :]] for choice in items[place][1][1]]
-        each = [_rarest(_read(choice).all_needed()) for choice in choices]
+        before, after = readings[:place], readings[place + 1 :]
+        each = [_rarest(_joined([*before, _read(choice), *after]).all_needed()) for choice in items[place][1][1]]
         if 2 * sum(map(_is_told_by_words, each)) >= len(each):
             return each
     return [found]
@@ -190,14 +191,7 @@ class _Reading(NamedTuple):
 
     def all_needed(self) -> tuple[Need, ...]:
         """What is needed for any of the texts, whatever stands around them, and beside them."""
-        whole = [_WHOLE.findall(f"{_OPEN}{text}{_OPEN}") for text in self.texts]
-        pieces, marks = ([found.findall(text) for text in self.texts] for found in (_PIECE, _MARK))
-        parts = (Need(_shortest(words), False) for rows in (pieces, marks) for words in _columns(rows))
-        return (
-            *self.needed,
-            *map(Need, _columns(whole)),
-            *(need for need in parts if len(need.words) <= _MOST_PIECES),
-        )
+        return (*self.needed, *_needs_of(self.texts))
 
     def blurred(self, is_sure: bool = True) -> _Reading:
         """One text for all, of which only is known whether words can go on at its ends; if it `is_sure`, with what it needs."""
@@ -215,6 +209,14 @@ class _Reading(NamedTuple):
 _NOTHING: Final = _Reading(frozenset([""]))
 _BREAK: Final = _Reading(frozenset([_APART]))
 _ANYTHING: Final = _Reading(frozenset([_OPEN]))
+
+
+@lru_cache(2048)
+def _needs_of(texts: frozenset[str]) -> tuple[Need, ...]:
+    whole = [_WHOLE.findall(f"{_OPEN}{text}{_OPEN}") for text in texts]
+    pieces, marks = ([found.findall(text) for text in texts] for found in (_PIECE, _MARK))
+    parts = (Need(_shortest(words), False) for rows in (pieces, marks) for words in _columns(rows))
+    return (*map(Need, _columns(whole)), *(need for need in parts if len(need.words) <= _MOST_PIECES))
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[frozenset[str]]:
@@ -241,9 +243,12 @@ def _shortest(pieces: Set[str]) -> frozenset[str]:
 
 
 def _read(items: Iterable[_Item]) -> _Reading:
+    return _joined(_item(*item) for item in items)
+
+
+def _joined(readings: Iterable[_Reading]) -> _Reading:
     found, text = _NOTHING, ""
-    for kind, value in items:
-        read = _item(kind, value)
+    for read in readings:
         if len(read.texts) == 1 and not read.needed:
             text += next(iter(read.texts))
         else:
