@@ -147,7 +147,9 @@ class CuePatterns:
         patterns = (*_PATTERNS, *people_patterns(relatives))
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
-        self._words = PatternWords([*single, *PAST.each, *FUTURE.each])
+        self.expressions: Final = (*single, *PAST.each, *FUTURE.each)
+        """All that is looked for, numbered as `PatternWords` tells what is possible."""
+        self._words = PatternWords(self.expressions)
 
     def find(self, screened: Screened) -> Iterator[Cue]:
         """The cues of a sentence in no order; they can overlap."""
