@@ -8,7 +8,6 @@ from typing import Final
 
 from mappings.analysis.lexicon import rows
 
-
 _KEPT: Final = 20_000
 
 

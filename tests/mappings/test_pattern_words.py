@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mappings.analysis.mentions.cues import negation_classes
-from mappings.analysis.mentions.pattern_words import Alternatives, PatternWords, needed_words
+from mappings.analysis.mentions.pattern_syntax import needed_words
+from mappings.analysis.mentions.pattern_words import Alternatives, PatternWords
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.cue_patterns import CuePatterns
 from mappings.clinical.cue_rules import classes
@@ -118,7 +119,12 @@ def test_every_shipped_pattern_needs_something() -> None:
 def test_alternatives_are_told_apart() -> None:
     every = re.compile(r"\b(?=[a-z])(?:a[|(]b|c(?:d|e)|\(f|g\|)", re.IGNORECASE)
     start = r"\b(?=[a-z])"
-    assert Alternatives(every).each == (rf"{start}(?:a[|(]b)", rf"{start}(?:c(?:d|e))", rf"{start}(?:\(f)", rf"{start}(?:g\|)")
+    assert Alternatives(every).each == (
+        rf"{start}(?:a[|(]b)",
+        rf"{start}(?:c(?:d|e))",
+        rf"{start}(?:\(f)",
+        rf"{start}(?:g\|)",
+    )
     assert [match[0] for match in Alternatives(every).finditer("CD a|b", [1])] == ["CD"]
     assert [match[0] for match in Alternatives(every).finditer("CD a|b", [0, 1])] == ["CD", "a|b"]
     assert list(Alternatives(every).finditer("CD a|b", [])) == []

@@ -15,9 +15,9 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from typing import IO, Any, Final
 
 from mappings.clinical.reading import ConceptReader
@@ -46,11 +46,12 @@ def analyse_beside(
     batches: _Batches, collection: Collection, reader: ConceptReader | None, documents: int
 ) -> Generator[DocumentBatch, None, None]:
     """Each batch as `analyse` gives it, in order; with the help of a second process if enough `documents` are to be read."""
-    if reader is None or documents < LEAST_DOCUMENTS or len(os.sched_getaffinity(0)) < 2 or not sys.executable:
+    process = _start() if reader and documents >= LEAST_DOCUMENTS and _cores() > 1 else None
+    if process is None or reader is None:
         yield from (analyse(batch, collection, reader) for batch in batches)
         return
-    with _second_process(collection, reader) as second, closing(second.analyse(batches)) as analysed:
-        yield from analysed
+    with closing(_SecondProcess(process, collection, reader)) as second:
+        yield from second.analyse(batches)
 
 
 class _SecondProcess:
@@ -114,21 +115,24 @@ class _SecondProcess:
             self._receiving.release()
 
 
-@contextmanager
-def _second_process(collection: Collection, reader: ConceptReader) -> Iterator[_SecondProcess]:
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _start() -> subprocess.Popen[bytes] | None:
+    """This module as a program, with the same modules to import; None if it can't be started."""
     path = os.pathsep.join(filter(None, sys.path))
-    process = subprocess.Popen(  # noqa: S603 - this program
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # an interrupt from the keyboard is for the first process alone
-    )
-    second = _SecondProcess(process, collection, reader)
     try:
-        yield second
-    finally:
-        second.close()
+        return subprocess.Popen(  # noqa: S603 - this program
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # an interrupt from the keyboard is for the first process alone
+        )
+    except OSError as error:
+        _log.warning("documents are read in one process: a second one did not start (%s)", error)
+        return None
 
 
 def _opened(pipe: IO[bytes] | None) -> IO[bytes]:

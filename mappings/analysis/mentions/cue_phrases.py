@@ -93,7 +93,9 @@ class CuePhrase:
         words = [part.only for part in parts]
         self._plain = " ".join((first, *words)) if all(words) and first != "not" else ""
         sets = {part.needed for part in parts if part.needed}
-        self.needed = tuple(sorted(sets, key=lambda words: (len(words & STOP_WORDS), len(words), sorted(words))))[:_MOST]
+        self.needed = tuple(sorted(sets, key=lambda words: (len(words & STOP_WORDS), len(words), sorted(words))))[
+            :_MOST
+        ]
 
     def following(self, start: int) -> frozenset[str]:
         """The words of which one follows the first `start` characters of a phrase, with "" if none has to."""
