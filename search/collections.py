@@ -13,7 +13,7 @@ from typing import Final
 
 from mappings import collection as kinds
 from mappings.clinical.concepts import load_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import ConceptReader, shipped_reader
 from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import Conflict, InvalidInput, MedleyError, NotFound
@@ -125,7 +125,8 @@ class Collections:
             return None
         with self._lock:
             if self._reader is None:
-                self._reader = ConceptReader(load_concepts(*_own_lexicons(self._settings.lexicons)))
+                own = _own_lexicons(self._settings.lexicons)
+                self._reader = ConceptReader(load_concepts(*own)) if own else shipped_reader()
             return self._reader
 
     def close(self) -> None:

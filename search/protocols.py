@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mappings.analysis.headings import normalise_heading
+from mappings.clinical.placing import FOUND, assertion_key
 from mappings.documents import Access, FieldValue, Passage
 from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
 from search.query import (
@@ -30,6 +31,7 @@ from search.query import (
 
 Vectors = NDArray[np.float32]
 
+_FOUND_BY_A_PASSAGE: Final = assertion_key("", FOUND)
 ASPECT_CHARACTERS: Final = 200
 """A longer heading is none: an index does not count it among the aspects of a document."""
 
@@ -176,7 +178,7 @@ class IndexEntry:
         aspects = {normalise_heading(item.heading) for item in self.passages} - {""}
         found = {**self.fields, ASPECTS: tuple(sorted(item for item in aspects if len(item) <= ASPECT_CHARACTERS))}
         if self.asserted:
-            asserted = frozenset[str]().union(*self.asserted)
+            asserted = {key for key in frozenset[str]().union(*self.asserted) if not key.endswith(_FOUND_BY_A_PASSAGE)}
             mentioned = {f"{item.concept}|{item.assertion}" for passage in self.passages for item in passage.mentions}
             concepts = {key.partition("|")[0] for key in asserted}
             read = {ASSERTED: asserted, MENTIONED: mentioned, CONCEPTS: concepts}

@@ -113,8 +113,18 @@ def _medspacy(lexicon: ConceptLexicon) -> Callable[[str], Any] | None:
         ner = importlib.import_module("medspacy.ner")
     except ImportError:
         return None
+    _silence("PyRuSH")
     pipeline = medspacy.load(enable=["medspacy_pyrush", "medspacy_target_matcher", "medspacy_context"])
     rules = [ner.TargetRule(name, "CONCEPT") for concept in lexicon for name in concept.names]
     pipeline.get_pipe("medspacy_target_matcher").add(rules)
     read: Callable[[str], Any] = pipeline
     return read
+
+
+def _silence(name: str) -> None:
+    """Its sentence splitter prints a line for each token: a comparison of speed is not about printing."""
+    try:
+        loguru = importlib.import_module("loguru")
+    except ImportError:
+        return
+    loguru.logger.disable(name)

@@ -15,8 +15,7 @@ from evaluation.corpus.indexing import index_all
 from evaluation.task import Corpus
 from mappings import collection as kinds
 from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import NotFound
@@ -97,7 +96,7 @@ def mark(corpus: Corpus, settings: Settings) -> dict[str, Any]:
         "documents": digest(corpus.documents()),
         "encoders": {name: encoder.fingerprint for name, encoder in sorted(encoders.items())},
         "analysis": ANALYSIS_VERSION,
-        "reading": ConceptReader(shipped_concepts()).version if collection.concepts else "",
+        "reading": shipped_reader().version if collection.concepts else "",
         "passages": _splitting(collection),
     }
 

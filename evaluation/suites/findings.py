@@ -5,11 +5,19 @@ for, or with a narrower one. The indexers also gave headings to what a report on
 to what only its indication tells. Where their heading is wider than the finding, its qualifiers tell them apart:
 
 - A nodule is a rounded opacity, which they head "Opacity" or "Density" with the qualifier "round".
-- An opacity with the qualifier "pulmonary alveoli" is airspace disease. "Infiltrate" is no heading of it: it says nothing
-  of the air spaces, and interstitial infiltrates have it, too.
+- An opacity or infiltrate with the qualifier "pulmonary alveoli" is airspace disease. "Infiltrate" alone is no heading of it:
+  it says nothing of the air spaces, and interstitial infiltrates have it, too.
 - "Cardiac Shadow/enlarged" is cardiomegaly, in the words that radiologists prefer.
 - Most reports with "Markings" have crowded bronchovascular markings, from low volumes: not prominent ones.
-- Spondylosis is arthritis of the spine (ICD-10: M47), "Bullous Emphysema" emphysema, and surgical clips are devices.
+- A prominent interstitium is prominent interstitial markings: "Lung" with the qualifier "interstitial", which one report has
+  as "abnormal", all others as "prominent".
+- Spondylosis is arthritis of the spine (ICD-10: M47), "Bullous Emphysema" emphysema, and clips, sutures and implants of the
+  breast are devices, as in MeSH's own tree (E07).
+- Air with fluid or blood in the pleural space is a pneumothorax, and with fluid an effusion.
+- "Funnel Chest" and "Pectus Carinatum" are deformities of the chest wall, and reports call them so.
+- One report of a chest has "Fibrosis" alone, for "diffuse fibrosis" of both lungs.
+
+Reports with "No Indexing" were given to no indexer: they are neither answers nor wrong, and are left out.
 """
 
 from __future__ import annotations
@@ -30,11 +38,18 @@ LEAST: Final = 10
 """Reports that a heading needs to become a question."""
 WINDOW: Final = 1_000
 """Documents of one answer: more than have any one heading, so that R-precision is not cut off."""
+UNJUDGED: Final = "No Indexing"
+"""In place of the headings of a report that no indexer was given."""
 MEASURES: Final = ("P@10", "Rprec", "AP")
 
 
 HEADINGS: Final = {
-    "airspace disease": ("Airspace Disease", "Consolidation", "Opacity/pulmonary alveoli"),
+    "airspace disease": (
+        "Airspace Disease",
+        "Consolidation",
+        "Opacity/pulmonary alveoli",
+        "Infiltrate/pulmonary alveoli",
+    ),
     "arthritis": ("Arthritis", "Spondylosis"),
     "atelectasis": ("Pulmonary Atelectasis",),
     "atherosclerosis": ("Atherosclerosis",),
@@ -44,7 +59,7 @@ HEADINGS: Final = {
     "catheter": ("Catheters, Indwelling",),
     "consolidation": ("Consolidation",),
     "COPD": ("Pulmonary Disease, Chronic Obstructive", "Emphysema", "Pulmonary Emphysema", "Bullous Emphysema"),
-    "deformity": ("Deformity",),
+    "deformity": ("Deformity", "Funnel Chest", "Pectus Carinatum"),
     "emphysema": ("Emphysema", "Pulmonary Emphysema", "Bullous Emphysema"),
     "eventration of the diaphragm": ("Diaphragmatic Eventration",),
     "foreign body": ("Foreign Bodies",),
@@ -54,27 +69,29 @@ HEADINGS: Final = {
     "hiatal hernia": ("Hernia, Hiatal",),
     "hyperlucent lung": ("Lung, Hyperlucent", "Lucency"),
     "infiltrate": ("Infiltrate",),
-    "interstitial lung disease": ("Lung Diseases, Interstitial", "Pulmonary Fibrosis"),
+    "interstitial lung disease": ("Lung Diseases, Interstitial", "Pulmonary Fibrosis", "Fibrosis"),
     "kyphosis": ("Kyphosis",),
     "mass": ("Mass",),
     "medical device": (
         "Medical Device",
         "Implanted Medical Device",
         "Catheters, Indwelling",
+        "Breast Implants",
         "Stents",
         "Surgical Instruments",
+        "Sutures",
         "Tube, Inserted",
     ),
     "nodule": ("Nodule", "Opacity/round", "Density/round"),
     "opacity": ("Opacity", "Airspace Disease", "Consolidation", "Infiltrate", "Pulmonary Atelectasis", "Density"),
     "osteopenia": ("Bone Diseases, Metabolic",),
     "osteophyte": ("Osteophyte",),
-    "pleural effusion": ("Pleural Effusion",),
+    "pleural effusion": ("Pleural Effusion", "Hydropneumothorax"),
     "pneumonia": ("Pneumonia",),
-    "pneumothorax": ("Pneumothorax",),
-    "prominent lung markings": ("Markings/interstitial", "Markings/prominent"),
+    "pneumothorax": ("Pneumothorax", "Hydropneumothorax", "Hemopneumothorax"),
+    "prominent lung markings": ("Markings/interstitial", "Markings/prominent", "Lung/interstitial"),
     "pulmonary edema": ("Pulmonary Edema",),
-    "pulmonary fibrosis": ("Pulmonary Fibrosis",),
+    "pulmonary fibrosis": ("Pulmonary Fibrosis", "Fibrosis"),
     "pulmonary vascular congestion": ("Pulmonary Congestion",),
     "scarring": ("Cicatrix",),
     "scoliosis": ("Scoliosis",),
@@ -90,7 +107,7 @@ HEADINGS: Final = {
 
 def task(settings: Settings) -> Task:
     """The suite over all reports in MEDLEY_DATA. Raises `NotFound` without them."""
-    reports = [report for report in read_reports(settings.data) if report.findings or report.impression]
+    reports = [report for report in read_reports(settings.data) if _is_judged(report)]
     collection = kinds.load("reports", None, settings.collections)
     judgements = dict(_judge(reports))
     questions = tuple(Question(_id(finding), having=(finding,)) for finding in HEADINGS if _id(finding) in judgements)
@@ -102,10 +119,14 @@ def task(settings: Settings) -> Task:
         measures=MEASURES,
         window=WINDOW,
         notes=(
-            f"{len(reports):,} chest X-ray reports; {len(questions)} findings of which at least {LEAST} reports have a heading",
+            f"{len(reports):,} chest X-ray reports that were indexed; {len(questions)} findings of which at least {LEAST} reports have a heading",
             "judged by the MeSH headings of the reports' own indexers, which count what is only suspected too",
         ),
     )
+
+
+def _is_judged(report: ChestReport) -> bool:
+    return bool(report.findings or report.impression) and UNJUDGED not in report.headings
 
 
 def _judge(reports: list[ChestReport]) -> Iterator[tuple[str, dict[str, int]]]:

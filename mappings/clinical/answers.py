@@ -14,11 +14,14 @@ _VALUES: Final = (
     (
         "ruled-out",
         r"no|none|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|\(-\)|[-–]|"
-        r"(?:none|nil|not|never)\s(?:\w+\s)?(?:present|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
+        r"(?:none|nil|not|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
         r"appreciated|observed|reported|elicited|palpable|on|in|at|now)\b[^.,;|\n]{0,30}",
     ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
-    ("uncertain", r"unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+"),
+    (
+        "uncertain",
+        r"neither\s[^.,;]{3,30}\snor\s\w+|unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+",
+    ),
     (
         "historical",
         r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
@@ -29,6 +32,35 @@ _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )
 """An answer without a mark: "steroids nil, rash no"."""
+_REPLY: Final = (
+    r"(?:(?:he|she|they|pt|patient|mum|mother|dad|father|wife|husband|daughter|son|carer|i|we|the\s\w+|apparently|definitely|certainly|"
+    r"thankfully|fortunately|absolutely|well|oh)\b,?\s(?:[a-z’']+\s){0,3}?)?"
+)
+"""What can precede a "no" or "none" in an answer: "the daughter says definitely"."""
+_SAID: Final = re.compile(
+    rf"[^.,;:?\n]{{0,30}}\?\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:(?:none|nil|never|nope|nothing|not|no|denies|denied|negative)\b)"
+    r"(?!\s(?:sure|certain|say|know|clear|recall|remember|until|today|yet|bad|only|just|unless|always|doubt|longer|change|better|worse))(?:,\s(?:none|not|never|nothing|no)\b)?[^.,;?\n]{0,30}(?=[.,;?!\n]|$)",
+    re.I,
+)
+"""A negative answer to a question: "Any chest pain at night? She says not"."""
+_CROSS: Final = re.compile(r"\s?(?:[:=]\s?)?(?:(?P<no>[✗✘☒∅ø])|(?P<yes>[✓✔☑]))")
+_TICKS: Final = re.compile(r"[✗✘☒∅✓✔☑☐]")
+_ZERO: Final = re.compile(
+    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout)\b)"
+)
+_ZERO_BEFORE: Final = re.compile(r"(?:^|[\s,;(])0\s(?:\w+\s)?$")
+_REACTION: Final = re.compile(
+    r"\s?(?:[-–—:(]|→|->|=)\s?(?:\w+\s){0,2}?(?:rash|hives|urticaria|anaphyla\w+|angio-?o?edema|swelling|itch\w*|wheez\w+|bronchospasm|vomit\w*|"
+    r"blisters|nausea|unknown reaction|gi upset|diarrh\w+|cramps|palpitations|swell\w+|collapse|stevens|erythema|intoleran\w+|hallucinat\w+)\b",
+    re.I,
+)
+ANSWER: Final = re.compile(
+    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*|"
+    rf"\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:none|nil|never|nope|nothing|not|no|negative)\b(?:,\s(?:none|not|never|nothing|no)\b)?[^.,;?\n]{{0,30}}[.!]?\s*|\s*A\.\s*|"
+    r"\s*(?:then\s|please\s)?(?:phone|ring|call|dial|come|return|attend|go|seek|see|tell|report|stop|contact|let)\b[^?\n]{0,60}[.!]?\s*",
+    re.I,
+)
+"""A sentence that only answers the question before it, or tells what to do then: "No", "She says not", "Come straight in"."""
 _LETTER: Final = re.compile(r":?\s+(?P<letter>[NY])(?=\s*[,;)]|\.?\s*$)")
 _NOTE: Final = (
     (
@@ -61,9 +93,10 @@ _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
 _NEAR: Final = 40
-_MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))")
+_MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[?:=|(\[+\-–—]|\.\.)|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied)", re.I
+    r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}\?|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
+    re.I,
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
 
@@ -72,6 +105,8 @@ def answer(sentence: str, start: int, end: int) -> str:
     """The assertion that an answer beside the mention `start:end` gives, or ""."""
     if not (_MAY_BE_BEFORE.search(sentence, max(0, start - _NEAR), start) or _MAY_BE_AFTER.match(sentence, end)):
         return "ruled-out" if _NON.search(sentence, max(0, start - 5), start) else ""
+    if marked := _marked_after(sentence, end):
+        return marked
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
         return "present" if mark in _TICKED and mark else "ruled-out"
@@ -81,6 +116,8 @@ def answer(sentence: str, start: int, end: int) -> str:
         return "ruled-out"
     following = sentence[end : end + _NEAR]
     if following:
+        if _ZERO.match(following) or ("?" in following and _SAID.match(sentence, end)):
+            return "ruled-out"
         for says, pattern in _AFTER:
             if pattern.match(following):
                 return says
@@ -99,7 +136,23 @@ def answer(sentence: str, start: int, end: int) -> str:
             return "family"
         if signed := _SIGNED.match(following):
             return "present" if (signed["sign"] or signed["bare"]) == "+" else "ruled-out"
+    if _ZERO_BEFORE.search(sentence, max(0, start - _NEAR), start):
+        return "ruled-out"
     return "present" if _PLUS.search(sentence, max(0, start - 4), start) else ""
+
+
+def _marked_after(sentence: str, end: int) -> str:
+    """What a tick or a cross after the mention says, where marks follow what they are about: "cough ✗, fever ✓"."""
+    found = _CROSS.match(sentence, end)
+    if not found:
+        return ""
+    first = next(_TICKS.finditer(sentence), found)
+    return ("ruled-out" if found["no"] else "present") if sentence[: first.start()].rstrip(" :")[-1:].isalnum() else ""
+
+
+def is_reaction(sentence: str, end: int) -> bool:
+    """Whether a reaction is noted after the mention of a drug, which ends at `end`: "aspirin - hives"."""
+    return _REACTION.match(sentence, end) is not None
 
 
 def _sign_before(sentence: str, start: int) -> str:

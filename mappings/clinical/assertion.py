@@ -16,12 +16,12 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer
-from mappings.clinical.cue_rules import CONSIDERED, CURRENT, Assertion, assertion_cues
+from mappings.clinical.answers import answer, is_reaction
+from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
@@ -37,8 +37,11 @@ _TREATED_IN: Final = re.compile(
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w", re.I)
-_OR_BEFORE: Final = re.compile(r"[a-z)]\s+or\s+(?:(?:a|an|early|other|possibly|acute|old|new)\s+)?$", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_BEFORE: Final = re.compile(
+    r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
+    re.I,
+)
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _IF: Final = ("clause-before", "clause-after")
@@ -81,6 +84,8 @@ def _heading_within(sentence: str, start: int) -> str:
 
 def _stated(sentence: str, start: int, end: int, called: str) -> str:
     """What the sentence states, or "" if it has no cue for the mention: then it is present unless its section differs."""
+    if is_reaction(sentence, end) and is_intervention(called):
+        return "hypothetical"
     said = answer(sentence, start, end)
     if said and said != "present":
         return said
@@ -181,9 +186,10 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
     if not inside:
         return ""
     for scope in inside:
-        # "Considered, but the scan excluded it"; "one cannot be certain that this is not angina".
-        if scope.cue.kind in _WHOLE or (scope.states == "uncertain" and scope.cue.kind == "clause-before"):
+        if scope.cue.kind in _WHOLE:  # "Considered, but the scan excluded it."
             return scope.states
+    if any(scope.states == "uncertain" and scope.cue.kind == "clause-before" for scope in inside):
+        return "uncertain"  # "One cannot be certain that this is not angina."
     if any(scope.states == "ruled-out" and scope.cue.start >= end for scope in inside):
         # "The screen for sepsis came back negative": what is said of a test is said of what it is for.
         inside = [scope for scope in inside if (scope.cue.kind, scope.states) != ("next-after", "hypothetical")]

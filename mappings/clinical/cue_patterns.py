@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from mappings.analysis.mentions.cue_pattern import CuePattern
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
+from mappings.clinical.prospect_patterns import PROSPECTS
 from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
@@ -16,7 +18,7 @@ _YEAR_OF: Final = re.compile(
     rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
-_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[a-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
+_VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[A-Za-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
 _TAKES: Final = re.compile(
     r"[,;]\s*(?:(?:and|is|was|now|currently|still|all|both|on)\s+){0,3}on\s(?!and off\b|exam|\w+day\b)|"
     r"\band\s+(?:is\s+|now\s+)?on\s",
@@ -70,25 +72,6 @@ _WHEN: Final = re.compile(
     re.I,
 )
 
-
-class CuePattern(NamedTuple):
-    """A pattern for cues of one kind. It finds none in a sentence that does not contain one of `hints`, in lowercase.
-
-    A cue is what the group `cue` matches, or all of the match without such a group.
-    """
-
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
-    kind: CueKind
-
-    def find(self, sentence: str) -> Iterator[Cue]:
-        """The cues of a sentence in order."""
-        if any(map(sentence.lower().__contains__, self.hints)):
-            group = "cue" if "cue" in self.pattern.groupindex else 0
-            for match in self.pattern.finditer(sentence):
-                yield Cue(*match.span(group), *self.kind)
-
-
 _PATTERNS: Final = (
     CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
     CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
@@ -133,8 +116,9 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     )
 
 
-def _years_of(sentence: str) -> Iterator[Cue]:
+def _years_of(screened: Screened) -> Iterator[Cue]:
     """Years that are times of what is beside them: "stroke 2015 with weakness"."""
+    sentence = screened.sentence
     for match in _YEAR_OF.finditer(sentence):
         if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
             yield Cue(*match.span(), "clause-either", HISTORY)
@@ -144,7 +128,7 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        patterns = (*_PATTERNS, *people_patterns(relatives))
+        patterns = (*_PATTERNS, *people_patterns(relatives), *PROSPECTS)
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)
@@ -158,7 +142,7 @@ class CuePatterns:
         possible = self._words.possible(screened.text, screened.said)
         for number in possible:
             if number < past:
-                yield from self._finders[number](sentence)
+                yield from self._finders[number](screened)
         if possible and possible[-1] >= past:
             yield from past_times(sentence, [number - past for number in possible if past <= number < future])
             yield from future_times(sentence, [number - future for number in possible if number >= future])

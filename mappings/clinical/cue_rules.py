@@ -22,7 +22,7 @@ from mappings.analysis.mentions.cues import (
 )
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.time_patterns import HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
@@ -30,8 +30,6 @@ ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 FILE: Final = LEXICONS / "assertion.tsv"
 CURRENT: Final = "current"
 """What a cue says that keeps a mention from being history."""
-CONSIDERED: Final = "considered"
-"""What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
 _SAYS: Final = (*ASSERTIONS[1:], HISTORY, PLANNED, TAKEN, CONSIDERED, CURRENT, "present")
 _DIRECTIONS: Final = ("before", "after", "either", "facing")
 _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep", "end")
@@ -136,10 +134,14 @@ def _sign(sign: str) -> str:
 
 
 def _with_colon(sentence: str, cue: Cue) -> Cue:
-    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever"."""
-    if cue.kind in ("before", "doubt-before") and sentence[cue.end : cue.end + 1] == ":":
-        return cue._replace(end=cue.end + 1)
-    return cue
+    """A cue before its mentions, with a colon right after it: "Ddx: gout", "Negative for: fever", "Excluded: stroke"."""
+    if sentence[cue.end : cue.end + 1] != ":":
+        return cue
+    if cue.kind == FACING and sentence[cue.end + 1 :].strip(" ."):
+        return cue._replace(end=cue.end + 1, kind="before" if cue.says == "ruled-out" else "doubt-before")
+    if cue.kind == "either" and cue.says in ("", "ruled-out") and not sentence[: cue.start].strip():
+        return cue._replace(end=cue.end + 1, kind="before")
+    return cue._replace(end=cue.end + 1) if cue.kind in ("before", "doubt-before") else cue
 
 
 def _rule(path: Path, number: int, row: tuple[str, ...]) -> CueRule:

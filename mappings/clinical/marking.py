@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from mappings.analysis.mentions.findings import Finding, findings
-from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
-from mappings.clinical.reading import READING_VERSION, ConceptMention, ConceptReader
+from mappings.clinical.reading import READING_VERSION, ConceptMention, ConceptReader, shipped_reader
 from mappings.documents import Section
 
 MARKING_VERSION: Final = f"marking-1/{READING_VERSION}"
@@ -110,11 +109,11 @@ class MarkedText(NamedTuple):
 
 
 class TextMarker:
-    """Marks texts by one lexicon. It can be shared by threads."""
+    """Marks texts by what `reader` reads of them. It can be shared by threads."""
 
-    def __init__(self, lexicon: ConceptLexicon) -> None:
-        self._lexicon = lexicon
-        self._reader = ConceptReader(lexicon)
+    def __init__(self, reader: ConceptReader) -> None:
+        self._lexicon = reader.lexicon
+        self._reader = reader
         self.mark: Callable[[str], MarkedText] = lru_cache(KEPT_TEXTS)(self._mark)
         """The marked form of a text; a text without mentions has only its words."""
 
@@ -151,7 +150,7 @@ class TextMarker:
 @cache
 def shipped_marker() -> TextMarker:
     """The marker by the concepts that Medley comes with."""
-    return TextMarker(shipped_concepts())
+    return TextMarker(shipped_reader())
 
 
 def _normal(text: str, mentions: Sequence[ConceptMention]) -> list[Finding]:

@@ -21,7 +21,7 @@ def is_chronic(name: str) -> bool:
 @lru_cache(_KEPT)
 def is_intervention(name: str) -> bool:
     """Whether a mention or a concept's name is that of an operation, an examination, a therapy or a drug."""
-    return bool(_interventions().search(name))
+    return bool(_interventions().search(name)) and not _of_interventions().search(name)
 
 
 @cache
@@ -30,6 +30,13 @@ def _interventions() -> re.Pattern[str]:
     endings = "|".join(map(re.escape, words["intervention-ending"]))
     whole = "|".join(map(re.escape, words["intervention"]))
     return re.compile(rf"\b(?:\w+(?:{endings})s?|(?:{whole})s?)(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _of_interventions() -> re.Pattern[str]:
+    words = {kind: phrases.split("|") for kind, phrases in rows("chronic")}
+    endings = "|".join(map(re.escape, words["intervention-condition"]))
+    return re.compile(rf"-(?:induced|related|associated)\b|(?:{endings})\s*$", re.IGNORECASE)
 
 
 @cache

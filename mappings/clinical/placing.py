@@ -3,7 +3,8 @@
 A key is `concept|assertion`. What a passage asserts of a concept it asserts of the wider ones, too: "on ibuprofen" is found
 by NSAID. Only what is ruled out is not: "no lobar pneumonia" does not rule out pneumonia. It is found by a key of its own,
 `NARROWER_RULED_OUT`. But who writes "no acute cholecystitis" means no cholecystitis: a name with one of `LOOSE_MODIFIERS`
-before the wider name rules that out, too.
+before the wider name rules that out, too. What is present is `FOUND`, too, unless only the section says so that asks what
+the document is to answer: "known COPD" as the reason of an X-ray is nothing that the X-ray shows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mappings.analysis.headings import normalise_heading
 from mappings.analysis.passages import PassageRun, placed_passages
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.reading import ConceptMention, ConceptReader
@@ -22,6 +24,11 @@ from mappings.documents import Document, Passage, PassageMention
 RULED_OUT: Final = "ruled-out"
 NARROWER_RULED_OUT: Final = "narrower-ruled-out"
 """In a key: a narrower concept is ruled out."""
+
+PRESENT: Final = "present"
+FOUND: Final = "found"
+"""In a key: present, in a section that does not only ask."""
+_QUESTION: Final = "indication"
 
 LOOSE_MODIFIERS: Final = frozenset(["acute", "active", "frank", "low", "obstructive", "overt", "pleural", "recurrent"])
 
@@ -45,7 +52,14 @@ def assertion_key(concept: str, assertion: str) -> str:
 def keys_of(passage: Passage, lexicon: ConceptLexicon) -> frozenset[str]:
     """The keys of everything that a passage asserts, of wider concepts too."""
     stated = {(item.concept, item.assertion) for item in passage.mentions}
+    if not asks(passage.heading):
+        stated |= {(concept, FOUND) for concept, assertion in stated if assertion == PRESENT}
     return frozenset(key for concept, assertion in stated for key in wider_keys(lexicon, concept, assertion))
+
+
+def asks(heading: str) -> bool:
+    """Whether a section says what a document is to answer, such as an indication, so that it finds nothing itself."""
+    return normalise_heading(heading) == _QUESTION
 
 
 def wider_keys(lexicon: ConceptLexicon, concept: str, assertion: str) -> Iterator[str]:

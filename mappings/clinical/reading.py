@@ -5,16 +5,16 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
+from mappings.clinical.answers import ANSWER
 from mappings.clinical.assertion import assertion
-from mappings.clinical.concepts import ConceptLexicon
+from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
@@ -24,9 +24,6 @@ READING_VERSION: Final = "reading-5"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
-_ANSWER: Final = re.compile(
-    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*", re.I
-)
 
 
 class ConceptMention(NamedTuple):
@@ -164,6 +161,12 @@ class ConceptReader:
         return sure, near
 
 
+@cache
+def shipped_reader() -> ConceptReader:
+    """The reader by the concepts that Medley comes with, one for the process: making it takes half a second."""
+    return ConceptReader(shipped_concepts())
+
+
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:
     """What `text`, under `heading`, asserts of the mention `start:end`, by the sentence that contains it.
 
@@ -201,7 +204,7 @@ def _whole_sentences(text: str) -> list[Sentence]:
 
 def _answers(text: str, question: Sentence, item: Sentence) -> bool:
     """Whether a sentence is nothing but the answer to the one before it."""
-    return text[question.end - 1] == "?" and _ANSWER.fullmatch(text, item.start, item.end) is not None
+    return text[question.end - 1] == "?" and ANSWER.fullmatch(text, item.start, item.end) is not None
 
 
 def _asks(text: str, sentence: Sentence) -> bool:

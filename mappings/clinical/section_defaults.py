@@ -40,7 +40,7 @@ _ADVICE: Final = re.compile(
     r"\b(?:instructions?|precautions|when to call|advice|safety[- ]net\w*|counsel+ing|education|teaching|orders|"
     r"health maintenance|contingenc\w+|guidance|prevention|prophylaxis|screening|red flags|warning signs|return criteria|"
     r"side effects|adverse (?:effects|reactions)|safety plan|crisis plan|action plan|what to watch for|preventive care|"
-    r"contraindications|intolerances?|waiting list|prn|as needed)\b"
+    r"contraindications|intolerances?|sensitivit(?:y|ies)|drug reactions|adrs?|waiting list|prn|as needed)\b"
 )
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)

@@ -17,6 +17,8 @@ HISTORY: Final = "history"
 """What a cue says that makes a mention historical unless it is a chronic condition."""
 PLANNED: Final = "planned"
 """What a cue says that makes a procedure or a drug hypothetical, and states nothing of conditions."""
+CONSIDERED: Final = "considered"
+"""What a cue says that makes a procedure or a drug hypothetical, and a condition uncertain."""
 TAKEN: Final = "taken"
 """What a cue says that makes a drug or a procedure historical."""
 

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Final
 
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import tokens
 from mappings.clinical.concepts import ConceptLexicon
+from mappings.clinical.placing import asks
 from mappings.documents import Access, Passage, PassageMention
 from search.pipeline.results import Evidence, Proof, Span
 from search.protocols import SearchEngine
@@ -18,8 +18,9 @@ from search.understanding.criteria import Criterion
 
 SENTENCES = 2
 """The most sentences shown per hit."""
-NOT_PROVEN: Final = 2
-"""The doubt of a passage that does not speak of a criterion."""
+DENIED, ASKED, SUSPECTED, NOT_PROVEN = 1, 2, 4, 8
+"""The doubts about a criterion: the passage that states it also denies it or leaves it open; its section only asks; it does
+not state it surely; it does not speak of it. They add up, but the lesser ones never to a greater one."""
 
 
 def marks(text: str, wanted: frozenset[str]) -> tuple[Span, ...]:
@@ -63,7 +64,18 @@ def best(found: Sequence[Evidence], scores: Sequence[float] | None = None) -> tu
 
 def doubts(passage: Passage, criteria: Sequence[Criterion], lexicon: ConceptLexicon) -> int:
     """The doubts that a passage leaves about all criteria, added up; 0: it proves them all."""
-    return sum(min((doubt for doubt, _ in _proving(passage, item, lexicon)), default=NOT_PROVEN) for item in criteria)
+    return sum(_doubt(passage, item, lexicon) for item in criteria)
+
+
+def _doubt(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> int:
+    proven = min((doubt for doubt, _ in _proving(passage, criterion, lexicon)), default=None)
+    if proven is None:
+        return NOT_PROVEN
+    asked = ASKED if asks(passage.heading) else 0
+    if proven:
+        return SUSPECTED + asked
+    denied = any(criterion.denies(item.concept, item.assertion, lexicon) for item in passage.mentions)
+    return asked + (DENIED if denied else 0)
 
 
 def find_proofs(

@@ -8,21 +8,26 @@ from typing import Final, Literal, cast
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
-from mappings.clinical.placing import NARROWER_RULED_OUT, RULED_OUT, assertion_key, wider_keys
+from mappings.clinical.placing import FOUND, NARROWER_RULED_OUT, PRESENT, RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.fields import ASSERTED
 from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
-PRESENT: Final = "present"
 UNCERTAIN: Final = "uncertain"
+HISTORICAL: Final = "historical"
+PROCEDURES: Final = "procedures"
+"""The group of concepts that a patient has by their having been done: "status post CABG" is with CABG."""
 MAX_READ_WORDS: Final = 16
 """A text with more words is a sentence out of a document, or a question: its words are searched as they are."""
 
 PROOF_WEIGHT: Final = 20.0
 """What a passage that proves a criterion gets beside its BM25 score: more than the words of a criterion add up to."""
+FOUND_WEIGHT: Final = 10.0
+"""What it gets besides if the section that proves it does not only ask."""
+DOUBTFUL_WEIGHT: Final = 5.0
+"""What a passage gets that proves it less surely."""
 
 Wanted = Assertion | Literal["not-present"]
-_RULING_OUT: Final = (RULED_OUT, NARROWER_RULED_OUT)
 _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 
 
@@ -31,7 +36,7 @@ class Criterion:
     """That a document asserts something of a concept; `not-present`: that it does not say that it is present.
 
     A document that suspects what is to be present is an answer too, after those that are sure; and after those that rule a
-    concept out, one that rules out a narrower one.
+    concept out, one that rules out a narrower one. What is `done`, such as an operation, is there if it was done at any time.
     `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`.
     """
 
@@ -40,29 +45,55 @@ class Criterion:
     name: str
     assertion: Wanted
     source: str
+    done: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of what proves it, the surest first; that a concept is not present is proven by its being ruled out."""
-        proving = {PRESENT: (PRESENT, UNCERTAIN), RULED_OUT: _RULING_OUT, NOT_PRESENT: _RULING_OUT}
-        return tuple(assertion_key(self.concept, item) for item in proving.get(self.assertion, (self.assertion,)))
+        return self._keyed(*self._sure, *self._doubtful)
 
     @property
     def filter(self) -> Filter:
         """What a document must have in the index."""
         if self.assertion == NOT_PRESENT:
-            return NoneOf(ASSERTED, (assertion_key(self.concept, PRESENT),))
+            return NoneOf(ASSERTED, self._keyed(*self._there))
         return Terms(ASSERTED, self.keys)
 
     @property
     def keywords(self) -> tuple[tuple[str, str, float], ...]:
         """What lets the passages that prove it rank first."""
-        return tuple((PROVES, key, PROOF_WEIGHT / place) for place, key in enumerate(self.keys, 1))
+        found = (FOUND,) if self.assertion == PRESENT else ()
+        weights = ((self._sure, PROOF_WEIGHT), (found, FOUND_WEIGHT), (self._doubtful, DOUBTFUL_WEIGHT))
+        return tuple((PROVES, key, weight) for stated, weight in weights for key in self._keyed(*stated))
 
     def doubt(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> int | None:
         """How surely a mention of the concept, or of another from which it follows, proves it: 0 is sure; None: not at all."""
         stated = frozenset(wider_keys(lexicon, concept, assertion))
-        return next((place for place, key in enumerate(self.keys) if key in stated), None)
+        proving = (self._keyed(*self._sure), self._keyed(*self._doubtful))
+        return next((place for place, keys in enumerate(proving) if not stated.isdisjoint(keys)), None)
+
+    def denies(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
+        """Whether a mention says the opposite, or leaves it open."""
+        opposite = {PRESENT: RULED_OUT, RULED_OUT: PRESENT, NOT_PRESENT: PRESENT}.get(self.assertion, "")
+        keys = self._keyed(opposite, UNCERTAIN) if opposite else ()
+        return not frozenset(wider_keys(lexicon, concept, assertion)).isdisjoint(keys)
+
+    @property
+    def _there(self) -> tuple[str, ...]:
+        """What is asserted of something that the patient has."""
+        return (PRESENT, HISTORICAL) if self.done else (PRESENT,)
+
+    @property
+    def _sure(self) -> tuple[str, ...]:
+        return {PRESENT: self._there, NOT_PRESENT: (RULED_OUT,)}.get(self.assertion, (self.assertion,))
+
+    @property
+    def _doubtful(self) -> tuple[str, ...]:
+        narrower = (NARROWER_RULED_OUT,)
+        return {PRESENT: (UNCERTAIN,), RULED_OUT: narrower, NOT_PRESENT: narrower}.get(self.assertion, ())
+
+    def _keyed(self, *assertions: str) -> tuple[str, ...]:
+        return tuple(assertion_key(self.concept, item) for item in assertions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +129,7 @@ def _of_slot(text: str, source: str, absence: Wanted, reader: ConceptReader) -> 
     wanted = cast("Wanted", absence if source == "without" else stated)
     named = reader.lexicon.named(name)
     if named:
-        yield Criterion(name, named.id, named.name, wanted or PRESENT, source)
+        yield Criterion(name, named.id, named.name, wanted or PRESENT, source, named.group == PROCEDURES)
         return
     for item in _mentions(name, reader):
         yield _criterion(name[item.start : item.end], item, wanted or item.assertion, source, reader.lexicon)
@@ -131,7 +162,8 @@ def _mentions(text: str, reader: ConceptReader) -> Sequence[ConceptMention]:
 
 
 def _criterion(typed: str, item: ConceptMention, assertion: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:
-    return Criterion(typed, item.concept, lexicon.get(item.concept).name, assertion, source)
+    named = lexicon.get(item.concept)
+    return Criterion(typed, named.id, named.name, assertion, source, named.group == PROCEDURES)
 
 
 def _notes(criteria: Sequence[Criterion], unknown: Iterable[str]) -> Iterator[str]:

@@ -7,12 +7,11 @@ import pytest
 
 from evaluation.suites import findings
 from evaluation.task import Task
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.datasets.indiana_cxr import read_reports
 from search.settings import Settings
 
-READS = ConceptReader(shipped_concepts())
+READS = shipped_reader()
 
 
 @pytest.fixture
@@ -30,6 +29,7 @@ def task(tmp_path: Path) -> Task:
         for uid, mesh in rows
     ]
     records.append({"uid": "empty", "findings": "", "impression": "", "indication": "Cough.", "MeSH": "Nodule"})
+    records.append(records[0] | {"uid": "unjudged", "MeSH": "No Indexing"})
     (folder / "reports.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     return findings.task(Settings(data=tmp_path))
 
@@ -63,7 +63,8 @@ def test_too_rare_findings_are_no_questions(task: Task) -> None:
 
 def test_documents_have_what_a_report_has(task: Task) -> None:
     documents = {document.id: document for document in task.corpus.documents()}
-    assert len(documents) == 33
+    assert len(documents) == 33  # neither the empty one, nor the one that no indexer was given
+    assert "unjudged" not in documents
     assert [section.heading for section in documents["nodule-0"].sections] == ["Indication", "Findings"]
 
 

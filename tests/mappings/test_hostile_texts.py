@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.documents import Section
 
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 TEXTS = {
     "a sentence of twenty thousand words": "no pneumonia and the patient denies " * 3_334,
     "a list after one cue": "No " + ", ".join(["fever", "cough", "chest pain"] * 2_000),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mappings.clinical.concepts import load_concepts, shipped_concepts
+from mappings.clinical.concepts import load_concepts
 from mappings.clinical.placing import read_passages
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import ConceptReader, shipped_reader
 from mappings.collection import load
 from mappings.documents import Document, PassageMention
 from mappings.errors import InvalidInput
@@ -26,7 +26,7 @@ def read(item: Document, reader: ConceptReader) -> list[PassageMention]:
 
 
 def test_the_mentions_of_a_record_are_those_of_its_passages():
-    reader = ConceptReader(shipped_concepts())
+    reader = shipped_reader()
     found = read(
         document({"section": 0, "start": 20, "end": 30, "concept": "pneumonia", "assertion": "uncertain"}), reader
     )

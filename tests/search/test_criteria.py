@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.query import NoneOf, Query, Terms
 from search.understanding.understand import Understanding, understand
 
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 EVERYBODY = Access("u", frozenset({"*"}))
+SAID = ("present", "historical", "uncertain", "ruled-out", "family")
 
 
 def read(text: str = "", reads_text: bool = True, **slots) -> Understanding:
@@ -71,6 +71,7 @@ def test_with_and_without_become_filters_and_rank_what_proves_them():
     )
     assert [(name, value) for name, value, _ in found.lexical.keywords] == [
         ("proves", "nsaid|present"),
+        ("proves", "nsaid|found"),
         ("proves", "nsaid|uncertain"),
         ("proves", "fever|ruled-out"),
         ("proves", "fever|narrower-ruled-out"),
@@ -81,6 +82,36 @@ def test_with_and_without_become_filters_and_rank_what_proves_them():
 def test_without_can_mean_ruled_out():
     found = read(having=("pneumonia",), lacking=("effusion",), absence="ruled-out")
     assert found.filters[1] == Terms("asserted", ("effusion|ruled-out", "effusion|narrower-ruled-out"))
+
+
+def test_an_operation_is_had_by_having_been_done():
+    found = read(having=("appendectomy",))
+    assert found.filters == (
+        Terms("asserted", ("appendectomy|present", "appendectomy|historical", "appendectomy|uncertain")),
+    )
+    assert [found.criteria[0].doubt("appendectomy", said, READER.lexicon) for said in SAID] == [0, 0, 1, None, None]
+    lacking = read(having=("fever",), lacking=("appendectomy",))
+    assert lacking.filters[1] == NoneOf("asserted", ("appendectomy|present", "appendectomy|historical"))
+    [past] = read(having=("history of appendectomy",)).criteria
+    assert past.keys == ("appendectomy|historical",)
+
+
+def test_a_disease_that_is_over_is_not_had():
+    [present] = read(having=("pneumonia",)).criteria
+    assert [present.doubt("pneumonia", said, READER.lexicon) for said in SAID] == [0, None, 1, None, None]
+
+
+def test_what_denies_a_criterion_is_the_opposite_of_the_concept_itself():
+    [present] = read(having=("effusion",)).criteria
+    [ruled_out] = read(having=("fever",), lacking=("effusion",), absence="ruled-out").criteria[1:]
+    [past] = read(having=("history of pneumonia",)).criteria
+    said = [("effusion", "ruled-out"), ("effusion", "uncertain"), ("effusion", "present"), ("fever", "ruled-out")]
+    assert [present.denies(*item, READER.lexicon) for item in said] == [True, True, False, False]
+    assert [ruled_out.denies(*item, READER.lexicon) for item in said] == [False, True, True, False]
+    assert not past.denies("pneumonia", "ruled-out", READER.lexicon)
+    # Who rules out a large effusion leaves a small one.
+    assert not present.denies("large-pleural-effusion", "ruled-out", READER.lexicon)
+    assert ruled_out.denies("large-pleural-effusion", "present", READER.lexicon)
 
 
 def test_a_slot_can_say_what_is_asserted():

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from encoders.hashing import HashingEncoder
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.collection import load
 from mappings.documents import Access, Document, Section
 from mappings.errors import Unavailable
@@ -26,7 +25,7 @@ from workers.indexing.ingest import delete, ingest
 from workers.indexing.rebuild import rebuild
 
 NOTES = load("notes")
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 EVERYBODY = Access("tester", frozenset({"*"}))
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from mappings.clinical.concepts import ConceptLexicon
-from mappings.clinical.placing import RULED_OUT
+from mappings.clinical.placing import PRESENT, RULED_OUT
 from search.query import NOT_PRESENT
-from search.understanding.criteria import PRESENT, Criterion, Wanted
+from search.understanding.criteria import Criterion, Wanted
 from search.understanding.understand import Understanding
 from web.pages.addresses import SearchAddress
 from web.pages.assertions import ASKS

@@ -15,8 +15,7 @@ import numpy as np
 from evaluation.baselines import lexical
 from evaluation.measures import Values
 from mappings import collection as kinds
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import ConceptReader, shipped_reader
 from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley
 from search.engines.embedded.engine import EmbeddedEngine
@@ -61,7 +60,7 @@ def build_systems(medley: Medley, baseline: str) -> Iterator[PairSystem]:
 
 def score_fields(questions: Sequence[str], texts: Sequence[str]) -> Values:
     """1 where the text, as a report in an index, is among the answers to the question as criteria, otherwise 0."""
-    reader = ConceptReader(shipped_concepts())
+    reader = shipped_reader()
     distinct = {text: f"t{number}" for number, text in enumerate(dict.fromkeys(texts))}
     with _indexed(distinct, reader) as found:
         return np.array(

@@ -4,13 +4,12 @@ from browsing import get
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.documents import Section
 from web.pages.findings import FindingMark, finding_pieces, findings_of
 
 NOTE = "/document?collection=notes&id=p1/n1"
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 
 
 def finding(start, end, anchor="m-1"):

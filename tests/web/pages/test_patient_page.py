@@ -7,15 +7,14 @@ from browsing import Page, get, send
 from portal_home import note
 from werkzeug.datastructures import MultiDict
 
-from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import shipped_reader
 from mappings.collection import load
 from mappings.documents import Document, Section
 from web.cli.indexing import fill_quietly
 from web.pages.patients.patient_page import OF_A_GROUP, ON_A_PAGE, PatientPage
 from web.pages.patients.record import PatientRecord
 
-READER = ConceptReader(shipped_concepts())
+READER = shipped_reader()
 NOTES = load("notes")
 ADDRESS = "/patient?collection=notes&document=p1%2Fn1"
 
