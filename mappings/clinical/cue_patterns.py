@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mappings.analysis.mentions.cue_pattern import CuePattern
+from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
@@ -128,7 +128,7 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        patterns = (*_PATTERNS, *people_patterns(relatives), *PROSPECTS)
+        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS]
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)
