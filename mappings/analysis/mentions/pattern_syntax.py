@@ -16,10 +16,12 @@ from mappings.analysis.words import STOP_WORDS
 
 _APART: Final = " "
 _OPEN: Final = "\0"
-_MOST: Final = 300
+_MOST: Final = 600
 """How many texts are told apart: of more, those before and after are read on their own."""
 _WIDEST: Final = 16
 _MOST_PIECES: Final = 16
+_WIDEST_BRANCH: Final = 60
+"""The most alternatives that are told apart."""
 _CHECKED: Final = 4
 _MARK: Final = re.compile(r"[^\w\s\0]")
 _MORE: Final = "from at after his her he she has had have can been which than"
@@ -62,8 +64,8 @@ def needed_words(pattern: str) -> list[tuple[Need, ...]]:
     readings = [_item(*item) for item in items]
     found = _rarest(_joined(readings).all_needed())
     branches = [(len(value[1]), place) for place, (kind, value) in enumerate(items) if kind is _constants.BRANCH]
-    if branches and not _is_told_by_words(found):
-        _, place = max(branches)
+    width, place = max(branches, default=(0, 0))
+    if 0 < width <= _WIDEST_BRANCH and not _is_told_by_words(found):
         before, after = readings[:place], readings[place + 1 :]
         each = [_rarest(_joined([*before, _read(choice), *after]).all_needed()) for choice in items[place][1][1]]
         if 2 * sum(map(_is_told_by_words, each)) >= len(each):
@@ -101,7 +103,10 @@ class _Reading(NamedTuple):
 
     def then(self, other: _Reading) -> _Reading:
         """This and then `other`."""
-        before = self if len(self.texts) * len(other.texts) <= _MOST else self.blurred()
+        before = self
+        if len(self.texts) * len(other.texts) > _MOST:
+            parted = _APART if all(_is_apart(text[:1]) for text in other.texts) else ""
+            before = self._replace(texts=frozenset(text + parted for text in self.texts)).blurred()
         texts = frozenset(start + end for start in before.texts for end in other.texts)
         return _Reading(texts, (*before.needed, *other.needed))
 
