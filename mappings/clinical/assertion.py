@@ -27,7 +27,7 @@ _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
 _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
-_ASIDE: Final = re.compile(r",\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\)")
+_ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
 _TOLD_OF: Final = re.compile(
     r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s)[^\s,;.()]+\s"
     r"(?:[^\s,;.()]+\s){0,9}?(?=(?:has|have|had|is|are|was|were|got|went|came|left|can|could|may|might|settled|stopped|ceased|resolved|cleared|"
@@ -116,10 +116,11 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     found = _read(sentence, start, end, called)
     if not found and is_of_relative(sentence, start, end):
         return "family"
-    aside = None if found else _ASIDE.search(sentence, end)
-    if aside and not sentence[end : aside.start()].strip(" )"):
+    aside = None if found else _ASIDE.match(sentence, end)
+    if aside:
         # "A hernia, which had been wondered about, is not there."
-        found = _read(sentence[: aside.start()] + " " * len(aside[0]) + sentence[aside.end() :], start, end, called)
+        blank = " " * len(aside["aside"])
+        found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
     clause = None if found else _TOLD_OF.match(sentence, end)
     if clause:  # "The rash she had in May has gone."
         found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
@@ -248,7 +249,7 @@ def _layers(sentence: str) -> _Layers:
         if said.isdisjoint(says):
             return ()
         chosen = [cue for cue in plain if cue.says in says or cue.says not in _LAYERED]
-        return tuple(scope for scope in cue_scopes(sentence, chosen, found) if scope.states in says)
+        return tuple(cue_scopes(sentence, chosen, found, says))
 
     return _Layers(
         tuple(cue_scopes(sentence, [cue for cue in plain if cue.says not in _LAYERED], found)),
