@@ -79,9 +79,7 @@ class AssertionCues:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         screened = Screened.of(sentence)
         found = [
-            cue
-            for cue in self._lexicon.find_all(screened)
-            if cue.says not in _PAST or not _is_void(sentence, cue)
+            cue for cue in self._lexicon.find_all(screened) if cue.says not in _PAST or not _is_void(sentence, cue)
         ]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(screened)
