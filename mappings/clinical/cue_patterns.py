@@ -8,7 +8,8 @@ from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPatterns
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.clinical.prospect_patterns import PROSPECTS
+from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.prospects import PROSPECTS
 from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
@@ -23,7 +24,7 @@ _TAKES: Final = re.compile(
     re.I,
 )
 _NOT_WITHOUT: Final = re.compile(
-    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
+    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t|has not had|hasn['’]t had|have not had|haven['’]t had|had not had|hadn['’]t had)\b"
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
     re.I,
 )
@@ -218,7 +219,7 @@ class CuePatterns:
 
     def __init__(self, relatives: Iterable[str]) -> None:
         self._patterns = (*_PATTERNS, *people_patterns(relatives))
-        self._prospects = WordPatterns(PROSPECTS)
+        self._prospects = WordPatterns((*PROSPECTS, *DOUBTS))
 
     def find(self, sentence: str, words: Iterable[str]) -> Iterator[Cue]:
         """The cues of a sentence that has `words`, in no order; they can overlap."""

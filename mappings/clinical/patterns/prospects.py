@@ -1,4 +1,4 @@
-"""Cues by pattern of what may come, what is asked, offered and refused, and what something was only taken for."""
+"""Cues by pattern of what may come, what is asked for and what is to be done."""
 
 from __future__ import annotations
 
@@ -52,37 +52,9 @@ _RATE_OF: Final = re.compile(
     r"\b\d+(?:\.\d+)?\s?(?:%|per cent|percent|in\s\d+)\s(?:\w+\s)?(?:risk|rate|chance|likelihood|probability|incidence)\s(?:of|for)\b|\b1\s?(?:in|:)\s?\d+\s(?:\w+\s)?(?:of|for)\b|\d\s?%\sfor\b",
     re.I,
 )
-_REFUSED: Final = (
-    r"(?:refused|declined|rejected|turned\s(?:\w+\s)?down|said no|sa(?:id|ys) no|(?:did|do|does|would|will|was|is)\s?(?:not|n['’]t)\s(?:want|wish|take|have|hear|accept|consider|agree|keen|interested|entertain|like)|"
-    r"(?:didn|wouldn|doesn|won)['’]t\s(?:want|wish|take|have|hear|accept|consider|agree)|opted out|opted against|decided against|not accepted|not interested|not taken up|never took|without success|in vain|was not keen|preferred not|chose not|shook)"
-)
-_OFFERED: Final = re.compile(
-    r"\b(?:(?:was|were|is|are|been|being|has|have|had|we|i|then|also|again)\s){0,4}"
-    r"(?:offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
-    rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*(?=[\s,][^.;:]{{1,60}}?\b{_REFUSED}\b)",
-    re.I,
-)
-"""An offer that is refused in the same sentence: "offered a stoma, which he refused"."""
-_NOT_AS_THOUGHT: Final = (
-    r"(?:turn(?:ed|s)\sout|prov(?:ed|es|en)\b|(?:was|is|were)\s(?:in\sfact|in\sreality|really|only|just|merely|simply|actually|nothing|an?\b|not\b)|"
-    r"has\s(?:turned\sout|proved|been\sshown\sto\sbe))(?!\s?(?:to\sbe\s)?(?:real|right|true|correct|confirmed|so\b|genuine|just\sthat))"
-)
-_TAKEN_FOR: Final = re.compile(
-    rf"\bwhat\b[^.;:]{{1,30}}?\b(?:taken for|took for|taken to be|took to be|thought to be|thought was|looked like|believed to be|believed was|called|diagnosed as|labelled|read as|reported as|suspected to be|sounded like)\b(?:\s(?:an?|the)\b)?(?=[^.;]{{2,60}}?\b(?:{_NOT_AS_THOUGHT}|(?:was|were|is)\s(?!confirmed|right|correct|indeed|so\b|taken|treated|found|given|seen)))",
-    re.I,
-)
-"""What something only seemed to be: "what was taken for shingles turned out to be dermatitis"."""
-_ONLY_THOUGHT: Final = re.compile(
-    rf"\b(?:(?:the|an?|his|her|their|this|any|our|\w+ly)\s)*(?:supposed|alleged|suspected|queried|feared|presumed|putative|apparent|reported|possible|initial|so-called|original|initially suspected|previously suspected|(?:label|diagnosis|suspicion|idea|thought|possibility) of)\s"
-    rf"(?=[^.;,]{{2,40}}?\s(?:{_NOT_AS_THOUGHT}|(?:(?:was|were|is|has|had|been|then|later)\s)*(?:(?:not|never)\s(?:been\s)?(?:borne out|confirmed|found|present|there)\b|(?:refuted|excluded|ruled out|discounted|dismissed|discarded|disproved|mistaken|wrong|withdrawn|removed|dropped|revised|revoked)\b)))",
-    re.I,
-)
-_CONFIRMED: Final = re.compile(
-    r"\b(?:suspected|presumed|queried|possible|probable|likely)\s(?=[^.;,]{2,40}?\s(?:was|were|has been|now|later|is|and)\s(?:\w+\s)?(?:confirmed|proven|verified|borne out|corroborated)\b)",
-    re.I,
-)
 _MORE_LIKELY: Final = re.compile(
-    r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|less)\s(?:likely|probable|frequent|common)\b)", re.I
+    r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|less|times\sas|twice\sas|half\sas)\s(?:likely|probable|frequent|common)\b)",
+    re.I,
 )
 _AND_CAUSE: Final = re.compile(
     r"\b(?:may|might|can|could|will)\s[^.;:]{3,60}?\s(?:and|or)\s(?P<cue>(?:even\s|also\s|then\s)?(?:cause|lead to|bring|produce|provoke|result in|give|trigger|become|turn into|develop|end in))\b",
@@ -101,40 +73,13 @@ _FORBIDDEN: Final = re.compile(
     re.I,
 )
 _ORDER: Final = re.compile(
-    r"(?:^|[.;:]\s)(?:then\s|please\s)?(?:start|commence|begin|add|restart|give|try|arrange|repeat|check|book|order|request|increase)\s"
-    r"(?=[^.;]{2,40}?\s(?:when|if|once|should|unless|as soon as|after|tomorrow|next)\b)",
+    r"(?:^|[.;:]\s)(?:then\s|please\s)?(?:start|commence|begin|add|restart|resume|recommence|reintroduce|give|try|arrange|repeat|check|book|order|request|increase)\s"
+    r"(?=[^.;]{2,40}?\s(?:when|if|once|should|unless|as soon as|after|tomorrow|next|on\s(?:\d|mon|tue|wed|thu|fri|sat|sun|day))\b)",
     re.I,
 )
 _PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
 _DATED_PLAN: Final = re.compile(
     r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
-    re.I,
-)
-_CAUSE_IS: Final = re.compile(
-    r"\b(?:likely|likeliest|probable|plausible|best|possible|obvious|favou?red|leading|main|chief|working|prime)\s(?:explanation|cause|culprit|source|reason|diagnosis|suspect|contender|candidate|answer|trigger|etiology|aetiology|guess)\s(?:for|of|behind|in|here|to explain|at present)\b"
-    r"[^.;:]{0,60}?\s(?P<cue>(?:is|was|remains|being|would be|would seem to be|appears to be|seems to be|must be|has to be)\b|:)",
-    re.I,
-)
-_CAUSE_OF: Final = re.compile(
-    r"\b(?:most\s)?(?:likely|likeliest|probable|plausible|possible|presumed|suspected|unlikely)\s(?:explanation|cause|culprit|source|reason|trigger|etiology|aetiology)s?\s(?:for|of|behind)\b",
-    re.I,
-)
-"""What is explained is there: "the most likely cause of his delirium"."""
-_NEEDS_EXCLUDING: Final = re.compile(
-    r"\b(?:needs?|requires?|needing|want|wants|merits?|must have|to have|should have)\b(?=\s[^.,;:]{2,40}?\s(?:excluding|ruling out|excluded|ruled out|exclusion|ruled in or out|looking for)\b)\s?",
-    re.I,
-)
-_ASKED_BY: Final = re.compile(
-    r"\b(?:differentials?|ddx|possibilities|alternatives)\b[^:.;]{0,30}:|"
-    r"\b(?:query|queries|question|questions|suspicion|concern|concerns)\s(?:raised|made|voiced|put|expressed)\b[^:.;]{0,40}:",
-    re.I,
-)
-_GUESSED: Final = re.compile(
-    r"\bif\s(?:i|we|one|you)\s(?:had|have|were)\sto\s(?:guess|choose|bet|venture|name|pick)\b(?:,?\s(?:i|we)(?:\swould|['’]d)\s(?:say|go for|guess|pick|choose|name))?",
-    re.I,
-)
-_SLIM: Final = re.compile(
-    r"\b(?:chances?|odds|probability|likelihood|risk)\s(?:of|that|for)\b(?=[^.;]{2,50}?\b(?:is|are|seems?|remains?)\s(?:\w+\s)?(?:slim|remote|minute|negligible|vanishing\w*|tiny|low but)\b)",
     re.I,
 )
 _IN_OTHERS: Final = re.compile(
@@ -143,8 +88,50 @@ _IN_OTHERS: Final = re.compile(
     r"\b(?:such|these|some|those|many|most|one in \w+|one \w+ in \w+|\d+ in \d+|\d+ ?% of)\s(?:such\s|these\s|of\sthese\s|of\sthem\s)?(?:patients|people|women|men|children|carriers|cases|individuals|users|smokers)\b(?=[^.;]{0,30}\b(?:develop|go on|goes on|get|gets|end up|will|suffer|experience|have|die)\b)",
     re.I,
 )
+_TO_CUT_OUT: Final = re.compile(r"\bto\s(?:help\s)?rule\s(?=[^.;,]{2,40}?\s(?:in\sor\s)?out\b)", re.I)
+_NOT_HIDING: Final = re.compile(
+    r"\b(?:make|be)\s(?:quite\s|absolutely\s)?(?:sure|certain)\b[^.;]{2,60}?\s(?P<cue>(?:is|are|has|does|was)\s?(?:not|n['’]t)\s(?:hid\w+|conceal\w*|mask\w*|obscur\w+|miss\w*|cover\w*|become|turn\w*|develop\w*)(?:\san?)?)\b",
+    re.I,
+)
+"""What an examination is to make sure of: "to make sure that the shadow is not hiding a mass"."""
+_WORK_FOR: Final = re.compile(
+    r"\b(?:(?:immuno)?stain\w*|immunohistochemistry|pcr|serology|cultures?|swabs?|antibod\w+|assays?|titres?|titers?|levels?|screens?|cytology|"
+    r"markers?)\sfor\s(?=[^.;,]{2,40}?\s(?:ordered|requested|sent|pending|awaited|to\sfollow|added|in\sprogress|set\sup|under\s?way|outstanding)\b)",
+    re.I,
+)
+_RULED_IN_LIST: Final = re.compile(
+    r"(?:^|[.:]\s)(?:CTPA|CTA|CT|MRI|MRA|US|USS|XR|CXR|ultrasound|x-?ray|echo|doppler|duplex|film)\b(?:\s(?!shows?|normal|negative|neg|clear|with\s(?!contrast)|no\b)[\w/]+){0,4}"
+    r"(?P<cue>,\s(?:r/o|rule\sout|\?))(?=\s?\w)",
+    re.I,
+)
+"""An order and its purpose: "CT pelvis w/ contrast, r/o abscess"."""
+_EXPLAINED_CHANCE: Final = re.compile(
+    r"\b(?:\w+\s)?(?:possibility|chance|prospect)\sof\s(?:an?\s|the\s)?(?=[^.;]{2,60}?\b(?:explained|discussed|mentioned|quoted|accepted|outlined|spelt\sout|spelled\sout|consent\w*|1\sin|one\sin|\d\s?%))",
+    re.I,
+)
+_REPORT_IT: Final = re.compile(
+    r"(?:^|[.;:]\s|\bplease\s)(?P<cue>report)\s(?!of\b|from\b|by\b|to\b|was\b|is\b|that\b)(?:any\s)?", re.I
+)
+_WITH_ANY: Final = re.compile(
+    r"(?:^|[.;:]\s)(?P<cue>(?:with|at|on|for|in)\s(?:any|every|each|the\s(?:first|next|slightest))\s)(?=[^.;]{2,50}?,\s(?:please\s|then\s)?(?:double|halve|stop|phone|ring|call|return|come|"
+    r"take|increase|reduce|give|use|seek|repeat|check|hold|omit|send|tell)\b)",
+    re.I,
+)
+_OTHERWISE: Final = re.compile(
+    r"\b(?:otherwise|or\selse)\s[^.;,]{2,40}?(?P<cue>\s(?:is|are|becomes?)\s(?:very\s|quite\s|more\s)?(?:likely|possible|inevitable|certain)|\s(?:may|will|can|could|might)\s(?:well\s)?(?:follow|occur|develop|recur|return|result))\b",
+    re.I,
+)
+_NEXT_TIME_THAT: Final = re.compile(
+    r"\b(?:the\s)?next\stime\b(?=[^.;,]{2,50}?\b(?:is|are|has|have|occurs?|develops?|comes?|returns?|appears?|gets?|suspected|happens?)\b)",
+    re.I,
+)
+_BEFORE_SURGERY: Final = re.compile(
+    r"\bpre-?op(?:erative(?:ly)?)?\s(?:for\s)?(?=(?:[\w-]+\s){0,2}?(?:surgery|\w+ectomy|\w+plasty|replacement|repair|transplant\w*|cabg|bypass|fusion|an(?:a)?esthesia)\b)",
+    re.I,
+)
+_MANE: Final = re.compile(r"(?<!\d\s)(?<!mg\s)(?<!mcg\s)(?<!units\s)(?<!OD\s)(?<!tab\s)(?<!tabs\s)\bmane\b", re.I)
+"""Tomorrow morning, unless it is when a dose is taken: "CT mane", but not "40 mg mane"."""
 _ODDS: Final = "risk risks likelihood odds chance chances probability incidence rate"
-_CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 PROSPECTS: Final = (
     word_pattern(
@@ -166,18 +153,6 @@ PROSPECTS: Final = (
     ),
     word_pattern(_ODDS, _RISK_OF_NUMBER, CueKind("next-after", "hypothetical")),
     word_pattern(f"{_ODDS} 1 frax score", _RATE_OF, CueKind("doubt-before", "hypothetical")),
-    word_pattern(
-        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned",
-        _OFFERED,
-        CueKind("either", "ruled-out"),
-    ),
-    word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
-    word_pattern(
-        "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "
-        "diagnosis suspicion idea thought possibility",
-        _ONLY_THOUGHT,
-        CueKind("before", "ruled-out"),
-    ),
     word_pattern("may might can could will", _AND_CAUSE, CueKind("doubt-before", "hypothetical")),
     word_pattern(
         "exclude rule detect look screen pick find confirm", _AND_EXCLUDE, CueKind("doubt-before", "hypothetical")
@@ -189,30 +164,32 @@ PROSPECTS: Final = (
     ),
     word_pattern("not t never", _FORBIDDEN, CueKind("doubt-before", "hypothetical")),
     word_pattern(
-        "start commence begin add restart give try arrange repeat check book order request increase",
+        "start commence begin add restart resume recommence reintroduce give try arrange repeat check book order request increase",
         _ORDER,
         CueKind("doubt-before", PLANNED),
     ),
     word_pattern("suggest", _PROPOSAL, CueKind("doubt-before", CONSIDERED)),
-    word_pattern("confirmed proven verified borne corroborated", _CONFIRMED, CueKind("skip")),
     word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
+    word_pattern("rule", _TO_CUT_OUT, CueKind("doubt-before", "hypothetical")),
+    word_pattern("sure certain", _NOT_HIDING, CueKind("doubt-before", "hypothetical")),
+    word_pattern(
+        "ordered requested sent pending awaited follow added progress set way underway outstanding",
+        _WORK_FOR,
+        CueKind("doubt-before", "hypothetical"),
+    ),
+    word_pattern("r rule", _RULED_IN_LIST, CueKind("doubt-before", "hypothetical")),
+    word_pattern("possibility chance prospect", _EXPLAINED_CHANCE, CueKind("doubt-before", "hypothetical")),
+    word_pattern("report", _REPORT_IT, CueKind("doubt-before", "hypothetical")),
+    word_pattern("any every each slightest first next", _WITH_ANY, CueKind("doubt-before", "hypothetical")),
+    word_pattern("otherwise else", _OTHERWISE, CueKind("doubt-after", "hypothetical")),
+    word_pattern("next", _NEXT_TIME_THAT, CueKind("clause-before", "hypothetical")),
+    word_pattern("preop pre preoperative preoperatively", _BEFORE_SURGERY, CueKind("doubt-before", PLANNED)),
+    word_pattern("mane", _MANE, CueKind("doubt-after", "hypothetical")),
     word_pattern(
         "booked scheduled rescheduled planned arranged listed pencilled penciled due fixed slated lined earmarked set down",
         _DATED_PLAN,
         CueKind("doubt-after", PLANNED),
     ),
-    word_pattern(_CAUSES, _CAUSE_IS, CueKind("doubt-before", "uncertain")),
-    word_pattern(_CAUSES, _CAUSE_OF, CueKind("skip")),
-    word_pattern(
-        "excluding ruling excluded ruled exclusion looking", _NEEDS_EXCLUDING, CueKind("doubt-before", "uncertain")
-    ),
-    word_pattern(
-        "differential differentials ddx possibilities alternatives query queries question questions suspicion concern concerns",
-        _ASKED_BY,
-        CueKind("doubt-before", "uncertain"),
-    ),
-    word_pattern("if", _GUESSED, CueKind("doubt-before", "uncertain")),
-    word_pattern(_ODDS, _SLIM, CueKind("doubt-before", "uncertain")),
     word_pattern(
         "patients patient people those anyone women men children adults smokers someone person cases individuals users carriers "
         "instances",
