@@ -93,7 +93,9 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     called = f"{sentence[start:end]} {name}"
     found = _stated(sentence, start, end, called)
     if not found:
-        found = section_default(_heading_within(sentence, start) or section, called)
+        found = section_default(
+            _heading_within(sentence, start) or section, called, sentence[max(0, start - 30) : start]
+        )
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
@@ -112,7 +114,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if is_reaction(sentence, end) and is_intervention(called):
         return "hypothetical"
     said = answer(sentence, start, end)
-    if said and said != "present":
+    if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
         return said
     found = _read(sentence, start, end, called)
     if not found and is_of_relative(sentence, start, end):

@@ -57,8 +57,16 @@ _COMPLAINT: Final = re.compile(
 )
 
 
-def section_default(heading: str, called: str) -> str:
-    """The assertion of a mention that is called `called` in a section with that heading."""
+_KNOWN: Final = re.compile(
+    r"\b(?:known|symptomatic|recurrent|persistent|refractory|intractable|proven|confirmed|documented|diagnosed|established|incarcerated|"
+    r"ruptured|longstanding|long-standing)\s(?:\w+\s)?$",
+    re.I,
+)
+"""What precedes a condition for which something is done, not one that is looked for: "symptomatic gallstones"."""
+
+
+def section_default(heading: str, called: str, before: str = "") -> str:
+    """The assertion of a mention that is called `called` in a section with that heading; `before`: the words before it."""
     kind = _kind(heading)
     if not kind:
         return "present"
@@ -71,7 +79,7 @@ def section_default(heading: str, called: str) -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) else "historical"
     if kind == _QUESTION:
-        known = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called)
+        known = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called) or _KNOWN.search(before)
         return "present" if known else "uncertain"
     if kind == _PLANS:
         return "hypothetical" if is_intervention(called) else "present"

@@ -74,6 +74,14 @@ _THOUGH_OTHER: Final = re.compile(
     re.I,
 )
 """What is left open by the alternative: "in keeping with psoriasis, though tinea has to be thought of"."""
+_INCLUDES: Final = re.compile(
+    r"\b(?:differentials?|ddx|(?:diagnostic\s|other\s)considerations|possibilities)\b[^.;:]{0,70}?\s(?P<cue>(?:would\s|might\s|could\s|also\s|may\s|must\s|should\s)*includ(?:es?|ing))\b",
+    re.I,
+)
+_LIMITED: Final = re.compile(
+    r"\b(?:evaluation|assessment)\sfor\s(?:an?\s|the\s)?(?=[^.;,]{2,40}?\s(?:limited|suboptimal|degraded|compromised|incomplete|inadequate)\b)",
+    re.I,
+)
 _OR_BOTH: Final = re.compile(
     r",?\s(?:or|and/or)\s(?:both|neither|something\selse|a\smixture|a\sbit\sof\sboth|some\sof\seach)\s?\?", re.I
 )
@@ -84,7 +92,7 @@ _NOT_SO_SURE: Final = re.compile(
 """Who doubts what someone else has named: "they call it measles; I am not convinced"."""
 _STILL_THERE: Final = re.compile(
     r"\b(?:gone|resolved|settled|cleared|better|improved|stopped|clear|healed|vanished|faded|over)\b[^.]{0,30}?[,;]\s(?:(?:and|but|while|the|his|her)\s)*[^.,;]{3,40}?"
-    r"(?P<cue>(?:\s(?:has|have|is|are|does|do|did|was)\snot|(?:has|have|is|are|does|do|did|was)n['’]t))(?=\s*(?:[.;,]|$))",
+    r"(?P<cue>(?:\s(?:has|have|is|are|does|do|did|was)\snot|\s(?:has|have|is|are|does|do|did|was)n['’]t))(?=\s*(?:[.;,]|$))",
     re.I,
 )
 """What has stayed while another thing has gone: "the rash is gone, the itch is not"."""
@@ -153,6 +161,10 @@ DOUBTS: Final = (
     word_pattern("confirmed proven verified borne corroborated", _CONFIRMED, CueKind("skip")),
     word_pattern("rule", _CUT_OUT, CueKind("doubt-before", "uncertain")),
     word_pattern("though although", _THOUGH_OTHER, CueKind("doubt-before", "uncertain")),
+    word_pattern("include includes including", _INCLUDES, CueKind("doubt-before", "uncertain")),
+    word_pattern(
+        "limited suboptimal degraded compromised incomplete inadequate", _LIMITED, CueKind("doubt-before", "uncertain")
+    ),
     word_pattern("both neither mixture else each", _OR_BOTH, CueKind("sentence-after", "uncertain")),
     word_pattern(
         "sure convinced certain persuaded satisfied unconvinced unsure",

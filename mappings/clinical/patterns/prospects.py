@@ -126,7 +126,11 @@ _NEXT_TIME_THAT: Final = re.compile(
     re.I,
 )
 _BEFORE_SURGERY: Final = re.compile(
-    r"\bpre-?op(?:erative(?:ly)?)?\s(?:for\s)?(?=(?:[\w-]+\s){0,2}?(?:surgery|\w+ectomy|\w+plasty|replacement|repair|transplant\w*|cabg|bypass|fusion|an(?:a)?esthesia)\b)",
+    r"\bpre-?op(?:erative)?\s(?:for\s)?(?=(?:[\w-]+\s){0,2}?(?:surgery|\w+ectomy|\w+plasty|replacement|repair|transplant\w*|cabg|bypass|fusion|an(?:a)?esthesia)\b)",
+    re.I,
+)
+_WHAT_TO_DO: Final = re.compile(
+    r"\b(?:taught|shown|told|knows?|instructed|advised|learnt|learned)\s(?:what|how)\sto\s(?:do|respond|react|act|cope)\s(?:for|about|with|in|against|on|during)\b",
     re.I,
 )
 _MANE: Final = re.compile(r"(?<!\d\s)(?<!mg\s)(?<!mcg\s)(?<!units\s)(?<!OD\s)(?<!tab\s)(?<!tabs\s)\bmane\b", re.I)
@@ -183,7 +187,12 @@ PROSPECTS: Final = (
     word_pattern("any every each slightest first next", _WITH_ANY, CueKind("doubt-before", "hypothetical")),
     word_pattern("otherwise else", _OTHERWISE, CueKind("doubt-after", "hypothetical")),
     word_pattern("next", _NEXT_TIME_THAT, CueKind("clause-before", "hypothetical")),
-    word_pattern("preop pre preoperative preoperatively", _BEFORE_SURGERY, CueKind("doubt-before", PLANNED)),
+    word_pattern("preop pre preoperative", _BEFORE_SURGERY, CueKind("doubt-before", PLANNED)),
+    word_pattern(
+        "taught shown told know knows instructed advised learnt learned",
+        _WHAT_TO_DO,
+        CueKind("doubt-before", "hypothetical"),
+    ),
     word_pattern("mane", _MANE, CueKind("doubt-after", "hypothetical")),
     word_pattern(
         "booked scheduled rescheduled planned arranged listed pencilled penciled due fixed slated lined earmarked set down",
