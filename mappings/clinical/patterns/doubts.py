@@ -131,7 +131,7 @@ _NOTHING_OF: Final = re.compile(
 )
 _NOT_FOUND_BY: Final = re.compile(
     r"\b(?:queried|suspected|reported|noted|heard|felt|feared|raised|mentioned|described|seen|thought)\s(?:by|on|in|at)\s[^.;,]{2,40}?\s(?:(?:was|is|were|are|could|can)\s?(?:not|n['’]t)|cannot)\s(?:be\s)?(?:now\s)?(?:heard|seen|found|felt|confirmed|identified|detected|"
-    r"reproduced|visuali[sz]ed|appreciated|demonstrated|elicited|there)\b",
+    r"reproduced|borne\sout|substantiated|corroborated|supported|visuali[sz]ed|appreciated|demonstrated|elicited|there)\b",
     re.I,
 )
 """What another examination does not find again: "the murmur queried by the nurse could not be heard"."""
