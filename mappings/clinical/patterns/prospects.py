@@ -65,7 +65,7 @@ _AND_EXCLUDE: Final = re.compile(
     re.I,
 )
 _NEXT_TIME: Final = re.compile(
-    r"\b(?:another|a (?:further|second|repeat|new|fresh|recurrent)|any (?:further|new|more|future))\s(?=[^.;,]{2,50}?\s(?:could|would|might|may|will|should|must|means?)\b)",
+    r"\b(?:another|a (?:further|second|repeat|new|fresh|recurrent)|any (?:further|new|more|future|(?:recurrence|return|repeat|signs?|hint|worsening|episodes?) of))\s(?=[^.;,]{2,50}?\s(?:could|would|might|may|will|should|must|means?)\b)",
     re.I,
 )
 _FORBIDDEN: Final = re.compile(
@@ -162,7 +162,7 @@ PROSPECTS: Final = (
         "exclude rule detect look screen pick find confirm", _AND_EXCLUDE, CueKind("doubt-before", "hypothetical")
     ),
     word_pattern(
-        "another further second repeat new fresh recurrent more future",
+        "another further second repeat new fresh recurrent more future any",
         _NEXT_TIME,
         CueKind("doubt-before", "hypothetical"),
     ),
