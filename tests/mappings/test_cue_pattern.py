@@ -6,9 +6,9 @@ import pytest
 
 from mappings.analysis.mentions.cue_pattern import WordPatterns, word_pattern
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.clinical.persistence import is_intervention
 from mappings.clinical.patterns.doubts import DOUBTS
 from mappings.clinical.patterns.prospects import PROSPECTS
+from mappings.clinical.persistence import is_intervention
 
 KIND = CueKind("before", "uncertain")
 PATTERNS = WordPatterns(
