@@ -27,7 +27,18 @@ _VALUES: Final = (
         r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
     ),
 )
-_AFTER: Final = tuple((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES)
+_WHEN_OR_WHY: Final = r"(?=\s*\(|\s(?:in|on|by|at|after|due|because|since|following|when|last|\d))"
+_AFTER: Final = (
+    *((says, re.compile(rf"{_MARK}(?:{values}){_END}", re.I)) for says, values in _VALUES),
+    (
+        "historical",
+        re.compile(
+            rf"{_MARK}(?:(?:now|since|fully|was|has been)\s)?(?:resolved|stopped|discontinued|ceased|quit|removed|excised|resected|"
+            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
+            re.I,
+        ),
+    ),
+)
 _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )
@@ -92,6 +103,10 @@ _TICKED: Final = frozenset("xX✓*☑☒✔")
 _BRACKETED: Final = re.compile(r"\((?P<sign>[-–+])(?:ve)?\)\s?$")
 _DASHED: Final = re.compile(r"(?<=[\s/])[-–+](?=[A-Za-z])")
 _DASH: Final = re.compile(r"(?<=[^\n][\s/])[-–]$")
+_WHOSE: Final = frozenset(
+    ["a", "an", "his", "her", "their", "whose", "elderly", "late", "frail", "ailing", "sick", "dying", "severely"]
+)
+"""What precedes a mention that says what a relative is like."""
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
@@ -161,6 +176,23 @@ def _sign_before(sentence: str, start: int) -> str:
         return "present" if signed["sign"] == "+" else "ruled-out"
     several = _DASH.search(sentence, max(0, start - 3), start) and len(_DASHED.findall(sentence)) > 1
     return "ruled-out" if several else ""
+
+
+def is_of_relative(sentence: str, start: int, end: int) -> bool:
+    """Whether the mention `start:end` only says what a relative is like: "her demented mother"."""
+    before = sentence[max(0, start - _NEAR) : start].rpartition(" ")[0].rpartition(" ")[2]
+    return before.lower() in _WHOSE and _described().match(sentence, end) is not None
+
+
+@cache
+def _described() -> re.Pattern[str]:
+    """A relative right after a mention, of whom nothing is reported: not "the rash her mother noticed"."""
+    relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
+    says = "|".join(sorted(map(re.escape, classes()["says"]), key=len, reverse=True))
+    return re.compile(
+        rf"\s+(?:(?:older|younger|late|step|teenage|adult)\s)?(?:{relative})(?!['’\w])(?!\s+(?:{says}|has\s(?:not|seen|noticed))\b)",
+        re.I,
+    )
 
 
 @cache

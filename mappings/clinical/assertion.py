@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer, is_reaction
+from mappings.clinical.answers import answer, is_of_relative, is_reaction
 from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
@@ -28,14 +28,35 @@ _KEPT_NAMES: Final = 20_000
 _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
 _ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
+_TOLD_OF: Final = re.compile(
+    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s)[^\s,;.()]+\s"
+    r"(?:[^\s,;.()]+\s){0,9}?(?=(?:has|have|had|is|are|was|were|got|went|came|left|can|could|may|might|settled|stopped|ceased|resolved|cleared|"
+    r"faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
+    re.I,
+)
+"""A clause without commas about a mention: "the rash she had in May"."""
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present)[\w/]+){0,3}"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
+    r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
+_SPAN_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:from )?(?:19|20)\d\d\s?(?:[-–]|to|until)\s?(?:19|20)?\d\d\b")
+"""From year to year: "polymyalgia 2010-2013" is over, though it is a condition that lasts."""
 _TREATED_IN: Final = re.compile(
-    r",\s(?!since|on|diagnosed|dx|from|started|known)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
+    r",\s(?!since|on|diagnosed|dx|from|started|known|implanted|inserted|placed|fitted|sited|unchanged|stable|similar|similarly|same|as\s)(?:[A-Za-z/+]+\s){0,2}(?:19[3-9]\d|20[0-4]\d)\b(?!\s*[-–])"
 )
 """A year after a comma: "syphilis, treated 1985"."""
+_AGAIN: Final = re.compile(
+    r"back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
+    re.I,
+)
+_GOES_ON: Final = re.compile(
+    r"\s*(?:,|[-–—(:])\s*(?:now\s|currently\s|still\s|both\s|all\s)?(?:on|under|wears?|uses?|takes?|using|taking|wearing|requiring|ongoing|active|"
+    r"long-?\s?standing|lifelong|stable|(?:well|poorly|diet|tablet|insulin)[-\s]controlled|controlled|managed|followed|under)(?!\w)(?!\s(?:19|20)\d\d)|"
+    r"\s(?:\w+\s)?(?:since|on)\s(?!the\b|left|right|that\b|this\b)(?=\w)",
+    re.I,
+)
+"""What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
 _OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
@@ -44,6 +65,7 @@ _OR_BEFORE: Final = re.compile(
 )
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
+_PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
 _IF: Final = ("clause-before", "clause-after")
 _UNHIDDEN: Final = ("before", "skip", "keep")
 _SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
@@ -71,6 +93,8 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     found = _stated(sentence, start, end, called)
     if not found:
         found = section_default(_heading_within(sentence, start) or section, called)
+        if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
+            found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
             found = "uncertain"
     return cast(Assertion, found)
@@ -90,11 +114,16 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if said and said != "present":
         return said
     found = _read(sentence, start, end, called)
+    if not found and is_of_relative(sentence, start, end):
+        return "family"
     aside = None if found else _ASIDE.match(sentence, end)
     if aside:
         # "A hernia, which had been wondered about, is not there."
         blank = " " * len(aside["aside"])
         found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
+    clause = None if found else _TOLD_OF.match(sentence, end)
+    if clause:  # "The rash she had in May has gone."
+        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
     return found or said
 
 
@@ -103,24 +132,32 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     layers = _layers(_hidden(sentence, start, end))
     if _is_conditional(layers.state, start, end):
         return "hypothetical"
-    state = _winner(layers.state, start, end)
+    kin = _nearest_before(layers.kin, start, end)
+    # "Both parents have gout, he has none": what is said of him is not about theirs.
+    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
+    state = _winner(about, start, end)
     if state == "ruled-out":
         return state
-    if (kin := _nearest_before(layers.kin, start, end)) is not None and not (
-        state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin
-    ):
+    if kin is not None and not (state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin):
         return "family"
     if state == CONSIDERED:
         return "hypothetical" if is_intervention(called) else "uncertain"
     if state:
         return state
-    past = _past(layers.past, start, end)
+    past = _past(sentence, layers.past, start, end)
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
+    if past != CURRENT and _SPAN_AFTER.match(sentence, end):
+        return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
     return "present" if past == HISTORY else ""
+
+
+def _is_of_patient(sentence: str, scope: Scope) -> bool:
+    """Whether a cue after its mentions names the patient as its subject."""
+    return scope.cue.kind == "sentence-after" or _PATIENT_IS.match(sentence, scope.cue.start, scope.cue.end) is not None
 
 
 def _is_dated(sentence: str, end: int) -> bool:
@@ -167,12 +204,15 @@ def _is_conditional(found: Sequence[Scope], start: int, end: int) -> bool:
     return any(scope.states == "hypothetical" and scope.cue.kind in _IF and scope.covers(start, end) for scope in found)
 
 
-def _past(found: Sequence[Scope], start: int, end: int) -> str:
+def _past(sentence: str, found: Sequence[Scope], start: int, end: int) -> str:
     """What the past says of a mention; one that is ongoing is over only if that is said after it."""
     inside = [scope for scope in found if scope.covers(start, end)]
     over = [scope for scope in inside if scope.states == "historical"]
-    if any(scope.states == CURRENT and not _is_between(over, scope.cue.start, start) for scope in inside):
-        over = [scope for scope in over if scope.cue.start >= start]
+    current = [scope.cue for scope in inside if scope.states == CURRENT]
+    if any(not _is_between(over, cue.start, start) for cue in current):
+        # "The effusion drained in May has come back": what is said last counts.
+        again = [cue.start for cue in current if _AGAIN.search(sentence, cue.start, cue.end)]
+        over = [scope for scope in over if scope.cue.start >= max(start, *again, start)]
         return "historical" if over else CURRENT
     return "historical" if over else HISTORY if inside else ""
 

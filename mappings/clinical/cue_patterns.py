@@ -15,7 +15,7 @@ from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _YEAR_OF: Final = re.compile(
-    rf"(?<=[A-Za-z)]\s){_YEAR_NUMBER}(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
+    rf"(?<=[A-Za-z)\d]\s)\(?{_YEAR_NUMBER}\)?(?=\s+(?:for|with|w/|due to|after|complicated)(?!\w))", re.I
 )
 _NO_YEAR_OF: Final = re.compile(r"\b(?:since|from|until|to|of)\s$", re.I)
 _VERSUS: Final = re.compile(r"(?<=\w\s)v\.?(?=\s[A-Za-z]{3})|(?<=[A-Za-z]{3}\s)>{1,3}(?=\s[A-Za-z]{3})")
@@ -72,7 +72,101 @@ _WHEN: Final = re.compile(
     re.I,
 )
 
+_USED_TO: Final = re.compile(
+    r"(?<!\bbe\s)(?<!\bis\s)(?<!\bget\s)(?<!\bgot\s)(?<!\bare\s)(?<!\bwas\s)(?<!\bwere\s)(?<!\bbeen\s)(?<!\bbecome\s)(?<!\bnot\s)"
+    r"used\sto\s(?!it\b|the\b|this\b|that\b|his\b|her\b|having\b|being\b|treat\b|prevent\b|relieve\b|control\b)\w+(?:\s(?:from|with|of|for|on))?(?=\s)",
+    re.I,
+)
+"""What was a habit: "used to hear voices"; not what one is used to, or what is used to treat."""
+_FREE_SINCE: Final = re.compile(
+    r"\b(?:free|clear|rid)\s(?:of|from)\s(?=[^.;,]{2,50}?\s(?:since\s(?:19|20|childhood|infancy|school|his\steens|her\steens|adolescence)|for\s(?:the\s(?:last|past)\s)?(?:\w+\s)?(?:years|months|decades)|"
+    r"these\s(?:last|past|\w+\s(?:years|months)))\b)",
+    re.I,
+)
+_NO_MORE: Final = re.compile(r"(?<=\w)\sno\smore(?=\s*(?:[.;,)]|$))", re.I)
+_TAKEN_OUT: Final = re.compile(
+    r"\b(?:pulled|out|removed|withdrawn|explanted|retrieved|extracted|drained|reversed|taken\s(?:out|down)|stopped|came\sout)\s"
+    r"(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)",
+    re.I,
+)
+_THEN_WHEN: Final = re.compile(
+    r"\b(?:(?:19[3-9]|20[0-4])\d|ago|childhood|infancy|school|teens|last\s(?:year|spring|summer|autumn|winter))\b"
+    r"(?P<cue>,?\s(?:when|where|after)\s(?:he|she|they|i)\s(?:was|were|had|got|came|presented|developed|sustained|suffered|underwent|caught|spent))\b",
+    re.I,
+)
+"""A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
+_SINCE_OVER: Final = re.compile(
+    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
+    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
+    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
+    re.I,
+)
+"""How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
+_OVER_HINTS: Final = (
+    "stopped",
+    "discontinued",
+    "ceased",
+    "removed",
+    "resolved",
+    "settled",
+    " clear",
+    " gone",
+    "healed",
+    "treated",
+    "corrected",
+    "drained",
+    "excised",
+    "united",
+    "reversed",
+    "reverted",
+    "repleted",
+    "completed",
+    "finished",
+    "abandoned",
+    "withdrawn",
+    "operated",
+    "resected",
+    "fixed",
+    "normali",
+    "recovered",
+    "lapsed",
+)
+_SWITCHED_TO: Final = re.compile(
+    r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",
+    re.I,
+)
+_BUT_NOW: Final = re.compile(
+    r"(?:,|\band|\bbut)\s(?:is\s|has\s|are\s|was\s)?now\s(?:also\s|has\s|have\s|gets\s|with\s|is\s|a\s)?(?!no\b|none\b|not\b|nil\b|without|off\b|clear|"
+    r"free\b|well\b|resol|settl|gone\b|better\b|stop|heal|remov|dis|norm|asympt|in\sremission|negative|"
+    r"thriving|(?:\w+\s){0,2}(?:resolved|settled|gone|healed|removed|stopped|discontinued|clear|normal))(?=[a-z(])",
+    re.I,
+)
+"""A change: "never wheezed before, now breathless"."""
+
 _PATTERNS: Final = (
+    CuePattern(("used to",), _USED_TO, CueKind("doubt-before", "historical")),
+    CuePattern(("free ", "clear ", "rid of"), _FREE_SINCE, CueKind("doubt-before", "historical")),
+    CuePattern((" no more",), _NO_MORE, CueKind("doubt-after", "historical")),
+    CuePattern(
+        (
+            "pulled ",
+            "out ",
+            "removed ",
+            "withdrawn ",
+            "anted ",
+            "retrieved ",
+            "extracted ",
+            "drained ",
+            "rsed ",
+            "stopped ",
+        ),
+        _TAKEN_OUT,
+        CueKind("doubt-after", "historical"),
+    ),
+    CuePattern((" when ", " where ", " after "), _THEN_WHEN, CueKind("clause-before", "historical")),
+    CuePattern((" now ",), _BUT_NOW, CueKind("end")),
+    CuePattern((" from ",), _SWITCHED_TO, CueKind("end")),
+    CuePattern(_OVER_HINTS, _SINCE_OVER, CueKind("clause-after", HISTORY)),
     CuePattern(("prn", "needed", "required", "demand"), _PRN_FOR, CueKind("doubt-before", "hypothetical")),
     CuePattern(("when", "once", "as soon as"), _WHEN, CueKind("clause-before", "hypothetical")),
     CuePattern((" neg", "-neg", "null"), _MARKER, CueKind("skip")),
@@ -99,17 +193,22 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
     whose = r"(?:his|her|their|the)\s+"
     forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
     who = (
-        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b"
+        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+(?:whose\b|who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b)"
         r"(?!\s+(?:here|present|at\s+bedside))"
     )
     possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
+    death = (
+        rf"(?:\b\w+\s+)?\b{whose}(?:\w+\s+)?(?:{words})['’]s?\s+(?:death|passing|funeral|illness|suicide\sattempt|birthday|wedding|request|"
+        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care)\b"
+    )
     himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
     # Whoever told her that he has something is not the patient.
     told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
     owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=[\s,.;)]|$)"
     return (
-        CuePattern((" who ",), re.compile(who, re.I), forward),
+        CuePattern((" who ", " whose "), re.compile(who, re.I), forward),
         CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
+        CuePattern(("'", "’"), re.compile(death, re.I), CueKind("skip", "family")),
         CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
         CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
         CuePattern(("'", "’"), re.compile(owner, re.I), back),

@@ -22,7 +22,7 @@ from mappings.analysis.mentions.cues import (
 )
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.cue_patterns import CuePatterns
-from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN, is_beginning
 from mappings.errors import InvalidInput
 
 Assertion = Literal["present", "ruled-out", "uncertain", "hypothetical", "historical", "family"]
@@ -36,6 +36,10 @@ _SCOPES: Final = ("next", "list", "clause", "sentence", "pseudo", "skip", "keep"
 _ONE_WAY: Final = ("before", "after", "doubt-before", "doubt-after")
 FACING: Final = "facing"
 """The kind of a cue that is about what follows it, or about what precedes it where nothing follows: "possible"."""
+_NOT_YET: Final = re.compile(
+    r"(?:\b(?:not|never|hardly|scarcely|yet\sto)|n['’]t)\s(?:(?:yet|fully|quite|been|have)\s){0,2}$", re.I
+)
+_PAST: Final = ("historical", HISTORY)
 _FAMILY_END: Final = "family-end"
 
 
@@ -74,7 +78,9 @@ class AssertionCues:
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
         screened = Screened.of(sentence)
-        found = self._lexicon.find_all(screened)
+        found = [
+            cue for cue in self._lexicon.find_all(screened) if cue.says not in _PAST or not _is_void(sentence, cue)
+        ]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         more += self._patterns.find(screened)
         every = [*found, *more]
@@ -123,6 +129,15 @@ def marked(text: str) -> tuple[str, int, int] | None:
     if not (opened and closed and mention.strip()) or "[[" in mention + after or "]]" in before + after:
         return None
     return before + mention + after, len(before), len(before) + len(mention)
+
+
+def _is_void(sentence: str, cue: Cue) -> bool:
+    """Whether a cue of the past says nothing: something only began then, or it is not over ("not settled with morphine")."""
+    if not cue.kind.endswith("-after"):
+        return False
+    if _NOT_YET.search(sentence, max(0, cue.start - 24), cue.start):
+        return True
+    return cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
 
 
 def _sign(sign: str) -> str:

@@ -14,7 +14,8 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|whereas|while)\b", re.I
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
+    re.I,
 )
 _SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(
@@ -22,7 +23,9 @@ _CLAUSE_START: Final = re.compile(
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
-_OTHER_SUBJECT: Final = re.compile(r"(?:,|\band)\s*(?:and\s+)?(?:he|she|the patient|patient|pt|i)\b", re.I)
+_OTHER_SUBJECT: Final = re.compile(
+    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b", re.I
+)
 _NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
 _NEXT_WORDS: Final = 3
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")
@@ -34,8 +37,8 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|owing|\d|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
-    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|"
+    r"instead|then|only|following|pending|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )
@@ -68,6 +71,11 @@ def _opens(sentence: str, cue: Cue) -> bool:
     return sentence[: cue.start].rstrip()[-1:] in ("", ";", ":", ".")
 
 
+def _is_label(sentence: str, cue: Cue) -> bool:
+    """Whether a cue of the past is what a list is headed by: "Stopped: ramipril"."""
+    return cue.says in PAST and sentence[cue.end : cue.end + 1] == ":" and _opens(sentence, cue)
+
+
 def _is_afterthought(cue: Cue) -> bool:
     """Whether a cue ends what precedes it, however far: "fits with the fever, since resolved"."""
     return cue.kind == "sentence-after" and cue.says == HISTORY
@@ -84,6 +92,8 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             and sentence[: cue.start].rstrip().endswith((",", ")"))
         ):
             return cue._replace(kind="keep")
+        if _is_label(sentence, cue):
+            return cue._replace(kind="doubt-before", end=cue.end + 1)
         after = _NOTHING_FOLLOWS.match(sentence, cue.end)
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
@@ -98,7 +108,10 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         stop = _SENTENCE_STOP.search(sentence, cue.end)
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
-        stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, cue.start)]
+        last = cue.start
+        if _is_afterthought(cue) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+            last = len(sentence[:last].rstrip(" ;:"))
+        stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
         yield Scope(stops[-1] if stops else 0, cue.start, cue, cue.says)
 
 

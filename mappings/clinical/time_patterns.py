@@ -24,7 +24,7 @@ TAKEN: Final = "taken"
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _COUNT: Final = (
-    r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|"
+    r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|(?:twenty|thirty|forty|fifty|sixty)(?:-\w+)?|"
     r"several|many|few|couple(?:\sof)?|some)"
 )
 _MONTH_NAME: Final = (
@@ -36,7 +36,7 @@ _WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
 _EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
 _STAY: Final = (
     r"(?:pregnanc(?:y|ies)|admissions?|hospitali[sz]ations?|stays?|visits?|deliver(?:y|ies)|births?|gestations?|"
-    r"presentations?|encounters?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
+    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
     r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
@@ -52,7 +52,7 @@ _DECADE: Final = (
 )
 _TIMES: Final = "|".join(
     (
-        rf"(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?)\s(?:ago|back|earlier|previously)\b",
+        rf"(?:{_COUNT}[-\s])?(?:or\s{_COUNT}\s)?(?:more\s)?(?:years?|yrs?|decades?|months?|mos?|mths?|weeks?|wks?|nights?|{_SEASON}s?|seasons?)\s(?:ago|back|earlier|previously|before\s(?:the|this|her|his)\s\w+)\b",
         r"\d+\s?(?:/12|/52|y|yr|yrs|mo|wks?)\sago\b",
         r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
         rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
@@ -67,8 +67,8 @@ _TIMES: Final = "|".join(
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
-        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
-        r"the\s(?:year|month|week|night|day)\sbefore(?:\slast)?\b",
+        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"the\s(?:(?:year|month|week|night|day)\sbefore(?:\slast)?|(?:{_SEASON}|season|term)\sbefore(?:\slast)?)\b",
         r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
@@ -77,20 +77,27 @@ _TIMES: Final = "|".join(
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
         rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
-        r"up\sto\s(?:the\s)?(?:age\s(?:of\s)?)?\d{1,2}\b(?!\s?(?:mg|ml|cm|mm|%|times|per|flights|pounds|lbs|kg|days|weeks|hours))",
+        r"up\sto\s(?:the\s)?age\s(?:of\s)?\d{1,2}\b",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
 _PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_ROUGHLY: Final = re.compile(
+    r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
+    re.IGNORECASE,
+)
+"""What precedes a time of some length: "both more than ten years back"."""
 _IN_YEAR: Final = re.compile(rf"(?:in|around|circa)\b.*{_YEAR_NUMBER}", re.IGNORECASE)
 _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
 _BEGAN: Final = re.compile(
-    r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|since|from|until|till|over|within|for|every|starting|"
-    r"noticed|discovered|compared|than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+|to)\s(?:\w+\s){0,2}$|\bsince\b[^,;.]{0,60}$",
+    r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
+    r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
+    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
+    r"\b(?:sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
+    r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
 _FUTURE: Final = re.compile(
@@ -104,6 +111,18 @@ _FUTURE: Final = re.compile(
 )
 
 
+_STILL: Final = re.compile(
+    r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still|began|started|noticed)\b(?!\s(?:had|been))",
+    re.IGNORECASE,
+)
+
+
+def is_beginning(sentence: str, start: int, end: int) -> bool:
+    """Whether something only began, or is so now, at the time `start:end`: "started at four", "At 14 weeks she has a rash"."""
+    still = start == 0 and _STILL.match(sentence, end)
+    return bool(still or _BEGAN.search(sentence, max(0, start - 70), start))
+
+
 PAST: Final = Alternatives(_PAST_TIME)
 FUTURE: Final = Alternatives(_FUTURE)
 
@@ -114,9 +133,11 @@ def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
     No other alternatives of `PAST` than those with the numbers `possible` can match; so with those of `FUTURE` below.
     """
     for match in PAST.finditer(sentence, possible):
-        if not _BEGAN.search(sentence, max(0, match.start() - 70), match.start()):
-            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, match.start() - 30), match.start())
-            yield Cue(*match.span(), "clause-either" if both else "clause-after", HISTORY)
+        roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
+        start, end = roughly.start() if roughly else match.start(), match.end()
+        if not is_beginning(sentence, start, end):
+            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 
 def future_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
