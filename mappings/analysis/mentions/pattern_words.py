@@ -73,11 +73,11 @@ class Alternatives:
 
     def finditer(self, text: str, possible: Sequence[int]) -> Iterator[re.Match[str]]:
         """The matches in a text in which no others than those with the numbers `possible` can match."""
-        if not possible:
+        alone = [_compiled(self.each[number], self._every.flags) for number in possible]
+        found = [pattern for pattern in alone if pattern.search(text)] if len(alone) > 1 else alone
+        if not found:
             return iter(())
-        if len(possible) == 1:
-            return _compiled(self.each[possible[0]], self._every.flags).finditer(text)
-        return self._every.finditer(text)
+        return (found[0] if len(found) == 1 else self._every).finditer(text)
 
 
 def _each(expression: str) -> Iterator[str]:
