@@ -181,7 +181,7 @@ class ConceptFinder:
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
         text = _Words(sentence)
-        words = text.words
+        words, keys, between = text.words, self._keys, self._between
         starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, words)) if start]
         words.append(_END)
         found: list[FoundName] = []
@@ -192,8 +192,8 @@ class ConceptFinder:
             names, best, short = start
             last = place
             following = words[place + 1] or words[text.following(place)]
-            key = self._keys[following]
-            if key in names or (names and key in self._between) or (short and (_LEAF in short or following in short)):
+            key = keys[following] if names else _END
+            if key in names or key in between or (short and (_LEAF in short or following in short)):
                 best, last = self._at(text, place, start)
             if best:
                 found.append(FoundName(*text.span(place, last), *best))
