@@ -218,7 +218,9 @@ def test_a_bundle_and_one_of_its_concepts_contradict_each_other_one_way():
 
 
 def test_a_bundle_that_can_not_be_searched_is_an_error_of_its_slot():
-    with pytest.raises(InvalidInput, match=r"the term 'warfarinn' of the bundle 'odd'.*did you mean warfarin") as caught:
+    with pytest.raises(
+        InvalidInput, match=r"the term 'warfarinn' of the bundle 'odd'.*did you mean warfarin"
+    ) as caught:
         bundled(having=("fever",), lacking=("bundle:odd",))
     assert caught.value.field == "without"
     names = tuple(item.id for item in READER.lexicon)

@@ -291,3 +291,29 @@ def test_a_bundle_of_a_colleague_is_named_by_its_id_and_shown_with_its_terms(cli
     assert "Bundle “Chest”: any of effusion, gout" in page.text
     asked = {"collection": "notes", "concept.0": "bundle:Chest"}
     assert "There is no bundle 'Chest' that you may see" in built(client, asked, status=400, headers=bob).text
+
+
+def test_a_row_is_switched_off_and_on_and_the_rest_is_counted(client):
+    page = built(client, FORM | {"do": "switch.1"})
+    assert values(page, "concept") == ["pneumonia", "effusion"]
+    assert values(page, "off") == ["yes"]
+    assert "2 of 2 patients meet these rows" in page.text
+    assert "Row 2 off" in page.text
+    assert "2. without effusion" not in page.text
+    assert "Rows that are off are not saved." in page.text
+    again = built(client, FORM | {"off.1": "yes", "do": "switch.1"})
+    assert "1 of 2 patients meets these rows" in again.text
+    assert not values(again, "off")
+    nothing = built(client, WITH | {"off.0": "yes"})
+    assert "A row asks for one thing" in nothing.text
+
+
+def test_what_is_wrong_in_a_row_that_is_off_does_not_matter_and_days_need_one_that_is_on(client):
+    assert "2 of 2 patients" in built(client, FORM | {"concept.1": "efusion", "off.1": "yes"}).text
+    page = built(client, FORM | {"off.0": "yes", "days.1": "7", "of.1": "1"}, status=400)
+    assert "Row 2 : Choose another row that the days are counted from" in page.text
+
+
+def test_a_saved_cohort_has_the_rows_that_are_on(client):
+    address = saved(client, FORM | {"off.1": "yes", "name": "One"})
+    assert values(get(client, address), "concept") == ["pneumonia"]

@@ -133,7 +133,12 @@ class BuilderPage:
     @property
     def is_asked(self) -> bool:
         """Whether a row asks for something."""
-        return any(not row.is_empty for row in self.rows)
+        return any(row.is_asked for row in self.rows)
+
+    @property
+    def has_off(self) -> bool:
+        """Whether a row is switched off."""
+        return any(row.off for row in self.rows)
 
 
 def in_words(rows: Sequence[CriterionRow]) -> str:

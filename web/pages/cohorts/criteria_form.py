@@ -16,10 +16,13 @@ from mappings.errors import InvalidInput, NotFound
 from search.cohorts.definition import MAX_CRITERIA
 from search.cohorts.read import GROUPS
 
-_FIELD: Final = re.compile(r"(group|concept|assertion|words|since|until|days|of|filters)\.([0-9]{1,3})")
+_FIELD: Final = re.compile(r"(group|concept|assertion|words|since|until|days|of|filters|off)\.([0-9]{1,3})")
 _PLACE: Final = re.compile(r"(?:.*\.)?(all|any|none)\.([0-9]+)(?:\.(\w+))?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBERED: Final = re.compile(r"criterion ([0-9]+): ")
+
+
+OFF: Final = "yes"
 
 
 class RowError(InvalidInput):
@@ -35,7 +38,8 @@ class RowError(InvalidInput):
 class CriterionRow:
     """One row as it was typed. `of` is the number of another row as the page shows it, from 1.
 
-    `filters` are conditions that the form has no field for, as a JSON object: they stay as they are.
+    `filters` are conditions that the form has no field for, as a JSON object: they stay as they are. A row that is `off`, which
+    is "" for one that is on, stays in the form and is not asked for.
     """
 
     group: str = "all"
@@ -47,6 +51,12 @@ class CriterionRow:
     days: str = ""
     of: str = ""
     filters: str = ""
+    off: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the row asks for something, and is on."""
+        return not (self.is_empty or self.off)
 
     @property
     def is_empty(self) -> bool:
@@ -71,6 +81,11 @@ def read_rows(sent: Mapping[str, str]) -> list[CriterionRow]:
     return [CriterionRow(**found[number]) for number in sorted(found)]
 
 
+def switched(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
+    """The rows with one of them switched off, or on again."""
+    return [replace(row, off="" if row.off else OFF) if at == place else row for at, row in enumerate(rows)]
+
+
 def without_row(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
     """The rows without one; what counted days from it no longer does, and the numbers of the later ones move up."""
     kept = [item for number, item in enumerate(rows) if number != place]
@@ -78,7 +93,9 @@ def without_row(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
 
 
 def as_definition(rows: Sequence[CriterionRow]) -> tuple[dict[str, Any], list[int]]:
-    """The definition as JSON, and for each of its criteria in their order the place of its row; empty rows are left out.
+    """The definition as JSON, and for each of its criteria in their order the place of its row.
+
+    Rows that are empty or off are left out.
 
     Raises `RowError` for an unknown group, and for what is not even a number or a date.
     """
@@ -127,7 +144,7 @@ def _without_place(message: str) -> str:
 
 
 def _fits(row: CriterionRow, group: str) -> bool:
-    return row.group == group and not row.is_empty
+    return row.group == group and row.is_asked
 
 
 def _criterion(row: CriterionRow, place: int, order: Sequence[int]) -> dict[str, Any]:

@@ -26,7 +26,15 @@ from web.kept.use_cases import KeptUseCases
 from web.pages.cohorts.areas import areas, cohort_collections
 from web.pages.cohorts.builder_page import PATIENTS_ON_A_PAGE, BuilderPage, KeptCohort, in_words
 from web.pages.cohorts.bundle_rows import listed_bundles
-from web.pages.cohorts.criteria_form import CriterionRow, as_definition, read_rows, row_error, rows_of, without_row
+from web.pages.cohorts.criteria_form import (
+    CriterionRow,
+    as_definition,
+    read_rows,
+    row_error,
+    rows_of,
+    switched,
+    without_row,
+)
 from web.pages.cohorts.sharing import sent_labels, sharing_choices
 from web.statuses import status_of
 from web.validation import validated
@@ -75,6 +83,8 @@ def change_cohort() -> Response:
         page.rows = [*page.rows, CriterionRow()]
     elif name == "remove":
         page.rows = without_row(page.rows, _number(place, -1)) or [CriterionRow()]
+    elif name == "switch":
+        page.rows = switched(page.rows, _number(place, -1))
     elif name == "bundle":
         page.rows = [row for row in page.rows if not row.is_empty]
         page.rows = [*page.rows, _row_of_bundle(request.form.get("bundle", ""))]
