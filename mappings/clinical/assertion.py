@@ -29,12 +29,13 @@ _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
 _ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
 _TOLD_OF: Final = re.compile(
-    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s)[^\s,;.()]+\s"
+    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s|"
+    r"(?:the|his|her)\s[^\s,;.()]+\s|(?=(?:reported|seen|noted|described|found|mentioned|identified|shown|visible)\s(?:on|in|by|at|from|during)\s))[^\s,;.()]+\s"
     r"(?:[^\s,;.()]+\s){0,9}?(?=(?:has|have|had|is|are|was|were|got|went|came|left|can|could|may|might|settled|stopped|ceased|resolved|cleared|"
-    r"faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
+    r"(?:is|was|has|had|are|were|have|does|did|do|can|could)n['’]t|faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
     re.I,
 )
-"""A clause without commas about a mention: "the rash she had in May"."""
+"""A clause without commas about a mention: "the rash she had in May", "the nodule seen on CT"."""
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
@@ -92,7 +93,9 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     called = f"{sentence[start:end]} {name}"
     found = _stated(sentence, start, end, called)
     if not found:
-        found = section_default(_heading_within(sentence, start) or section, called)
+        found = section_default(
+            _heading_within(sentence, start) or section, called, sentence[max(0, start - 30) : start]
+        )
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
@@ -111,7 +114,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if is_reaction(sentence, end) and is_intervention(called):
         return "hypothetical"
     said = answer(sentence, start, end)
-    if said and said != "present":
+    if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
         return said
     found = _read(sentence, start, end, called)
     if not found and is_of_relative(sentence, start, end):

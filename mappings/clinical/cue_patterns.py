@@ -10,7 +10,8 @@ from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
-from mappings.clinical.prospect_patterns import PROSPECTS
+from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.prospects import PROSPECTS
 from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
@@ -25,7 +26,7 @@ _TAKES: Final = re.compile(
     re.I,
 )
 _NOT_WITHOUT: Final = re.compile(
-    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
+    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t|has not had|hasn['’]t had|have not had|haven['’]t had|had not had|hadn['’]t had)\b"
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
     re.I,
 )
@@ -227,7 +228,7 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS]
+        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS, *DOUBTS]
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)

@@ -5,6 +5,7 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ READING_VERSION: Final = "reading-6"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
+_NO: Final = re.compile(r"[Nn]o\.\s+(?=\w)")
 
 
 class ConceptMention(NamedTuple):
@@ -218,6 +220,10 @@ def _whole_sentences(text: str) -> list[Sentence]:
         return found
     joined: list[Sentence] = []
     for item in found:
+        answer = _NO.match(text, item.start, item.end) if joined and text[joined[-1].end - 1] == "?" else None
+        if answer:  # "No." also begins a number, so that sentences do not end there.
+            joined[-1] = Sentence(joined[-1].start, answer.start() + len("No."))
+            item = Sentence(answer.end(), item.end)
         if (
             joined
             and (_asks(text, joined[-1]) or _answers(text, joined[-1], item))

@@ -26,7 +26,10 @@ _CLAUSE_START: Final = re.compile(
 _OTHER_SUBJECT: Final = re.compile(
     r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b", re.I
 )
-_NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
+_NEXT_BREAK: Final = re.compile(
+    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",
+    re.I,
+)
 _NEXT_WORDS: Final = 3
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")
 _OF_CAUSE: Final = re.compile(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from mappings.analysis.headings import normalise_heading
-from mappings.clinical.persistence import is_chronic
+from mappings.clinical.persistence import is_chronic, is_intervention
 
 _FIXED: Final = {
     "family history": "family",
@@ -19,6 +19,7 @@ _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychi
 _QUESTION: Final = "question"
 _WARNING: Final = "warning"
 _DIFFERENTIAL: Final = "differential"
+_PLANS: Final = "plans"
 _FAMILY: Final = re.compile(
     r"\b(?:family|familial|maternal|paternal|parental|mother['’]?s|father['’]?s|donor|sibling|genetic)\b[^:]*\b(?:history|hx|anamnesis|pedigree)\b|"
     r"\b(?:fh|fhx|famhx|fmhx|pedigree|family tree)\b"
@@ -42,18 +43,30 @@ _ADVICE: Final = re.compile(
     r"side effects|adverse (?:effects|reactions)|safety plan|crisis plan|action plan|what to watch for|preventive care|"
     r"contraindications|intolerances?|sensitivit(?:y|ies)|drug reactions|adrs?|waiting list|prn|as needed)\b"
 )
+_PLANNED: Final = re.compile(
+    r"\b(?:an(?:a)?esthetic|an(?:a)?esthesia|theatre|operative|surgical|procedur\w+|airway)\splan\b|"
+    r"\b(?:planned|proposed|intended|upcoming|scheduled)\s(?:procedures?|operations?|surger(?:y|ies)|investigations?|tests?|treatments?)\b"
+)
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
 _COMPLAINT: Final = re.compile(
     r"\b(?:pain|ache|aches|cough|fever|dyspnea|dyspnoea|shortness|sob|wheez\w+|nausea|vomiting|diarrhea|dizziness|syncope|"
     r"weakness|headache|palpitations|fatigue|hemoptysis|trauma|fall|injury|swelling|chills|weight loss|hypoxia|"
-    r"tachycardia|confusion|bleeding|numbness|hematuria|cancer|carcinoma|positive ppd)\b",
+    r"tachycardia|confusion|bleeding|numbness|hematuria|haematuria|dysuria|urination|anemia|anaemia|rash|jaundice|seizures?|vertigo|tinnitus|dysphagia|itch\w*|tremor|lump|cancer|carcinoma|positive ppd)\b",
     re.I,
 )
 
 
-def section_default(heading: str, called: str) -> str:
-    """The assertion of a mention that is called `called` in a section with that heading."""
+_KNOWN: Final = re.compile(
+    r"\b(?:known|symptomatic|recurrent|persistent|refractory|intractable|proven|confirmed|documented|diagnosed|established|incarcerated|"
+    r"ruptured|longstanding|long-standing)\s(?:\w+\s)?$",
+    re.I,
+)
+"""What precedes a condition for which something is done, not one that is looked for: "symptomatic gallstones"."""
+
+
+def section_default(heading: str, called: str, before: str = "") -> str:
+    """The assertion of a mention that is called `called` in a section with that heading; `before`: the words before it."""
     kind = _kind(heading)
     if not kind:
         return "present"
@@ -66,7 +79,10 @@ def section_default(heading: str, called: str) -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) else "historical"
     if kind == _QUESTION:
-        return "present" if _COMPLAINT.search(called) or is_chronic(called) else "uncertain"
+        known = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called) or _KNOWN.search(before)
+        return "present" if known else "uncertain"
+    if kind == _PLANS:
+        return "hypothetical" if is_intervention(called) else "present"
     return "hypothetical"
 
 
@@ -87,4 +103,6 @@ def _kind(heading: str) -> str:
         return normalised
     if _ASKED.search(plain):
         return _QUESTION
+    if _PLANNED.search(plain):
+        return _PLANS
     return _WARNING if _ADVICE.search(plain) or _RISKS.search(plain) else ""

@@ -7,8 +7,9 @@ import pytest
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern, word_pattern
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.screens import Screened
+from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.prospects import PROSPECTS
 from mappings.clinical.persistence import is_intervention
-from mappings.clinical.prospect_patterns import PROSPECTS
 
 KIND = CueKind("before", "uncertain")
 RISK = word_pattern("risk danger", re.compile("a (?:risk|danger)"), KIND)
@@ -32,7 +33,7 @@ def test_the_group_named_cue_is_the_cue() -> None:
 
 
 def test_the_words_of_the_shipped_patterns_are_in_lowercase() -> None:
-    assert all(word == word.lower() and word.isalnum() for pattern in PROSPECTS for word in pattern.words)
+    assert all(word == word.lower() and word.isalnum() for pattern in (*PROSPECTS, *DOUBTS) for word in pattern.words)
 
 
 @pytest.mark.parametrize(

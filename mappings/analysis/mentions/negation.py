@@ -25,6 +25,7 @@ _JOIN: Final = re.compile(
 )
 _STOP: Final = re.compile(r"[;:?!)]|(?<!\b[A-Z])\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
+_MODAL: Final = re.compile(r"(?:can|could|may|might|will|would)\b", re.I)
 _SUBJECT: Final = re.compile(r"\b(?:we|i|he|she|they|you|one)\b", re.I)
 _GRADED: Final = re.compile(r"\d\+|\+|\d+(?:\.\d+)?\s?(?:cm|mm|x\s?\d)")
 """How a positive finding starts: "2+ edema", "3 mm nodule"."""
@@ -131,6 +132,8 @@ def _is_part_of_negation(sentence: str, found: Sequence[Cue], number: int) -> bo
     """Whether a doubt only qualifies a negation right before it, as in "no findings suspicious for malignancy"."""
     cue, before = found[number], found[number - 1] if number else None
     if cue.kind != "doubt-before" or before is None or before.kind != "before":
+        return False
+    if cue.says == "hypothetical" and _MODAL.match(sentence, cue.start):  # "Without treatment could lead to a stroke."
         return False
     between = sentence[before.end : cue.start]
     return not (_JOIN.search(between) or _STOP.search(between) or _SUBJECT.search(between))
