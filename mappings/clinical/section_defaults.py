@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from mappings.analysis.headings import normalise_heading
-from mappings.clinical.persistence import is_chronic
+from mappings.clinical.persistence import is_chronic, is_intervention
 
 _FIXED: Final = {
     "family history": "family",
@@ -45,15 +45,35 @@ _ADVICE: Final = re.compile(
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
 _COMPLAINT: Final = re.compile(
-    r"\b(?:pain|ache|aches|cough|fever|dyspnea|dyspnoea|shortness|sob|wheez\w+|nausea|vomiting|diarrhea|dizziness|syncope|"
+    r"\b(?:pain|ache|aches|cough|fever|dyspnea|dyspnoea|shortness|sob|wheez\w+|nausea|vomiting|diarrhea|diarrhoea|dizziness|vertigo|syncope|collapse|seizures?|fits?|urination|dysuria|rash|itch\w*|pruritus|constipation|dysphagia|heartburn|dyspepsia|sore throat|hoarseness|epistaxis|melena|melaena|rigors|sweats|malaise|lethargy|tremor|paresthesias?|paraesthesia|incontinence|anemia|anaemia|"
     r"weakness|headache|palpitations|fatigue|hemoptysis|trauma|fall|injury|swelling|chills|weight loss|hypoxia|"
-    r"tachycardia|confusion|bleeding|numbness|hematuria|cancer|carcinoma|positive ppd)\b",
+    r"tachycardia|confusion|bleeding|numbness|hematuria|haematuria|haemoptysis|cancer|carcinoma|positive ppd)\b",
     re.I,
 )
 
 
-def section_default(heading: str, called: str) -> str:
-    """The assertion of a mention that is called `called` in a section with that heading."""
+_TOLD: Final = re.compile(
+    r"\b(?:symptomatic|known|recurrent|established|proven|confirmed|persistent|still has(?: an?)?|diagnosed with|"
+    r"(?:man|woman|male|female|patient|pt|boy|girl|gentleman|lady|child|infant|y/?o|yo|[MF])\s(?:with|w/|who has|has)(?: an?)?|"
+    r"(?:brought in|admitted|seen|presented|presents|presenting|came in|collapsed)\s(?:\w+\s){0,3}?(?:after|with|following|for|because of)(?: an?)?)"
+    r"\s(?:[\w-]+\s){0,2}$",
+    re.I,
+)
+"""What precedes a condition that an indication states: "symptomatic gallstones", "woman with pneumonia"."""
+_LISTED: Final = re.compile(r"an(?:a)?emia\b", re.I)
+"""What lasts if it is listed without a time among past conditions."""
+_IMAGES: Final = re.compile(
+    r"\b(?:findings|impression|conclusion|radiograph|x-?ray|xr|cxr|ct|mri|film|imaging|radiology|bones?|skeleton|lungs?|chest|comparison|interpretation)\b"
+)
+_OLD: Final = re.compile(r"\b(?:old|healed|remote|chronic|previous|prior|distant)(?:,?\s[\w/-]+){0,8}\s$", re.I)
+_REMAINS: Final = re.compile(
+    r"fracture|deformit|infarct|granuloma|scar|callus|trauma|injur|compression|calcifi|tuberculosis|histoplasm", re.I
+)
+"""Injuries that leave something to see."""
+
+
+def section_default(heading: str, called: str, before: str = "") -> str:
+    """The assertion of a mention that is called `called` in a section with that heading; `before` precedes it."""
     kind = _kind(heading)
     if not kind:
         return "present"
@@ -64,10 +84,20 @@ def section_default(heading: str, called: str) -> str:
     if kind == _DIFFERENTIAL:
         return "uncertain"
     if kind in _PAST:
-        return "present" if is_chronic(called) else "historical"
+        return "present" if is_chronic(called) or _LISTED.search(called) else "historical"
     if kind == _QUESTION:
-        return "present" if _COMPLAINT.search(called) or is_chronic(called) else "uncertain"
+        told = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called) or _TOLD.search(before)
+        return "present" if told else "uncertain"
     return "hypothetical"
+
+
+def shows_remains(heading: str, before: str, called: str) -> bool:
+    """Whether a report of images tells of an old injury, of which the traces are there to see: "healed rib fracture"."""
+    return (
+        _REMAINS.search(called) is not None
+        and _OLD.search(before) is not None
+        and _IMAGES.search(heading.lower()) is not None
+    )
 
 
 @lru_cache(1024)
