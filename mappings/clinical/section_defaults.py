@@ -54,7 +54,7 @@ _COMPLAINT: Final = re.compile(
 
 _TOLD: Final = re.compile(
     r"\b(?:symptomatic|known|recurrent|established|proven|confirmed|persistent|still has(?: an?)?|diagnosed with|"
-    r"(?:man|woman|male|female|patient|pt|boy|girl|gentleman|lady|child|infant|y/?o|yo|[MF])\s(?:with|w/|who has|has)(?: an?)?|"
+    r"(?:man|woman|male|female|patient|pt|boy|girl|gentleman|lady|child|infant|old|y/?o|yo|[MF])\s(?:with|w/|who has)(?: an?)?|"
     r"(?:brought in|admitted|seen|presented|presents|presenting|came in|collapsed)\s(?:\w+\s){0,3}?(?:after|with|following|for|because of)(?: an?)?)"
     r"\s(?:[\w-]+\s){0,2}$",
     re.I,
@@ -62,12 +62,16 @@ _TOLD: Final = re.compile(
 """What precedes a condition that an indication states: "symptomatic gallstones", "woman with pneumonia"."""
 _LISTED: Final = re.compile(r"an(?:a)?emia\b", re.I)
 """What lasts if it is listed without a time among past conditions."""
+_FOR: Final = re.compile(
+    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|evaluation|evaluate|eval|status)\b[^.;]{0,40}$", re.I
+)
+"""What precedes an operation that is still to come: "preop hip replacement"."""
 _IMAGES: Final = re.compile(
     r"\b(?:findings|impression|conclusion|radiograph|x-?ray|xr|cxr|ct|mri|film|imaging|radiology|bones?|skeleton|lungs?|chest|comparison|interpretation)\b"
 )
 _OLD: Final = re.compile(r"\b(?:old|healed|remote|chronic|previous|prior|distant)(?:,?\s[\w/-]+){0,8}\s$", re.I)
 _REMAINS: Final = re.compile(
-    r"fracture|deformit|infarct|granuloma|scar|callus|trauma|injur|compression|calcifi|tuberculosis|histoplasm", re.I
+    r"fracture|deformit|callus|compression|calcifi", re.I
 )
 """Injuries that leave something to see."""
 
@@ -86,7 +90,8 @@ def section_default(heading: str, called: str, before: str = "") -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) or _LISTED.search(called) else "historical"
     if kind == _QUESTION:
-        told = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called) or _TOLD.search(before)
+        told = _COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before[-80:])
+        told = told or (is_intervention(called) and not _FOR.search(before[-80:]))
         return "present" if told else "uncertain"
     return "hypothetical"
 

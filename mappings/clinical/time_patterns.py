@@ -176,7 +176,14 @@ _PAST_HINTS: Final = (
     "admission",
     "hospitali",
     "with g",
-    " over ",
+    "christmas",
+    "easter",
+    "half term",
+    "half-term",
+    "new year",
+    "holiday",
+    "winter",
+    "summer",
     "born",
     " hs",
     "winters",
@@ -218,7 +225,7 @@ _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
     r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
-    r"\b(?:cpap|bipap|peep|o2|oxygen|flow|pressures?|infusion|drip|placed|sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
+    r"\b(?:cpap|bipap|peep|o2|oxygen|flow|pressures?|infusion|drip|placed\son|sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )

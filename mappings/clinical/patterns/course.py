@@ -24,8 +24,8 @@ _TREATMENT: Final = (
     r"radiotherapy|pacemaker|implant|biologic|infusion|\w+(?:ectomy|plasty|plication|otomy|ostomy))\b"
 )
 _IT_ENDED: Final = re.compile(
-    rf"(?:(?<=;\s)|(?<=[-–—]\s))(?:it|they|this|that|these|those|both|all)\s(?:(?:has|have|had|all|both|since|soon|quickly|now|then|later)\s){{0,3}}{_GONE}\b(?!\sbad)|"
-    r"(?<=;\s)(?:it|they|this|that|these|those|both)\s(?:has|have|had|did|does|do)(?:\s(?:not|never)|n['’]t)\s(?:since\s)?(?:recur(?:red)?|return(?:ed)?|come\sback|been\sback|reappear(?:ed)?)\b",
+    rf"[;–—-]\s(?P<cue>(?:it|they|this|that|these|those|both|all)\s(?:(?:has|have|had|all|both|since|soon|quickly|now|then|later)\s){{0,3}}{_GONE}\b(?!\sbad)|"
+    r"(?:it|they|this|that|these|those|both)\s(?:has|have|had|did|does|do)(?:\s(?:not|never)|n['’]t)\s(?:since\s)?(?:recur(?:red)?|return(?:ed)?|come\sback|been\sback|reappear(?:ed)?)\b)",
     re.I,
 )
 """How what the part before tells of ended: "nausea on arrival; that wore off"."""
@@ -40,7 +40,7 @@ _DASH_ENDED: Final = re.compile(
 )
 _DEVICE_OUT: Final = re.compile(
     r"\b(?:cannulas?|lines?|drains?|catheters?|tubes?|foleys?|PICC|IVs?|IVC|NGT?|sutures|stitches|staples|packs?|grommets|stents?)\b(?:\s(?!in\b|with|put|to\b|ran|run|for\b|and\b|is\b|was\b)\w+){0,2}"
-    r"\s(?P<cue>(?:(?:is|was|came|has come|now|fell|has fallen|taken)\s){0,2}out)\b(?!\sof\b|put|\s\d+\s?(?:ml|cc)|\sto\b)",
+    r"\s(?P<cue>(?:(?:is|was|came|has come|now|fell|has fallen|taken)\s){0,2}out)\b(?!\sof\b|\sthrough\b|\sfrom\b|\svia\b|put|\s\d+\s?(?:ml|cc)|\sto\b)",
     re.I,
 )
 """A device is out: "cannula in the left hand out as tissued"."""
@@ -50,7 +50,7 @@ _NEEDED_FOR: Final = re.compile(
     re.I,
 )
 _BEFORE_TREATMENT: Final = re.compile(
-    rf"\b(?:had|did have|troubled|bothered|plagued|suffered from|limited|there was|there were)\b[^.;:]{{2,50}}?\s(?P<cue>(?:before|until|up to|up until)\s(?:the|his|her|their|this)\s{_TREATMENT})",
+    rf"\b(?:had|did have|troubled|bothered|plagued|suffered from|limited|there was|there were)\b[^.;:]{{2,50}}?\s(?P<cue>(?:before|until)\s(?:the|his|her|their|this)\s{_TREATMENT})",
     re.I,
 )
 """What there was before a treatment: "heartburn troubled her before the fundoplication"."""
@@ -118,7 +118,7 @@ _YEARS_FROM: Final = re.compile(
     re.I,
 )
 _LIKE_WHEN: Final = re.compile(
-    r"\b(?:like|as|than|remembers?|recalls?|of|from)\s(?:when|the\stime)\s(?:he|she|they|i)\s(?:had|was\shaving|got|suffered|was\sadmitted\swith|was\sdown\swith|caught)\b",
+    r"\b(?:like|than|remembers?|recalls?)\s(?:when|the\stime)\s(?:he|she|they|i)\s(?:had|was\shaving|got|suffered|was\sadmitted\swith|was\sdown\swith|caught)\b",
     re.I,
 )
 _RELIEVED: Final = re.compile(
@@ -223,12 +223,12 @@ COURSES: Final = (
     ),
     word_pattern("out", _DEVICE_OUT, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("needed required necessary used given continued", _NEEDED_FOR, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("before until up", _BEFORE_TREATMENT, CueKind("clause-after", _HISTORICAL)),
+    word_pattern("before until", _BEFORE_TREATMENT, CueKind("clause-after", _HISTORICAL)),
     word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("prior before until", _BEFORE_WHICH, CueKind("clause-before", HISTORY)),
     word_pattern("where", _WHERE_THERE_WAS, CueKind("clause-before", _HISTORICAL)),
-    word_pattern("not t", _STILL_NOT, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("not t", _GONE_NOT, CueKind("doubt-after", "present")),
+    word_pattern("persist persists remain remains continue continues back there stays", _STILL_NOT, CueKind("doubt-after", _HISTORICAL)),
+    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present")),
     word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("too well likewise also", _DID_TOO, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("over", _OVER, CueKind("doubt-after", _HISTORICAL)),
@@ -240,18 +240,21 @@ COURSES: Final = (
     word_pattern(
         "year years month months week weeks day days decade decades", _YEARS_FROM, CueKind("next-before", _HISTORICAL)
     ),
-    word_pattern("when time", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("short fleeting momentary", _SHORT_LIVED, CueKind("next-before", HISTORY)),
-    word_pattern("stopped discontinued ceased d c off finished withdrew", _RESTARTED, CueKind("end")),
+    word_pattern("started restarted commenced began begun put switched changed initiated", _RESTARTED, CueKind("end")),
     word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo")),
     word_pattern("without free", _NOT_EVEN_A_DAY, CueKind("pseudo")),
-    word_pattern("no", _NO_CHANGE_OF, CueKind("pseudo")),
-    word_pattern("neither none nothing no", _UNHELPED, CueKind("pseudo")),
-    word_pattern("not t", _NOT_GROWN, CueKind("pseudo")),
-    word_pattern("means far anything nowhere not", _NOT_AT_ALL_GONE, CueKind("clause-after", _CURRENT)),
+    word_pattern(
+        "healing healed uniting united improving improved resolving resolved clearing cleared shrinking shrunk growing grown enlarging enlarged "
+        "progressing progressed changing changed worsening worsened spreading spread responding responded settled moving union improvement "
+        "resolution regression response growth progression enlargement", _NO_CHANGE_OF, CueKind("pseudo")),
+    word_pattern("helped helps touched touches eased eases shifted relieved relieves cleared controlled controls improved worked works difference effect", _UNHELPED, CueKind("pseudo")),
+    word_pattern("grown enlarged shrunk spread moved changed progressed increased decreased responded worsened healed united", _NOT_GROWN, CueKind("pseudo")),
+    word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("clause-after", _CURRENT)),
     word_pattern("question issue point matter debate", _NO_LONGER_WHETHER, CueKind("clause-before", "present")),
-    word_pattern("for", _WERE_IT_NOT, CueKind("doubt-before", "present")),
+    word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present")),
     word_pattern("known established existing standing longstanding stable", _OF_KNOWN, CueKind("doubt-before", "present")),
     word_pattern("now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT)),
     word_pattern("longer", _OUT_OF_RANGE, CueKind("skip")),
@@ -266,7 +269,7 @@ COURSES: Final = (
         CueKind("doubt-before", "uncertain"),
     ),
     word_pattern("may", _MONTH_OF_MAY, CueKind("skip")),
-    word_pattern("no", _AND_DISTENDED, CueKind("end")),
+    word_pattern("distended tender swollen obese tachycardic bradycardic irregular wheezy pale jaundiced icteric confused drowsy febrile hypotensive dehydrated agitated tearful warm dry", _AND_DISTENDED, CueKind("end")),
     word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end")),
 )
 """Patterns by the words of which a sentence needs one."""
