@@ -77,7 +77,8 @@ _NORMAL: Final = re.compile(
     re.I,
 )
 _CHANGE: Final = re.compile(
-    r"(?:engorge|enlarge|disten|dilat|dilatat|thicken|prominen|congest|cephali|edema|oedema|megaly|hypertroph|elevat|narrow|effusion)\w*", re.I
+    r"(?:engorge|enlarge|disten|dilat|dilatat|thicken|prominen|congest|cephali|edema|oedema|megaly|hypertroph|elevat|narrow|effusion)\w*",
+    re.I,
 )
 _LETTER: Final = re.compile(r":?\s+(?P<letter>[NY])(?=\s*[,;)]|\.?\s*$)")
 _NOTE: Final = (

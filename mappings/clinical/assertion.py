@@ -100,7 +100,9 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if found == "historical" and shows_remains(heading, sentence[:start], called):
         found = "present"
     if found in ("", CURRENT):
-        found = section_default(heading, called, sentence[:start]) if not found else _now(section_default(heading, called))
+        found = (
+            section_default(heading, called, sentence[:start]) if not found else _now(section_default(heading, called))
+        )
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):

@@ -33,8 +33,12 @@ _OF_CAUSE: Final = re.compile(
     r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I
 )
 """What follows a doubt about a cause: "abdominal pain, probably from constipation"."""
-_LIKELY: Final = re.compile(r"(?:most\s|very\s|quite\s)?(?:probably|likely|possibly|presumably|perhaps|apparently|presumed)", re.I)
-_DUE_TO: Final = re.compile(r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I)
+_LIKELY: Final = re.compile(
+    r"(?:most\s|very\s|quite\s)?(?:probably|likely|possibly|presumably|perhaps|apparently|presumed)", re.I
+)
+_DUE_TO: Final = re.compile(
+    r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I
+)
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"

@@ -63,16 +63,15 @@ _TOLD: Final = re.compile(
 _LISTED: Final = re.compile(r"an(?:a)?emia\b", re.I)
 """What lasts if it is listed without a time among past conditions."""
 _FOR: Final = re.compile(
-    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|evaluation|evaluate|eval|status)\b[^.;]{0,40}$", re.I
+    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|evaluation|evaluate|eval|status)\b[^.;]{0,40}$",
+    re.I,
 )
 """What precedes an operation that is still to come: "preop hip replacement"."""
 _IMAGES: Final = re.compile(
     r"\b(?:findings|impression|conclusion|radiograph|x-?ray|xr|cxr|ct|mri|film|imaging|radiology|bones?|skeleton|lungs?|chest|comparison|interpretation)\b"
 )
 _OLD: Final = re.compile(r"\b(?:old|healed|remote|chronic|previous|prior|distant)(?:,?\s[\w/-]+){0,8}\s$", re.I)
-_REMAINS: Final = re.compile(
-    r"fracture|deformit|callus|compression|calcifi", re.I
-)
+_REMAINS: Final = re.compile(r"fracture|deformit|callus|compression|calcifi", re.I)
 """Injuries that leave something to see."""
 
 

@@ -27,16 +27,17 @@ class CuePattern(NamedTuple):
 
 
 class WordPattern(NamedTuple):
-    """A pattern that is tried only in a sentence with one of `words`, which are in lowercase."""
+    """A pattern that is tried only in a sentence with one of `words` and, if there are any, one of `also`; all in lowercase."""
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     kind: CueKind
+    also: frozenset[str] = frozenset()
 
 
-def word_pattern(words: str, pattern: re.Pattern[str], kind: CueKind) -> WordPattern:
-    """`words`: with spaces between them."""
-    return WordPattern(tuple(words.split()), pattern, kind)
+def word_pattern(words: str, pattern: re.Pattern[str], kind: CueKind, also: str = "") -> WordPattern:
+    """`words` and `also`: with spaces between them."""
+    return WordPattern(tuple(words.split()), pattern, kind, frozenset(also.split()))
 
 
 class WordPatterns:
@@ -52,7 +53,9 @@ class WordPatterns:
         """The cues of a sentence that has `words`, in no order."""
         met = self._by_word.keys() & words
         if met:
-            for _, pattern, kind in {id(item): item for word in met for item in self._by_word[word]}.values():
+            for _, pattern, kind, also in {id(item): item for word in met for item in self._by_word[word]}.values():
+                if also and also.isdisjoint(words):
+                    continue
                 yield from (Cue(*match.span(_cue_group(pattern)), *kind) for match in pattern.finditer(sentence))
 
 

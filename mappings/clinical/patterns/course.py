@@ -19,6 +19,8 @@ _GONE_WORDS: Final = (
     "gone resolved settled cleared passed stopped ceased healed faded subsided vanished disappeared abated eased lifted "
     "went off recovered involuted remitted out down"
 )
+_ENDS_IN_NOT: Final = r"^(?=.*(?:\snot|n['’]t)\s*(?:[.;]|$)).*?"
+"""Looked for first, as it is rare."""
 _TREATMENT: Final = (
     r"(?:\w+\s){0,2}(?:surgery|operation|bypass|transplant|transplantation|stents?|stenting|ablation|repair|replacement|injections?|treatment|chemotherapy|"
     r"radiotherapy|pacemaker|implant|biologic|infusion|\w+(?:ectomy|plasty|plication|otomy|ostomy))\b"
@@ -45,7 +47,7 @@ _DEVICE_OUT: Final = re.compile(
 )
 """A device is out: "cannula in the left hand out as tissued"."""
 _NEEDED_FOR: Final = re.compile(
-    r"\b(?:was|were|had been)\s(?:only\s|briefly\s)?(?:needed|required|necessary|used|given|continued)\s(?:for\s)?(?:only\s|just\s|about\s|some\s)*"
+    r"(?<=\s)(?:(?<=was\s)|(?<=were\s)|(?<=been\s)|(?<=only\s)|(?<=briefly\s))(?:needed|required|necessary|used|given|continued)\s(?:for\s)?(?:only\s|just\s|about\s|some\s)*"
     r"(?:for\s)?(?:only\s|just\s|about\s)?(?:\d+|an?|one|two|three|four|five|six|seven|ten|several|a few|a couple of)\s(?:\w+\s)?(?:hours?|days?|nights?|weeks?|months?|years?|doses?)\b",
     re.I,
 )
@@ -80,20 +82,21 @@ _WHERE_THERE_WAS: Final = re.compile(
     re.I,
 )
 _STILL_NOT: Final = re.compile(
-    r"\b(?:persists?|remains?|continues?|is still there|are still there|is back|stays)[.;,]?[^.;]{0,20}[;,]\s(?:but\s|and\s|though\s|while\s)?[^,;.]{2,60}?\s(?P<cue>(?:is|are|has|have|does|do|did)(?:\snot|n['’]t))(?=\s*(?:[.;]|$))",
+    rf"{_ENDS_IN_NOT}\b(?:persists?|remains?|continues?|is still there|are still there|is back|stays)[.;,]?[^.;]{{0,20}}[;,]\s(?:but\s|and\s|though\s|while\s)?[^,;.]{{2,60}}?\s(?P<cue>(?:is|are|has|have|does|do|did)(?:\snot|n['’]t))(?=\s*(?:[.;]|$))",
     re.I,
 )
 """An end told by what it is not: "the effusion persists; the edema of last week does not"."""
 _GONE_NOT: Final = re.compile(
-    rf"\b(?:{_GONE}|better|improved|well)\b[^.;,]{{0,30}}[;,]\s(?:but\s|and\s|though\s|while\s)?[^,;.]{{2,50}}?\s?(?P<cue>(?<!\w)(?:is|are|has|have|was|were|did|does|do)(?:\snot|n['’]t))(?=\s*(?:[.;]|$))",
+    rf"{_ENDS_IN_NOT}\b(?:{_GONE}|better|improved|well)\b[^.;,]{{0,30}}[;,]\s(?:but\s|and\s|though\s|while\s)?[^,;.]{{2,50}}?\s?(?P<cue>(?<!\w)(?:is|are|has|have|was|were|did|does|do)(?:\snot|n['’]t))(?=\s*(?:[.;]|$))",
     re.I,
 )
 """What is still there: "the rash has gone, the itch has not"."""
 _SO_DID: Final = re.compile(
-    rf"\b{_GONE}\b[^.;]{{0,60}}?\s(?P<cue>(?:and|as)\s(?:so|thus)\s(?:did|has|have|is|was|were)\b)", re.I
+    rf"^(?=.*\s(?:and|as)\s(?:so|thus)\s).*?\b{_GONE}\b[^.;]{{0,60}}?\s(?P<cue>(?:and|as)\s(?:so|thus)\s(?:did|has|have|is|was|were)\b)",
+    re.I,
 )
 _DID_TOO: Final = re.compile(
-    rf"\b{_GONE}\b[^.;]{{2,60}}?\s(?P<cue>(?:did|has|have|was|were)\s(?:too|so\stoo|as\swell|likewise|also))(?=\s*(?:[.,;]|$))",
+    rf"^(?=.*\s(?:did|has|have|was|were)\s(?:too|so\stoo|as\swell|likewise)\b).*?\b{_GONE}\b[^.;]{{2,60}}?\s(?P<cue>(?:did|has|have|was|were)\s(?:too|so\stoo|as\swell|likewise))(?=\s*(?:[.,;]|$))",
     re.I,
 )
 _OVER: Final = re.compile(
@@ -211,54 +214,126 @@ _INCLUDES: Final = re.compile(
     r"\b(?:differentials?|ddx|considerations?|possibilities)\b[^.;:]{2,60}?\s(?P<cue>(?:would\s|could\s|may\s|also\s)?(?:includ(?:es?|ing|ed)|compris(?:es?|ing)|lists?))\s",
     re.I,
 )
-_MONTH_OF_MAY: Final = re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)?|the|early|late|mid|in|of|last|since|until|by)\sMay\b(?!\s(?:be|have|not)\b)")
+_MONTH_OF_MAY: Final = re.compile(
+    r" May\b(?!\s(?:be|have|not)\b)(?:(?<=\d May)|(?<=(?:st|nd|rd|th) May)|(?<=the May)|(?<=(?:in|of|by) May)|(?<=early May)|(?<=late May)|(?<=mid May)|"
+    r"(?<=last May)|(?<=since May)|(?<=until May))"
+)
+
+_THE_KNOWN: Final = re.compile(r"\b(?:the|his|her|their|patient['’]s|this|with|of|from)\sknown\s", re.I)
+_LEGACY: Final = re.compile(r"\blegacy\sof\s", re.I)
+
+_DONE_TODAY: Final = re.compile(
+    r"\bunderwent\s(?=[^.;]{2,80}?\b(?:today|this\s(?:morning|afternoon|evening)|earlier\stoday|just\snow)\b)", re.I
+)
+"""What is done on the day of the note is no history."""
 
 COURSES: Final = (
-    word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
-    word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL)),
+    word_pattern(
+        f"{_GONE_WORDS} recurred recur returned return back",
+        _IT_ENDED,
+        CueKind("sentence-after", HISTORY),
+        "it they this that these those both all",
+    ),
+    word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL), "which that"),
     word_pattern(
         "resolved ceased settled stopped discontinued removed healed cleared gone withdrawn completed",
         _DASH_ENDED,
         CueKind("clause-after", HISTORY),
     ),
-    word_pattern("out", _DEVICE_OUT, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("needed required necessary used given continued", _NEEDED_FOR, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("before until", _BEFORE_TREATMENT, CueKind("clause-after", _HISTORICAL)),
-    word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "out",
+        _DEVICE_OUT,
+        CueKind("doubt-after", _HISTORICAL),
+        "cannula cannulas line lines drain drains catheter catheters tube tubes foley foleys picc iv ivs ivc ng ngt sutures stitches staples pack packs grommet grommets stent stents",
+    ),
+    word_pattern(
+        "needed required necessary used given continued",
+        _NEEDED_FOR,
+        CueKind("doubt-after", _HISTORICAL),
+        "hour hours day days night nights week weeks month months year years dose doses",
+    ),
+    word_pattern(
+        "before until",
+        _BEFORE_TREATMENT,
+        CueKind("clause-after", _HISTORICAL),
+        "had have troubled bothered plagued suffered limited was were",
+    ),
+    word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL), "have get suffer experience feel notice"),
     word_pattern("prior before until", _BEFORE_WHICH, CueKind("clause-before", HISTORY)),
     word_pattern("where", _WHERE_THERE_WAS, CueKind("clause-before", _HISTORICAL)),
-    word_pattern("persist persists remain remains continue continues back there stays", _STILL_NOT, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present")),
-    word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL)),
-    word_pattern("too well likewise also", _DID_TOO, CueKind("doubt-after", _HISTORICAL)),
+    word_pattern(
+        "persist persists remain remains continue continues back there stays",
+        _STILL_NOT,
+        CueKind("doubt-after", _HISTORICAL),
+        "not t",
+    ),
+    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present"), "not t"),
+    word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL), _GONE_WORDS),
+    word_pattern("too well likewise", _DID_TOO, CueKind("doubt-after", _HISTORICAL), _GONE_WORDS),
     word_pattern("over", _OVER, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("free clear rid", _FREE_OF_WHAT, CueKind("doubt-before", _HISTORICAL)),
-    word_pattern("since", _NOT_TAKEN_SINCE, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("free clear rid", _FREE_OF_WHAT, CueKind("doubt-before", _HISTORICAL), "that which"),
+    word_pattern("since", _NOT_TAKEN_SINCE, CueKind("doubt-before", _HISTORICAL), "not t"),
     word_pattern(
         "complicated followed marred delayed ended spoilt spoiled", _LAST_COMPLICATED, CueKind("doubt-after", HISTORY)
     ),
     word_pattern(
-        "year years month months week weeks day days decade decades", _YEARS_FROM, CueKind("next-before", _HISTORICAL)
+        "on out down along removed further",
+        _YEARS_FROM,
+        CueKind("next-before", _HISTORICAL),
+        "years year months month weeks week days day decade decades",
     ),
-    word_pattern("like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL), "when time"
+    ),
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("short fleeting momentary", _SHORT_LIVED, CueKind("next-before", HISTORY)),
-    word_pattern("started restarted commenced began begun put switched changed initiated", _RESTARTED, CueKind("end")),
-    word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo")),
-    word_pattern("without free", _NOT_EVEN_A_DAY, CueKind("pseudo")),
+    word_pattern(
+        "started restarted commenced began begun put switched changed initiated",
+        _RESTARTED,
+        CueKind("end"),
+        "stopped discontinued ceased d off finished withdrew",
+    ),
+    word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo"), "not t never"),
+    word_pattern(
+        "without free", _NOT_EVEN_A_DAY, CueKind("pseudo"), "day night hour moment week month meal morning minute"
+    ),
     word_pattern(
         "healing healed uniting united improving improved resolving resolved clearing cleared shrinking shrunk growing grown enlarging enlarged "
         "progressing progressed changing changed worsening worsened spreading spread responding responded settled moving union improvement "
-        "resolution regression response growth progression enlargement", _NO_CHANGE_OF, CueKind("pseudo")),
-    word_pattern("helped helps touched touches eased eases shifted relieved relieves cleared controlled controls improved worked works difference effect", _UNHELPED, CueKind("pseudo")),
-    word_pattern("grown enlarged shrunk spread moved changed progressed increased decreased responded worsened healed united", _NOT_GROWN, CueKind("pseudo")),
+        "resolution regression response growth progression enlargement",
+        _NO_CHANGE_OF,
+        CueKind("pseudo"),
+        "evidence sign signs indication suggestion proof hint",
+    ),
+    word_pattern(
+        "helped helps touched touches eased eases shifted relieved relieves cleared controlled controls improved worked works difference effect",
+        _UNHELPED,
+        CueKind("pseudo"),
+        "neither none nothing no",
+    ),
+    word_pattern(
+        "grown enlarged shrunk spread moved changed progressed increased decreased responded worsened healed united",
+        _NOT_GROWN,
+        CueKind("pseudo"),
+        "not t",
+    ),
     word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("clause-after", _CURRENT)),
     word_pattern("question issue point matter debate", _NO_LONGER_WHETHER, CueKind("clause-before", "present")),
-    word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present")),
-    word_pattern("known established existing standing longstanding stable", _OF_KNOWN, CueKind("doubt-before", "present")),
-    word_pattern("now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT)),
+    word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present"), "for"),
+    word_pattern(
+        "known established existing standing longstanding stable",
+        _OF_KNOWN,
+        CueKind("doubt-before", "present"),
+        "investigation investigations workup up treatment imaging followup monitoring evaluation assessment management surveillance review",
+    ),
+    word_pattern(
+        "now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT), "needs requires needing requiring"
+    ),
     word_pattern("longer", _OUT_OF_RANGE, CueKind("skip")),
     word_pattern("apart aside", _APART_FROM, CueKind("end")),
+    word_pattern("known", _THE_KNOWN, CueKind("next-before", "present")),
+    word_pattern("legacy", _LEGACY, CueKind("doubt-before", HISTORY)),
+    word_pattern("underwent", _DONE_TODAY, CueKind("skip")),
     word_pattern("which", _WHICH_EXPLAINS, CueKind("end")),
     word_pattern("resolving improving clearing evolving resolved", _AS_RESOLVING, CueKind("doubt-before", "uncertain")),
     word_pattern("rule", _RULE_IT_OUT, CueKind("doubt-before", "uncertain")),
@@ -269,8 +344,13 @@ COURSES: Final = (
         CueKind("doubt-before", "uncertain"),
     ),
     word_pattern("may", _MONTH_OF_MAY, CueKind("skip")),
-    word_pattern("distended tender swollen obese tachycardic bradycardic irregular wheezy pale jaundiced icteric confused drowsy febrile hypotensive dehydrated agitated tearful warm dry", _AND_DISTENDED, CueKind("end")),
-    word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end")),
+    word_pattern(
+        "distended tender swollen obese tachycardic bradycardic irregular wheezy pale jaundiced icteric confused drowsy febrile hypotensive dehydrated agitated tearful warm dry",
+        _AND_DISTENDED,
+        CueKind("end"),
+        "no",
+    ),
+    word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end"), "no not nil none"),
 )
 """Patterns by the words of which a sentence needs one."""
 

@@ -32,7 +32,8 @@ _NOT_OURS: Final = r",?\snot\sour\s(?:own\s)?(?:patient|man|woman|lady|gentleman
 _NOT_OUR_PATIENT: Final = re.compile(rf"\b(?:an?|the|his|her|another)\s(?:\w+\s)?\w+{_NOT_OURS}", re.I)
 _NOT_OUR_PATIENT_ONLY: Final = re.compile(_NOT_OURS, re.I)
 _STRONG_FAMILY: Final = re.compile(
-    r"(?P<cue>,)\s(?:an?\s)?(?:strong|positive|significant|extensive|impressive|heavy|notable|remarkable|known)\s(?:family|fam|maternal|paternal)\b", re.I
+    r"(?P<cue>,)\s(?:an?\s)?(?:strong|positive|significant|extensive|impressive|heavy|notable|remarkable|known)\s(?:family|fam|maternal|paternal)\b",
+    re.I,
 )
 _ISOLATED_FOR: Final = re.compile(
     r"\b(?:on|under|in|with)\s(?:\w+\s)?(?:precautions|isolation|quarantine)\sfor\b|\b(?:isolated|quarantined|barrier[\s-]nursed)\s(?:for|because\sof|with)\b|"
@@ -72,6 +73,8 @@ def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
         CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
         CuePattern(("'", "’"), re.compile(owner, re.I), back),
     )
+
+
 _MOTHER_TOLD: Final = re.compile(
     r"\b(?:mother|mom|mum|wife|sister|daughter|aunt|grandmother|girlfriend)\s(?:was|had\sbeen|has\sbeen)\s(?:told|informed)\s(?:[\w\s]{1,20}?\s)?(?:that\s)?he\b|"
     r"\b(?:father|dad|husband|brother|son|uncle|grandfather|boyfriend)\s(?:was|had\sbeen|has\sbeen)\s(?:told|informed)\s(?:[\w\s]{1,20}?\s)?(?:that\s)?she\b",
@@ -93,14 +96,29 @@ def others_patterns(relatives: Iterable[str]) -> Iterator[WordPattern]:
         "kindergarten playgroup household street village workplace shelter hostel",
         _AT_PLACE,
         forward,
+        "kid kids child children boy boys girl girls pupil pupils student students baby babies toddler toddlers people person staff worker "
+        "workers teacher teachers resident residents member members colleague colleagues men man women woman",
     )
-    yield word_pattern("work school nursery daycare college church camp gym office class salon shop clinic", _WORKMATE, forward)
-    yield word_pattern("bed room bay cubicle cot ward chair table compartment", _NEIGHBOR, forward)
+    yield word_pattern(
+        "work school nursery daycare college church camp gym office class salon shop clinic",
+        _WORKMATE,
+        forward,
+        "at from in",
+    )
+    yield word_pattern(
+        "bed room bay cubicle cot ward chair table compartment",
+        _NEIGHBOR,
+        forward,
+        "next neighboring neighbouring adjacent adjoining opposite same other far",
+    )
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
     yield word_pattern(
-        "precautions isolation quarantine isolated quarantined barrier under", _ISOLATED_FOR, CueKind("keep")
+        "precautions isolation quarantine isolated quarantined barrier under",
+        _ISOLATED_FOR,
+        CueKind("keep"),
+        "for because with",
     )
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
