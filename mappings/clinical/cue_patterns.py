@@ -86,7 +86,7 @@ _FREE_SINCE: Final = re.compile(
 _NO_MORE: Final = re.compile(r"(?<=\w)\sno\smore(?=\s*(?:[.;,)]|$))", re.I)
 _TAKEN_OUT: Final = re.compile(
     r"\b(?:(?:came|come|fell|fallen|is|was|were|been|now|has\sbeen)\s)?(?:pulled|out|removed|withdrawn|explanted|retrieved|extracted|drained|reversed|taken\s(?:out|down)|stopped|came\sout)\s"
-    r"(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|yesterday\b|last\snight|overnight|(?:this|in the|on the)\s(?:morning|evening|night)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)",
+    r"(?:yesterday\b|last\snight\b|overnight\b|(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|(?:this|in the|on the)\s(?:morning|evening|night)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b))",
     re.I,
 )
 _THEN_WHEN: Final = re.compile(

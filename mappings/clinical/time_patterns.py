@@ -85,7 +85,7 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|b|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _ROUGHLY: Final = re.compile(
     r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
     re.IGNORECASE,

@@ -121,7 +121,7 @@ _YEARS_FROM: Final = re.compile(
     re.I,
 )
 _LIKE_WHEN: Final = re.compile(
-    r"\b(?:like|than|remembers?|recalls?)\s(?:when|the\stime)\s(?:he|she|they|i)\s(?:had|was\shaving|got|suffered|was\sadmitted\swith|was\sdown\swith|caught)\b",
+    r"\b(?:not\s(?:feel\s|look\s|at\sall\s|really\s)?)?(?:like|than|remembers?|recalls?)\s(?:when|the\stime)\s(?:he|she|they|i)\s(?:had|was\shaving|got|suffered|was\sadmitted\swith|was\sdown\swith|caught)\b",
     re.I,
 )
 _RELIEVED: Final = re.compile(
@@ -317,7 +317,7 @@ COURSES: Final = (
         CueKind("pseudo"),
         "not t",
     ),
-    word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("clause-after", _CURRENT)),
+    word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("sentence-after", _CURRENT)),
     word_pattern("question issue point matter debate", _NO_LONGER_WHETHER, CueKind("clause-before", "present")),
     word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present"), "for"),
     word_pattern(
