@@ -52,7 +52,7 @@ _MARKER: Final = re.compile(
 _TOOK: Final = re.compile(
     r"\b(?:took|was on|were on|used|had|received|tried|got|was given|needed|required|was needing|had been on|was taking|was treated with)\b"
     r"(?=[^.;:]{2,60}\b(?:for\s(?:about\s|nearly\s|almost\s)?(?:\d+|a|an|one|two|three|four|five|six|several|many|some)\s(?:\w+\s)?"
-    r"(?:days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
+    r"(?:nights?|days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
     re.I,
 )
 """What was taken for a time and is taken no longer."""

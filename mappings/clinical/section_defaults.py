@@ -63,7 +63,7 @@ _TOLD: Final = re.compile(
 _LISTED: Final = re.compile(r"an(?:a)?emia\b", re.I)
 """What lasts if it is listed without a time among past conditions."""
 _FOR: Final = re.compile(
-    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|evaluation|evaluate|eval|status)\b[^.;]{0,40}$",
+    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|advised|planned|proceed\w*|options?|scheduled|recommend\w*|suggested|offered|risks|evaluation|evaluate|eval|status)\b[^.;]{0,40}$",
     re.I,
 )
 """What precedes an operation that is still to come: "preop hip replacement"."""

@@ -41,7 +41,7 @@ _DASH_ENDED: Final = re.compile(
     re.I,
 )
 _DEVICE_OUT: Final = re.compile(
-    r"\b(?:cannulas?|lines?|drains?|catheters?|tubes?|foleys?|PICC|IVs?|IVC|NGT?|sutures|stitches|staples|packs?|grommets|stents?)\b(?:\s(?!in\b|with|put|to\b|ran|run|for\b|and\b|is\b|was\b)\w+){0,2}"
+    r"\b(?:cannulas?|lines?|drains?|catheters?|tubes?|foleys?|PICC|IVs?|IVC|NGT?|sutures|stitches|staples|packs?|grommets|stents?)\b(?:\s(?!with|put|to\b|ran|run|for\b|and\b|is\b|was\b)\w+){0,4}?"
     r"\s(?P<cue>(?:(?:is|was|came|has come|now|fell|has fallen|taken)\s){0,2}out)\b(?!\sof\b|\sthrough\b|\sfrom\b|\svia\b|put|\s\d+\s?(?:ml|cc)|\sto\b)",
     re.I,
 )
