@@ -10,6 +10,7 @@ from itertools import islice
 from operator import gt, itemgetter
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from mappings.bundles import TermBundle, bundle_reference
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.documents import Access
 from mappings.errors import InvalidInput
@@ -64,7 +65,7 @@ class Query:
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
     must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
     if it says of something that it is absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
-    none. A query can't be built without `access`.
+    none. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without `access`.
     """
 
     collection: str
@@ -84,6 +85,7 @@ class Query:
     deadline_ms: int | None = None
     absence: Literal["not-present", "ruled-out"] = NOT_PRESENT
     plain: bool = False
+    bundles: tuple[tuple[str, TermBundle], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.access, Access):
@@ -103,8 +105,17 @@ class Query:
     @property
     def slots(self) -> str:
         """Slots and findings that should be present, as one text."""
-        findings = (stated_finding(text)[1] for text in self.having)
+        findings = (term for text in self.having for term in self.terms_of(stated_finding(text)[1]))
         return " ".join(part for part in (self.entity, self.aspect, *findings) if part)
+
+    def bundle(self, finding: str) -> TermBundle | None:
+        """The bundle that a finding names; None for any other finding."""
+        return dict(self.bundles).get(bundle_reference(finding))
+
+    def terms_of(self, finding: str) -> tuple[str, ...]:
+        """The terms of the bundle that a finding names, or the finding."""
+        found = self.bundle(finding)
+        return found.terms if found else (finding,)
 
     @property
     def words(self) -> str:

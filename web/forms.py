@@ -50,7 +50,8 @@ class SearchForm(BaseModel):
     having: Findings = Field(
         [],
         alias="with",
-        description="what documents must say is present; `ruled-out:X`: say it of X",
+        description="what documents must say is present; `ruled-out:X`: say it of X; `bundle:NAME`: any term of a kept bundle, "
+        "the caller's own by its name, another one by its id",
         examples=[["pneumonia"]],
     )
     lacking: Findings = Field(

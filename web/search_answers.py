@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -100,6 +100,20 @@ class AskedJson(WireModel):
     meanings: list[str]
 
 
+class BundleJson(WireModel):
+    """A kept bundle of terms; `concepts` are the ids of what they name."""
+
+    model_config = ConfigDict(title="TermBundle")
+
+    id: str
+    name: str
+    terms: list[str]
+    concepts: list[str]
+
+
+BUNDLE_FIELD: Final = "the bundle of which any term counts; absent where one concept is asked for"
+
+
 class CriterionJson(WireModel):
     """What documents must assert of a concept; `not-present`: they must not say that it is present."""
 
@@ -110,6 +124,7 @@ class CriterionJson(WireModel):
     name: str
     assertion: str
     source: Literal["with", "without", "text"] = Field(description="where the query asks for it")
+    bundle: BundleJson | None = Field(default=None, exclude_if=lambda found: found is None, description=BUNDLE_FIELD)
 
 
 class ProofJson(WireModel):

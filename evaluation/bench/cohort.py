@@ -1,18 +1,21 @@
 """`medley bench cohort`: how long a cohort of three criteria takes over 100,000 made notes of 20,000 patients.
 
-The counts are those of a plain loop over the same notes, or the bench fails.
+The counts are those of a plain loop over the same notes, or the bench fails. A cluster's node compiles its code while it
+answers its first thousands of searches, so the first cohorts are timed apart (`fresh`), and the others after further ones.
 """
 
 from __future__ import annotations
 
+import gc
 import random
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evaluation.bench.shared.figures import Report, bench_report, percentiles
 from mappings.analysis.words import terms
@@ -23,13 +26,17 @@ from mappings.fields import ASSERTED
 from search.engines.administration import Engine
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.opened import open_engines
-from search.protocols import IndexEntry, PatientsRequest
+from search.engines.opensearch.engine import OpenSearchEngine
+from search.protocols import IndexEntry, PatientsAnswer, PatientsRequest
 from search.query import DocumentCriterion, Filter, Range, Terms
 from search.settings import Settings
 
 NOTES: Final = 100_000
 PATIENTS: Final = 20_000
 QUERIES: Final = 40
+WARM_UP: Final = 1_500
+"""Cohorts that are asked first; the first `QUERIES` of them are the `fresh` ones."""
+
 _BATCH: Final = 5_000
 _COLLECTION: Final = "bench-cohort"
 _ACCESS: Final = Access("bench", frozenset({"clinical"}))
@@ -48,6 +55,7 @@ _WORDS: Final = (
     "discharge",
     "family",
 )
+_DECISIVE: Final = ("-Xmx", "-XX:TieredStopAtLevel", "-XX:+UseSerialGC", "-XX:+UseG1GC")
 _SHARES: Final = tuple(1 / (4 + number) for number in range(len(_CONCEPTS)))
 """Concept n is in this share of the notes: from a quarter of them down to one in sixty."""
 
@@ -73,25 +81,48 @@ class MadeNote:
         return IndexEntry(name, 1, _ACCESS.labels, fields, (passage,), {}, asserted=(self.keys,))
 
 
-def bench_cohort(settings: Settings, notes: int = NOTES, queries: int = QUERIES) -> Report:
+@dataclass(frozen=True, slots=True)
+class Cohorts:
+    """The cohorts of the bench: those asked before, those that are measured, and their counts."""
+
+    before: Sequence[PatientsRequest]
+    measured: Sequence[PatientsRequest]
+    expected: Sequence[tuple[int, ...]]
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """No collection of garbage goes through what is there already: a gateway does not hold the notes of the bench."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def bench_cohort(settings: Settings, notes: int = NOTES, queries: int = QUERIES, warm_up: int = WARM_UP) -> Report:
     """Milliseconds of cohorts on the embedded engine, and on a cluster where the settings name one.
 
     Each is asked for the first time, so that nothing of it is kept. Raises `MedleyError` for a count that is wrong.
     """
     made = list(make_notes(notes))
-    asked = make_requests(queries)
-    expected = [count_patients(made, item) for item in asked]
+    measured = make_requests(queries)
+    # By other assertions, so that no criterion is asked twice.
+    before = make_requests(warm_up, 2, "ruled-out")
+    asked = Cohorts(before, measured, [count_patients(made, item) for item in measured])
     kind = load(_COLLECTION, "notes")
     figures: dict[str, float] = {"notes": float(notes)}
+    about: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         engine = EmbeddedEngine(Path(folder), lambda name: kind)
         (Path(folder) / "collections" / _COLLECTION).mkdir(parents=True)
-        figures |= _measured("embedded", engine, kind, made, asked, expected)
+        figures |= _measured("embedded", engine, kind, made, asked)
     if settings.opensearch:
-        figures |= _measured(
-            "opensearch", open_engines(settings, lambda name: kind).engine, kind, made, asked, expected
-        )
-    return bench_report("cohort", figures, digits=2)
+        cluster = open_engines(settings, lambda name: kind).engine
+        figures |= _measured("opensearch", cluster, kind, made, asked)
+        about = _nodes(cluster)
+    return bench_report("cohort", figures, about, digits=2)
 
 
 def make_notes(count: int) -> Iterator[MadeNote]:
@@ -106,9 +137,9 @@ def make_notes(count: int) -> Iterator[MadeNote]:
         yield MadeNote(number, patient, day, keys, words, frozenset(term for word in words for term in terms(word)))
 
 
-def make_requests(count: int) -> list[PatientsRequest]:
+def make_requests(count: int, seed: int = 1, assertion: str = "present") -> list[PatientsRequest]:
     """Different cohorts of three criteria: a finding and a period with words, without another finding."""
-    draw = random.Random(1)  # noqa: S311 - a fixed sequence is what is wanted
+    draw = random.Random(seed)  # noqa: S311 - a fixed sequence is what is wanted
     found = []
     for _ in range(count):
         one, two, three = draw.sample(_CONCEPTS, 3)
@@ -120,8 +151,8 @@ def make_requests(count: int) -> list[PatientsRequest]:
                 index="",
                 group_by="patient",
                 access=_ACCESS,
-                all=(DocumentCriterion((Terms(ASSERTED, (f"{one}|present",)),)), DocumentCriterion(dated, wanted)),
-                none=(DocumentCriterion((Terms(ASSERTED, (f"{three}|present",)),)),),
+                all=(DocumentCriterion((Terms(ASSERTED, (f"{one}|{assertion}",)),)), DocumentCriterion(dated, wanted)),
+                none=(DocumentCriterion((Terms(ASSERTED, (f"{three}|{assertion}",)),)),),
                 date="date",
             )
         )
@@ -152,12 +183,7 @@ def _passes(note: MadeNote, one: Filter) -> bool:
 
 
 def _measured(
-    name: str,
-    engine: Engine,
-    kind: Collection,
-    notes: Sequence[MadeNote],
-    asked: Sequence[PatientsRequest],
-    expected: Sequence[tuple[int, ...]],
+    name: str, engine: Engine, kind: Collection, notes: Sequence[MadeNote], asked: Cohorts
 ) -> Mapping[str, float]:
     """The figures of one engine, which the notes are indexed by for the bench alone."""
     index = engine.create(kind.name, {}).index
@@ -166,26 +192,43 @@ def _measured(
             with engine.writer(index) as writer:
                 writer.write([note.entry() for note in notes[start : start + _BATCH]])
                 writer.commit()
-        return {f"{name}_{key}": value for key, value in _timed(name, engine, index, asked, expected).items()}
+        with _frozen():
+            timed = _timed(name, engine, index, asked)
+        return {f"{name}_{key}": value for key, value in timed.items()}
     finally:
         engine.drop(index)
 
 
-def _timed(
-    name: str,
-    engine: Engine,
-    index: str,
-    asked: Sequence[PatientsRequest],
-    expected: Sequence[tuple[int, ...]],
-) -> dict[str, float]:
-    started = time.perf_counter()
-    engine.patients(PatientsRequest(index, "patient", _ACCESS))
-    first = 1000 * (time.perf_counter() - started)
+def _timed(name: str, engine: Engine, index: str, asked: Cohorts) -> dict[str, float]:
+    first, _ = _answered(engine, PatientsRequest(index, "patient", _ACCESS))
+    before = [_answered(engine, replace(request, index=index))[0] for request in asked.before]
+    fresh = percentiles(before[: len(asked.measured)])
     times = []
-    for request, counts in zip(asked, expected, strict=True):
-        started = time.perf_counter()
-        answer = engine.patients(replace(request, index=index))
-        times.append(1000 * (time.perf_counter() - started))
+    for request, counts in zip(asked.measured, asked.expected, strict=True):
+        milliseconds, answer = _answered(engine, replace(request, index=index))
+        times.append(milliseconds)
         if (answer.total, *answer.counts) != counts:
             raise MedleyError(f"{name}: {(answer.total, *answer.counts)} patients, and {counts} by a plain loop")
-    return {"first_ms": first, **percentiles(times)}
+    own = {"first_ms": first, "fresh_p50_ms": fresh["p50_ms"], "fresh_p95_ms": fresh["p95_ms"]}
+    return {**own, **percentiles(times)}
+
+
+def _answered(engine: Engine, request: PatientsRequest) -> tuple[float, PatientsAnswer]:
+    started = time.perf_counter()
+    answer = engine.patients(request)
+    return 1000 * (time.perf_counter() - started), answer
+
+
+def _nodes(engine: Engine) -> dict[str, str]:
+    """What the nodes of a cluster run, which decides the figures: the version, the heap, and how code is compiled."""
+    if not isinstance(engine, OpenSearchEngine):
+        return {}
+    with suppress(MedleyError):  # an account that may search need not be allowed to ask this
+        nodes = engine.cluster.read("GET", "/_nodes/jvm")["nodes"].values()
+        return {"opensearch": "; ".join(sorted({_node(node) for node in nodes}))}
+    return {}
+
+
+def _node(node: Mapping[str, Any]) -> str:
+    options = [item for item in node["jvm"]["input_arguments"] if item.startswith(_DECISIVE)]
+    return " ".join((node["version"], *options))

@@ -1,7 +1,8 @@
 """The suite `assertion`: what the rules of `mappings.clinical` say of marked mentions, against what their sentences mean.
 
 The sentences are in `evaluation/sentences/*.tsv` (columns half, assertion, section, text with one `[[mention]]`). Rules may be
-mended on the half `open`; the half `kept` is only counted, and no sentence of it is ever printed.
+mended on the half `open`; the half `kept` is only counted, and no sentence of it is ever printed. Those of
+`evaluation/sentences/further` were written later, by eight other hands; they are counted in rows of their own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from search.settings import Settings
 
 NAME: Final = "assertion"
 FOLDER: Final = Path(__file__).parents[1] / "sentences"
+FURTHER: Final = "further"
 OPEN: Final = "open"
 HALVES: Final = (OPEN, "kept")
 SYSTEM: Final = "rules"
@@ -72,7 +74,7 @@ class AssertionSuite:
             "collection": "",
             "queries": len(sentences),
             "sample": sample if len(sentences) < len(every) else None,
-            "rows": list(_rows(sentences, answers, options.variants)),
+            "rows": [*_rows(sentences, answers, options.variants), *self._further_rows(options)],
             "tests": [],
             "published": [],
             "notes": [*_NOTES, *(_mistakes(sentences, answers) if options.mistakes else ())],
@@ -80,14 +82,26 @@ class AssertionSuite:
             "seconds": round(time.perf_counter() - started, 1),
         }
 
+    def _further_rows(self, options: SuiteOptions) -> Iterator[Report]:
+        """A row over the further sentences of each half; none for a sample."""
+        folder = self.folder / FURTHER
+        if not options.variants or options.queries or not folder.is_dir():
+            return
+        sentences = load_sentences(folder)
+        for half in HALVES if not options.half else [options.half]:
+            chosen = [item for item in sentences if item.half == half]
+            meant, said = np.array([item.assertion for item in chosen]), np.array([item.read() for item in chosen])
+            yield _row(f"{SYSTEM}, {FURTHER}, {half}", meant, said)
+
     def require(self, settings: Settings, options: SuiteOptions) -> None:
         """Nothing to open: the rules are no model."""
 
     def identify(self, settings: Settings, options: SuiteOptions) -> tuple[str, Any]:
         """The command of the report, and all that decides it: sentences and rules."""
         sentences = [str(item) for item in _sampled(self._chosen(options), options.queries)]
+        further = [path.read_text(encoding="utf-8") for path in sorted((self.folder / FURTHER).glob("*.tsv"))]
         rules = [sha256((LEXICONS / f"{name}.tsv").read_bytes()).hexdigest() for name in _DATA]
-        return command(NAME, options), [sentences, rules, READING_VERSION, options.mistakes]
+        return command(NAME, options), [sentences, further, rules, READING_VERSION, options.mistakes]
 
     def _chosen(self, options: SuiteOptions) -> list[MarkedSentence]:
         if options.half not in ("", *HALVES):

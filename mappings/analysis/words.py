@@ -66,10 +66,20 @@ def tokens(text: str) -> list[Token]:
 
 def terms(text: str) -> list[str]:
     """The terms of `text` in order, without offsets: `[token.term for token in tokens(text)]`, faster."""
+    return [term for term in _each(text) if term]
+
+
+def spaced_terms(text: str) -> list[str]:
+    """The terms of `text`, each at its position; "" is at that of a stop word."""
+    return [term for term in _each(text) if term is not None]
+
+
+def _each(text: str) -> Iterator[str | None]:
+    """The term of each word, as `_Terms` has it."""
     words = _pattern(text).findall(text)
     if max(map(len, words), default=0) > MAX_WORD:
-        return [token.term for token in tokens(text)]
-    return [term for term in map(_TERMS.__getitem__, words) if term]
+        words = [text[start:end] for start, end in _spans(text)]
+    return map(_TERMS.__getitem__, words)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -14,8 +14,8 @@ _VALUES: Final = (
     (
         "ruled-out",
         r"no|none|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|\(-\)|[-–]|"
-        r"(?:none|nil|not|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
-        r"appreciated|observed|reported|elicited|palpable|on|in|at|now)\b[^.,;|\n]{0,30}",
+        r"(?:none|nil|not(?!\s(?:at\s(?:goal|target)|in\s(?:range|remission|control)|on\s(?:treatment|target|medication)))|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
+        r"appreciated|observed|reported|elicited|palpable|on|in|at|now|throughout|so\sfar|to\sdate|overnight|today|since\s(?:admission|arrival))\b[^.,;|\n]{0,30}",
     ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
     (

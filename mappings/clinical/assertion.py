@@ -27,14 +27,15 @@ _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
 _DONE: Final = (PLANNED, TAKEN)
 _LAYERED: Final = (*PAST, *_DONE, "family")
-_ASIDE: Final = re.compile(r",\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\)")
+_ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
 _TOLD_OF: Final = re.compile(
-    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s)[^\s,;.()]+\s"
+    r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s|"
+    r"(?:the|his|her)\s[^\s,;.()]+\s|(?=(?:reported|seen|noted|described|found|mentioned|identified|shown|visible)\s(?:on|in|by|at|from|during)\s))[^\s,;.()]+\s"
     r"(?:[^\s,;.()]+\s){0,9}?(?=(?:has|have|had|is|are|was|were|got|went|came|left|can|could|may|might|settled|stopped|ceased|resolved|cleared|"
-    r"faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
+    r"(?:is|was|has|had|are|were|have|does|did|do|can|could)n['’]t|faded|subsided|vanished|disappeared|healed|wore|died|eased|dried|melted|lifted|passed|never|no\slonger)\b)",
     re.I,
 )
-"""A clause without commas about a mention: "the rash she had in May"."""
+"""A clause without commas about a mention: "the rash she had in May", "the nodule seen on CT"."""
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|next|due|by|repeat|booked|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
@@ -100,9 +101,8 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if found == "historical" and shows_remains(heading, sentence[:start], called):
         found = "present"
     if found in ("", CURRENT):
-        found = (
-            section_default(heading, called, sentence[:start]) if not found else _now(section_default(heading, called))
-        )
+        default = section_default(heading, called, sentence[max(0, start - 80) : start])
+        found = _now(default) if found else default
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
@@ -126,7 +126,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if is_reaction(sentence, end) and is_intervention(called):
         return "hypothetical"
     said = answer(sentence, start, end)
-    if said and said != "present":
+    if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
         return said
     if said and (asked := _ASKED.match(sentence, end)):  # The mark of a question that is answered leaves nothing open.
         sentence = sentence[:end] + ":" + " " * (len(asked[0]) - 1) + sentence[asked.end() :]
@@ -136,10 +136,11 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     current, found = found == CURRENT, "" if found == CURRENT else found
     if not found and is_of_relative(sentence, start, end):
         return "family"
-    aside = None if found else _ASIDE.search(sentence, end)
-    if aside and not sentence[end : aside.start()].strip(" )"):
+    aside = None if found else _ASIDE.match(sentence, end)
+    if aside:
         # "A hernia, which had been wondered about, is not there."
-        found = _read(sentence[: aside.start()] + " " * len(aside[0]) + sentence[aside.end() :], start, end, called)
+        blank = " " * len(aside["aside"])
+        found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
     clause = None if found else _TOLD_OF.match(sentence, end)
     if clause:  # "The rash she had in May has gone."
         found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
@@ -275,7 +276,7 @@ def _layers(sentence: str) -> _Layers:
         if said.isdisjoint(says):
             return ()
         chosen = [cue for cue in plain if cue.says in says or cue.says not in _LAYERED]
-        return tuple(scope for scope in cue_scopes(sentence, chosen, found) if scope.states in says)
+        return tuple(cue_scopes(sentence, chosen, found, says))
 
     return _Layers(
         tuple(cue_scopes(sentence, [cue for cue in plain if cue.says not in _LAYERED], found)),

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mappings.analysis.mentions.cue_pattern import CuePattern, WordPatterns
+from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern
 from mappings.analysis.mentions.cues import Cue, CueKind
-from mappings.clinical.patterns.course import COURSES, DATES
-from mappings.clinical.patterns.people import others_patterns, people_patterns
-from mappings.clinical.prospect_patterns import PROSPECTS
-from mappings.clinical.time_patterns import HISTORY, TAKEN, future_times, past_times
+from mappings.analysis.mentions.pattern_words import PatternWords
+from mappings.analysis.mentions.screens import Screened
+from mappings.clinical.patterns.course import COURSES
+from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.people import people_patterns
+from mappings.clinical.patterns.prospects import PROSPECTS
+from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
 
 _YEAR_NUMBER: Final = r"(?:19[3-9]\d|20[0-4]\d)"
 _YEAR_OF: Final = re.compile(
@@ -25,7 +28,7 @@ _TAKES: Final = re.compile(
     re.I,
 )
 _NOT_WITHOUT: Final = re.compile(
-    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t)\b"
+    r"\b(?:cannot|can['’]?t|could not|couldn['’]t|unable to|not able to|never|does not|doesn['’]t|did not|didn['’]t|has not had|hasn['’]t had|have not had|haven['’]t had|had not had|hadn['’]t had)\b"
     r"[^,.;:]{1,60}?\b(?P<cue>(?:without|w/o)\s)(?!difficulty)",
     re.I,
 )
@@ -187,24 +190,33 @@ _PATTERNS: Final = (
 )
 
 
+def _years_of(screened: Screened) -> Iterator[Cue]:
+    """Years that are times of what is beside them: "stroke 2015 with weakness"."""
+    sentence = screened.sentence
+    for match in _YEAR_OF.finditer(sentence):
+        if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
+            yield Cue(*match.span(), "clause-either", HISTORY)
+
+
 class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        relatives = tuple(relatives)
-        self._patterns = (*_PATTERNS, *DATES, *people_patterns(relatives))
-        self._by_word = WordPatterns((*PROSPECTS, *COURSES, *others_patterns(relatives)))
+        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS, *DOUBTS, *COURSES]
+        self._finders = (*(item.find for item in patterns), _years_of)
+        single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
+        self.expressions: Final = (*single, *PAST.each, *FUTURE.each)
+        """All that is looked for, numbered as `PatternWords` tells what is possible."""
+        self._words = PatternWords(self.expressions)
 
-    def find(self, sentence: str, words: Iterable[str]) -> Iterator[Cue]:
-        """The cues of a sentence that has `words`, in no order; they can overlap."""
-        lowered = sentence.lower()
-        contains = lowered.__contains__
-        for pattern in self._patterns:
-            if any(map(contains, pattern.hints)):
-                yield from pattern.find(sentence, lowered)
-        yield from self._by_word.find(sentence, words)
-        yield from past_times(sentence, lowered)
-        yield from future_times(sentence, lowered)
-        for match in _YEAR_OF.finditer(sentence) if "19" in sentence or "20" in sentence else ():
-            if not _NO_YEAR_OF.search(sentence, max(0, match.start() - 8), match.start()):
-                yield Cue(*match.span(), "clause-either", HISTORY)
+    def find(self, screened: Screened) -> Iterator[Cue]:
+        """The cues of a sentence in no order; they can overlap."""
+        sentence, past = screened.sentence, len(self._finders)
+        future = past + len(PAST.each)
+        possible = self._words.possible(screened.text, screened.said)
+        for number in possible:
+            if number < past:
+                yield from self._finders[number](screened)
+        if possible and possible[-1] >= past:
+            yield from past_times(sentence, [number - past for number in possible if past <= number < future])
+            yield from future_times(sentence, [number - future for number in possible if number >= future])

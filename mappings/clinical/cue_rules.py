@@ -20,7 +20,7 @@ from mappings.analysis.mentions.cues import (
     negation_classes,
     negation_phrases,
 )
-from mappings.analysis.mentions.screens import words_of
+from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.cue_patterns import CuePatterns
 from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN, is_beginning
 from mappings.errors import InvalidInput
@@ -77,14 +77,12 @@ class AssertionCues:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
-        words = words_of(sentence)
+        screened = Screened.of(sentence)
         found = [
-            cue
-            for cue in self._lexicon.find_all(sentence, words)
-            if cue.says not in _PAST or not _is_void(sentence, cue)
+            cue for cue in self._lexicon.find_all(screened) if cue.says not in _PAST or not _is_void(sentence, cue)
         ]
         more = [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        more += self._patterns.find(sentence, words)
+        more += self._patterns.find(screened)
         every = [*found, *more]
         # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
         kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
@@ -187,7 +185,7 @@ def _by_kind(found: list[CueRule], classes: dict[str, tuple[str, ...]]) -> dict[
                 kinds[spelt].add(_kind(rule))
     by_kind: dict[CueKind, list[str]] = defaultdict(list)
     for phrase, chosen in kinds.items():
-        for kind in _merged(chosen):
+        for kind in sorted(_merged(chosen)):  # the same order in every process
             by_kind[kind].append(phrase)
     return by_kind
 

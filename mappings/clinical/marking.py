@@ -169,8 +169,8 @@ def _without(text: str, mentions: Sequence[ConceptMention]) -> str:
     if not mentions:
         return text
     left = text
-    for item in reversed(mentions):
-        left = f"{left[: item.start]} {left[item.end :]}"
+    for start, end in sorted({(item.start, item.end) for item in mentions}, reverse=True):
+        left = f"{left[:start]} {left[end:]}"
     return _SPACE.sub(" ", left).strip() if _content(left) else ""
 
 

@@ -9,11 +9,12 @@ or degree in between: "heart is mildly enlarged", "calcified left upper lobe gra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar, cast
 
 from mappings.analysis.mentions.screens import blanked
+from mappings.analysis.mentions.spelling import american, in_full, joined_or_apart
 from mappings.analysis.words import STOP_WORDS, lower, terms
 from mappings.clinical.concepts import ConceptLexicon
 
@@ -44,6 +45,15 @@ class FoundName(NamedTuple):
     end: int
     concepts: tuple[str, ...]
     ambiguous: bool = False
+
+    def named(self, concepts: tuple[str, ...], sentence: str) -> Iterator[FoundName]:
+        """The same, meaning `concepts`; of several, each has its letter of the abbreviation."""
+        places = [
+            self.start + place for place, letter in enumerate(sentence[self.start : self.end]) if letter.isalpha()
+        ]
+        for concept, place in zip(concepts, places, strict=False):
+            start, end = (self.start, self.end) if len(concepts) == 1 else (place, place + 1)
+            yield FoundName(start, end, (concept,))
 
 
 class _Leaf(NamedTuple):
@@ -78,14 +88,14 @@ class _Memo(dict[str, _T]):
 
 def _key(word: str) -> str:
     """The stem of a word; a stop word stays itself, since "not" and "of" tell names apart."""
-    found = terms(word)
+    found = terms(in_full(lower(word)))
     # "Maxillary sinus" has the stems of "maxillary sinusitis".
     return found[0] if found and not word.lower().endswith("itis") else lower(word)
 
 
 def _singular(word: str) -> str:
-    """A word in lowercase, without the ending of a plural."""
-    small = lower(word)
+    """A word in lowercase, in American spelling, without the ending of a plural."""
+    small = american(lower(word))
     if small.endswith("ies") and len(small) > 4:
         return f"{small[:-3]}y"
     if small.endswith(("sses", "shes", "ches", "xes")):
@@ -139,9 +149,9 @@ _NO_NODE: Final[_Node] = {}
 
 
 class ConceptFinder:
-    """Finds the names and abbreviations of the concepts of a lexicon."""
+    """Finds the names and abbreviations of the concepts of a lexicon, and further ambiguous `short_forms` of them."""
 
-    def __init__(self, lexicon: ConceptLexicon) -> None:
+    def __init__(self, lexicon: ConceptLexicon, short_forms: Iterable[tuple[str, str]] = ()) -> None:
         self._keys = _Memo(_key)
         self._singulars = _Memo(_singular)
         self._names: _Node = {}
@@ -149,21 +159,29 @@ class ConceptFinder:
         self._short: _Node = {}
         for concept in lexicon:
             for name in concept.names:
-                words = _words(name)
-                if len(words) > 1:
-                    _insert(self._names, self._path(words), concept.id, False)
-                else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
-                    self._single.setdefault(self._singulars[words[0]], _Leaf((concept.id,), False))
+                self._add(_words(name), concept.id)
             for item in concept.abbreviations:
                 for spelt, ambiguous in _spellings(item.text, item.ambiguous):
                     _insert(self._short, _words(spelt), concept.id, ambiguous)
+        for concept in lexicon:
+            for name in concept.names:
+                for words in joined_or_apart(_words(name)):
+                    self._add(words, concept.id)
+        for form, concept_id in short_forms:
+            _insert(self._short, _words(form), concept_id, True)
         self._between = frozenset(self._keys[word] for word in _BETWEEN.split())
         self._starts = _Memo(self._start)
+
+    def _add(self, words: Sequence[str], concept: str) -> None:
+        if len(words) > 1:
+            _insert(self._names, self._path(words), concept, False)
+        else:  # A stem says too little: "sterile" is no sterility, "mediastinal" no mediastinitis.
+            self._single.setdefault(self._singulars[words[0]], _Leaf((concept,), False))
 
     def find(self, sentence: str) -> list[FoundName]:
         """The mentions of `sentence` in order and disjoint, the longest of those that start at a word."""
         text = _Words(sentence)
-        words = text.words
+        words, keys, between = text.words, self._keys, self._between
         starts = [(place, start) for place, start in enumerate(map(self._starts.__getitem__, words)) if start]
         words.append(_END)
         found: list[FoundName] = []
@@ -174,8 +192,8 @@ class ConceptFinder:
             names, best, short = start
             last = place
             following = words[place + 1] or words[text.following(place)]
-            key = self._keys[following]
-            if key in names or (names and key in self._between) or (short and (_LEAF in short or following in short)):
+            key = keys[following] if names else _END
+            if key in names or key in between or (short and (_LEAF in short or following in short)):
                 best, last = self._at(text, place, start)
             if best:
                 found.append(FoundName(*text.span(place, last), *best))
@@ -203,14 +221,23 @@ class ConceptFinder:
         return found if any(found) else None
 
 
-def decide(item: FoundName, sure: Container[str], near: Container[str], group: Callable[[str], str]) -> str:
+def decide(
+    item: FoundName,
+    sure: Container[str],
+    near: Container[str],
+    group: Callable[[str], str],
+    usual: str | None = None,
+) -> str:
     """The concept of a mention, or "" where it is ambiguous and the context leaves it open.
 
-    `sure`: the concepts that the document names in full; `near`: the groups of those that the mention's section names.
+    `sure`: the concepts that the document names in full; `near`: the groups of those that the mention's section names;
+    `usual`: what the abbreviation usually means, "" for nothing that is a concept. The group says less than that.
     """
     if not item.ambiguous:
         return item.concepts[0]
     likely = [concept for concept in item.concepts if concept in sure]
+    if not likely and usual is not None:
+        return usual
     likely = likely or [concept for concept in item.concepts if group(concept) in near]
     return likely[0] if len(likely) == 1 else ""
 

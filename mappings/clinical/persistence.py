@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
+from typing import Final
 
 from mappings.analysis.lexicon import rows
 
+_KEPT: Final = 20_000
 
+
+@lru_cache(_KEPT)
 def is_chronic(name: str) -> bool:
     """Whether a mention or a concept's name is that of a chronic condition."""
     chronic, passing = _patterns()
     return bool(chronic.search(name)) and not passing.search(name)
 
 
+@lru_cache(_KEPT)
 def is_intervention(name: str) -> bool:
     """Whether a mention or a concept's name is that of an operation, an examination, a therapy or a drug."""
     return bool(_interventions().search(name)) and not _of_interventions().search(name)

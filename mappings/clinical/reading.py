@@ -5,12 +5,15 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
+from mappings.analysis.mentions.denied import denied
+from mappings.analysis.mentions.short_forms import ShortForms, shipped_senses
 from mappings.analysis.sentences import MAX_CHARACTERS, sentences
 from mappings.clinical.answers import ANSWER
 from mappings.clinical.assertion import assertion
@@ -20,10 +23,11 @@ from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-5"
+READING_VERSION: Final = "reading-6"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
+_NO: Final = re.compile(r"[Nn]o\.\s+(?=\w)")
 
 
 class ConceptMention(NamedTuple):
@@ -50,10 +54,14 @@ class DocumentReading:
 
 
 class _Read(NamedTuple):
-    """A mention in a sentence, with offsets in it; nothing is asserted of what it leaves to the context to decide."""
+    """A mention in a sentence, with offsets in it; nothing is asserted of what it leaves to the context to decide.
+
+    `usual` is the concept that an ambiguous abbreviation usually means, "" where that is none, and None where none is usual.
+    """
 
     found: FoundName
     assertion: Assertion | None
+    usual: str | None = None
 
 
 _Placed = tuple[int, Sentence, _Read]
@@ -65,7 +73,8 @@ class ConceptReader:
 
     def __init__(self, lexicon: ConceptLexicon) -> None:
         self.lexicon = lexicon
-        self._finder = ConceptFinder(lexicon)
+        self._short = ShortForms(shipped_senses(), lexicon)
+        self._finder = ConceptFinder(lexicon, self._short)
         self._sentence = lru_cache(KEPT_SENTENCES)(self._read_sentence)
 
     @property
@@ -84,10 +93,10 @@ class ConceptReader:
         placed = [item for number, section in enumerate(sections) for item in self._section(number, section)]
         sure, near = self._context(placed) if any(read.assertion is None for _, _, read in placed) else (set(), {})
         found: list[ConceptMention] = []
-        for number, sentence, (item, asserted) in placed:
+        for number, sentence, (item, asserted, usual) in placed:
             concept, first, last = item.concepts[0], sentence.start, sentence.end
             if asserted is None:
-                concept = decide(item, sure, near.get(number, ()), self._group)
+                concept = decide(item, sure, near.get(number, ()), self._group, usual)
                 if not concept:
                     continue
                 section = sections[number]
@@ -118,13 +127,17 @@ class ConceptReader:
     def read_alone(self, text: str) -> tuple[ConceptMention, ...]:
         """The mentions of a text that has no context, such as a query.
 
-        An ambiguous abbreviation means its concept if the lexicon has only one of that abbreviation; others are left open.
+        An ambiguous abbreviation means what its words tell, what it usually means, or its concept if the lexicon has only one
+        of that abbreviation; others are left open. Who asks for "afebrile" does not ask for "no fever", too.
         """
         found: list[ConceptMention] = []
-        for number, sentence, (item, asserted) in self._section(0, Section("", text)):
-            if len(item.concepts) > 1:
+        last_start = -1
+        for number, sentence, (item, asserted, usual) in self._section(0, Section("", text)):
+            start = sentence.start + item.start
+            if start == last_start or (not usual and (len(item.concepts) > 1 or usual == "")):
                 continue
-            concept, first, last = item.concepts[0], sentence.start, sentence.end
+            last_start = start
+            concept, first, last = usual or item.concepts[0], sentence.start, sentence.end
             asserted = asserted or self._asserted(text[first:last], "", item, concept)
             found.append(ConceptMention(concept, first + item.start, first + item.end, number, first, last, asserted))
         return tuple(found)
@@ -138,10 +151,26 @@ class ConceptReader:
         ]
 
     def _read_sentence(self, sentence: str, heading: str) -> tuple[_Read, ...]:
-        return tuple(
-            _Read(item, None if item.ambiguous else self._asserted(sentence, heading, item, item.concepts[0]))
-            for item in self._finder.find(sentence)
-        )
+        found: list[_Read] = []
+        for item in self._finder.find(sentence):
+            sense = self._short.sense(sentence, item.start, item.end, heading) if item.ambiguous else None
+            if sense and sense.usual and len(sense.concepts) < 2:
+                found.append(_Read(item, None, "".join(sense.concepts)))
+            elif item.ambiguous and not sense:
+                found.append(_Read(item, None))
+            else:
+                settled = item.named(sense.concepts, sentence) if sense else (item,)
+                found += (each for one in settled for each in self._settled(sentence, heading, one))
+        return tuple(found)
+
+    def _settled(self, sentence: str, heading: str, item: FoundName) -> Iterator[_Read]:
+        """The mention, and what it rules out by its name, where it is present."""
+        concept = item.concepts[0]
+        asserted = self._asserted(sentence, heading, item, concept)
+        yield _Read(item, asserted)
+        for other in denied().get(concept, ()) if asserted == "present" else ():
+            if other in self.lexicon:
+                yield _Read(FoundName(item.start, item.end, (other,)), "ruled-out")
 
     def _asserted(self, sentence: str, heading: str, item: FoundName, concept: str) -> Assertion:
         """What a sentence asserts of a mention of `concept`, whose name tells whether it is chronic."""
@@ -154,7 +183,7 @@ class ConceptReader:
         """The concepts that a document names in full, and the groups of those of each section."""
         sure: set[str] = set()
         near: dict[int, set[str]] = defaultdict(set)
-        for number, _, (item, asserted) in placed:
+        for number, _, (item, asserted, _usual) in placed:
             if asserted is not None:
                 sure.add(item.concepts[0])
                 near[number].add(self._group(item.concepts[0]))
@@ -191,6 +220,10 @@ def _whole_sentences(text: str) -> list[Sentence]:
         return found
     joined: list[Sentence] = []
     for item in found:
+        answer = _NO.match(text, item.start, item.end) if joined and text[joined[-1].end - 1] == "?" else None
+        if answer:  # "No." also begins a number, so that sentences do not end there.
+            joined[-1] = Sentence(joined[-1].start, answer.start() + len("No."))
+            item = Sentence(answer.end(), item.end)
         if (
             joined
             and (_asks(text, joined[-1]) or _answers(text, joined[-1], item))

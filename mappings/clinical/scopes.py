@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue
@@ -26,7 +26,10 @@ _CLAUSE_START: Final = re.compile(
 _OTHER_SUBJECT: Final = re.compile(
     r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b", re.I
 )
-_NEXT_BREAK: Final = re.compile(r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to)\b", re.I)
+_NEXT_BREAK: Final = re.compile(
+    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",
+    re.I,
+)
 _NEXT_WORDS: Final = 3
 _OTHER_REACH: Final = ("next-", "clause-", "sentence-")
 _OF_CAUSE: Final = re.compile(
@@ -50,13 +53,17 @@ _NOTHING_FOLLOWS: Final = re.compile(
 )
 
 
-def cue_scopes(sentence: str, chosen: Sequence[Cue], every: Sequence[Cue]) -> Iterator[Scope]:
-    """The scopes of lists, as in negation, and those of single words and whole clauses."""
+def cue_scopes(
+    sentence: str, chosen: Sequence[Cue], every: Sequence[Cue], says: Container[str] | None = None
+) -> Iterator[Scope]:
+    """The scopes of lists, as in negation, and those of single words and whole clauses; of all cues, or those that say one of `says`."""
     lists = [
         _as_list(sentence, cue) for cue in chosen if not cue.kind.startswith(_OTHER_REACH) or _is_afterthought(cue)
     ]
-    yield from scopes(sentence, lists)
+    yield from scopes(sentence, lists, says)
     for cue in chosen:
+        if says is not None and cue.says not in says:
+            continue
         reach, _, direction = cue.kind.partition("-")
         if reach == "next":
             yield from _next(sentence, cue, direction)

@@ -19,6 +19,7 @@ _PAST: Final = frozenset(["past medical history", "gynecologic history", "psychi
 _QUESTION: Final = "question"
 _WARNING: Final = "warning"
 _DIFFERENTIAL: Final = "differential"
+_PLANS: Final = "plans"
 _FAMILY: Final = re.compile(
     r"\b(?:family|familial|maternal|paternal|parental|mother['’]?s|father['’]?s|donor|sibling|genetic)\b[^:]*\b(?:history|hx|anamnesis|pedigree)\b|"
     r"\b(?:fh|fhx|famhx|fmhx|pedigree|family tree)\b"
@@ -42,18 +43,22 @@ _ADVICE: Final = re.compile(
     r"side effects|adverse (?:effects|reactions)|safety plan|crisis plan|action plan|what to watch for|preventive care|"
     r"contraindications|intolerances?|sensitivit(?:y|ies)|drug reactions|adrs?|waiting list|prn|as needed)\b"
 )
+_PLANNED: Final = re.compile(
+    r"\b(?:an(?:a)?esthetic|an(?:a)?esthesia|theatre|operative|surgical|procedur\w+|airway)\splan\b|"
+    r"\b(?:planned|proposed|intended|upcoming|scheduled)\s(?:procedures?|operations?|surger(?:y|ies)|investigations?|tests?|treatments?)\b"
+)
 _RISKS: Final = re.compile(r"\b(?:risks|complications discussed|informed consent|consent)\b")
 _ALLERGY: Final = re.compile(r"allerg|anaphyla", re.I)
 _COMPLAINT: Final = re.compile(
     r"\b(?:pain|ache|aches|cough|fever|dyspnea|dyspnoea|shortness|sob|wheez\w+|nausea|vomiting|diarrhea|diarrhoea|dizziness|vertigo|syncope|collapse|seizures?|fits?|urination|dysuria|rash|itch\w*|pruritus|constipation|dysphagia|heartburn|dyspepsia|sore throat|hoarseness|epistaxis|melena|melaena|rigors|sweats|malaise|lethargy|tremor|paresthesias?|paraesthesia|incontinence|anemia|anaemia|"
     r"weakness|headache|palpitations|fatigue|hemoptysis|trauma|fall|injury|swelling|chills|weight loss|hypoxia|"
-    r"tachycardia|confusion|bleeding|numbness|hematuria|haematuria|haemoptysis|cancer|carcinoma|positive ppd)\b",
+    r"tachycardia|confusion|bleeding|numbness|hematuria|haematuria|haemoptysis|jaundice|tinnitus|lump|cancer|carcinoma|positive ppd)\b",
     re.I,
 )
 
 
 _TOLD: Final = re.compile(
-    r"\b(?:symptomatic|known|recurrent|established|proven|confirmed|persistent|still has(?: an?)?|diagnosed with|"
+    r"\b(?:symptomatic|known|recurrent|established|proven|confirmed|persistent|refractory|intractable|documented|incarcerated|ruptured|long-?standing|still has(?: an?)?|diagnosed with|"
     r"(?:man|woman|male|female|patient|pt|boy|girl|gentleman|lady|child|infant|old|y/?o|yo|[MF])\s(?:with|w/|who has)(?: an?)?|"
     r"(?:brought in|admitted|seen|presented|presents|presenting|came in|collapsed)\s(?:\w+\s){0,3}?(?:after|with|following|for|because of)(?: an?)?)"
     r"\s(?:[\w-]+\s){0,2}$",
@@ -89,9 +94,11 @@ def section_default(heading: str, called: str, before: str = "") -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) or _LISTED.search(called) else "historical"
     if kind == _QUESTION:
-        told = _COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before[-80:])
-        told = told or (is_intervention(called) and not _FOR.search(before[-80:]))
+        told = _COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before)
+        told = told or (is_intervention(called) and not _FOR.search(before))
         return "present" if told else "uncertain"
+    if kind == _PLANS:
+        return "hypothetical" if is_intervention(called) else "present"
     return "hypothetical"
 
 
@@ -121,4 +128,6 @@ def _kind(heading: str) -> str:
         return normalised
     if _ASKED.search(plain):
         return _QUESTION
+    if _PLANNED.search(plain):
+        return _PLANS
     return _WARNING if _ADVICE.search(plain) or _RISKS.search(plain) else ""

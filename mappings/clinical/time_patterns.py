@@ -7,10 +7,11 @@ A past time makes what its clause mentions history, unless the clause says that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mappings.analysis.mentions.cues import Cue
+from mappings.analysis.mentions.pattern_words import Alternatives
 
 HISTORY: Final = "history"
 """What a cue says that makes a mention historical unless it is a chronic condition."""
@@ -96,130 +97,6 @@ _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
-_PAST_HINTS: Final = (
-    "ago",
-    "back",
-    "earlier",
-    "previous",
-    "prior",
-    "former",
-    "last",
-    "past",
-    "child",
-    "baby",
-    "infan",
-    "neonat",
-    "boy",
-    "girl",
-    "teen",
-    "adolesc",
-    "youth",
-    "student",
-    "school",
-    "college",
-    "universit",
-    "army",
-    "navy",
-    "military",
-    "puberty",
-    "adulthood",
-    "utero",
-    "0s",
-    "0's",
-    "0’s",
-    "first",
-    "second",
-    "third",
-    "trimester",
-    "19",
-    "20",
-    "birth",
-    "before",
-    "then",
-    "those days",
-    "time",
-    "point",
-    "when",
-    "while",
-    "from which",
-    "up to",
-    "year",
-    "month",
-    "week",
-    "transplant",
-    "menopause",
-    "retire",
-    "marriage",
-    "in jan",
-    "in feb",
-    "in mar",
-    "in apr",
-    "in may",
-    "in jun",
-    "in jul",
-    "in aug",
-    "in sep",
-    "in oct",
-    "in nov",
-    "in dec",
-    "early",
-    "young",
-    "season",
-    "admission",
-    "with g",
-    "christmas",
-    "easter",
-    "holiday",
-    "winter",
-    "summer",
-    "born",
-    " hs",
-    " age",
-    "(age",
-    "nties",
-    "rties",
-    "fties",
-    "xties",
-    "ghties",
-    "neties",
-    " war",
-    " late ",
-    "a kid",
-    "toddler",
-    "half",
-)
-_FUTURE_HINTS: Final = (
-    "tomorrow",
-    "tonight",
-    "later",
-    "next",
-    "morning",
-    "afternoon",
-    "evening",
-    "in am",
-    "in a.m",
-    "in pm",
-    "the am",
-    "the pm",
-    "hour",
-    "hr",
-    "day",
-    "week",
-    "wk",
-    "month",
-    "mo",
-    "year",
-    "yr",
-    "/7",
-    "/12",
-    "/52",
-    "follow",
-    "discharge",
-    "before",
-    "when",
-    "once",
-    "to or",
-)
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
@@ -251,11 +128,16 @@ def is_beginning(sentence: str, start: int, end: int) -> bool:
     return bool(still or _BEGAN.search(sentence, max(0, start - 70), start))
 
 
-def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
-    """The past times of a sentence, as cues; those at which something only began are none."""
-    if not any(map(f" {lowered}".__contains__, _PAST_HINTS)):
-        return
-    for match in _PAST_TIME.finditer(sentence):
+PAST: Final = Alternatives(_PAST_TIME)
+FUTURE: Final = Alternatives(_FUTURE)
+
+
+def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
+    """The past times of a sentence, as cues; those at which something only began are none.
+
+    No other alternatives of `PAST` than those with the numbers `possible` can match; so with those of `FUTURE` below.
+    """
+    for match in PAST.finditer(sentence, possible):
         roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
         start, end = roughly.start() if roughly else match.start(), match.end()
         if not is_beginning(sentence, start, end):
@@ -263,9 +145,7 @@ def past_times(sentence: str, lowered: str) -> Iterator[Cue]:
             yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 
-def future_times(sentence: str, lowered: str) -> Iterator[Cue]:
+def future_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
     """The times to come of a sentence, as cues about the procedures and drugs in their clause."""
-    if not any(map(lowered.__contains__, _FUTURE_HINTS)):
-        return
-    for match in _FUTURE.finditer(sentence):
+    for match in FUTURE.finditer(sentence, possible):
         yield Cue(*match.span(), "clause-either", PLANNED)

@@ -30,13 +30,13 @@ def compiled(criteria: Iterable[CohortCriterion], collection: Collection) -> tup
 
 def _compiled(item: CohortCriterion, collection: Collection) -> DocumentCriterion:
     filters: list[Filter] = list(item.filters)
-    if item.concept:
+    if item.concepts:
         if not collection.concepts:
             raise InvalidInput(
                 f"the documents of {collection.name!r} are not read for concepts: ask for words instead",
                 field="concept",
             )
-        filters.append(Terms(ASSERTED, (assertion_key(item.concept, item.assertion),)))
+        filters.append(Terms(ASSERTED, tuple(assertion_key(concept, item.assertion) for concept in item.concepts)))
     date = date_field(collection)
     if not date and (item.since or item.until or item.within_days is not None):
         raise InvalidInput(f"the documents of {collection.name!r} have no date", field="since")
@@ -66,13 +66,14 @@ def _follows(one: CohortCriterion, other: CohortCriterion, lexicon: ConceptLexic
     plain = CohortCriterion()
     if _without_concept(one) not in (plain, _without_concept(other)):
         return False
-    if not one.concept or not other.concept or lexicon is None:
-        return (one.concept, one.assertion) == (other.concept, other.assertion)
-    return assertion_key(one.concept, one.assertion) in wider_keys(lexicon, other.concept, other.assertion)
+    if not one.concepts or not other.concepts or lexicon is None:
+        return (one.concepts, one.assertion) == (other.concepts, other.assertion)
+    keys = {assertion_key(concept, one.assertion) for concept in one.concepts}
+    return not any(keys.isdisjoint(wider_keys(lexicon, concept, other.assertion)) for concept in other.concepts)
 
 
 def _without_concept(item: CohortCriterion) -> CohortCriterion:
-    return replace(item, typed="", concept="", assertion=CohortCriterion().assertion)
+    return replace(item, typed="", concept="", bundle=None, assertion=CohortCriterion().assertion)
 
 
 def _name(item: CohortCriterion) -> str:

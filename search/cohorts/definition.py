@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from mappings.bundles import TermBundle
 from search.query import Filter
 
 MAX_CRITERIA: Final = 200
+
+MAX_CONCEPTS: Final = 2_000
+"""Most concepts of all criteria together; a bundle has one for each of its terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class CohortCriterion:
     """One criterion: a document of the patient says so. What is left out is not asked for.
 
-    `concept` is the id of a concept and `assertion` what is asserted of it (one of the six assertions); `words` are words
-    that the document has; `filters` are on its fields; `since` and `until`, both included, bound its date. `within_days` of
+    `concept` is the id of a concept and `assertion` what is asserted of it (one of the six assertions), or of any concept of
+    `bundle`; `words` are words that the document has; `filters` are on its fields; `since` and `until`, both included, bound its date. `within_days` of
     the criterion with the number `of` in the definition (from 0, in the order all, any, none) counts only documents with a
     date that is at most so many days before or after that of one that meets the other. `typed` is how the user named it.
     """
@@ -30,6 +34,14 @@ class CohortCriterion:
     until: date | None = None
     within_days: int | None = None
     of: int | None = None
+    bundle: TermBundle | None = None
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The ids of the concepts of which one is asked for; none for a criterion without."""
+        if self.bundle:
+            return self.bundle.concepts
+        return (self.concept,) if self.concept else ()
 
 
 @dataclass(frozen=True, slots=True)

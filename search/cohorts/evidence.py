@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import chain
 from typing import Final
 
 from mappings.analysis.sentences import sentences
@@ -49,10 +50,15 @@ class DocumentContent:
                 for key in wider_keys(lexicon, mention.concept, mention.assertion):
                     self.by_key.setdefault(key, []).append((passage, mention))
 
+    @property
+    def concepts(self) -> frozenset[str]:
+        """Everything that it speaks of, wider concepts too."""
+        return frozenset(key.partition("|")[0] for key in self.by_key)
+
 
 def keys_of_criteria(criteria: Iterable[CohortCriterion]) -> list[str]:
     """The keys of everything that can be said of the concepts that are asked for."""
-    concepts = dict.fromkeys(item.concept for item in criteria if item.concept)
+    concepts = dict.fromkeys(concept for item in criteria for concept in item.concepts)
     return [assertion_key(concept, assertion) for concept in concepts for assertion in ASSERTIONS]
 
 
@@ -65,7 +71,7 @@ def opening_documents(
     patients: Iterable[PatientDocuments], criteria: Sequence[CohortCriterion], contents: Mapping[str, DocumentContent]
 ) -> list[str]:
     """The documents that are shown by their openings: they meet a criterion that asks for no concept and no words."""
-    plain = [number for number, item in enumerate(criteria) if not (item.concept or item.words)]
+    plain = [number for number, item in enumerate(criteria) if not (item.concepts or item.words)]
     return list(
         dict.fromkeys(
             name
@@ -100,15 +106,17 @@ def _newest_first(documents: Sequence[str], contents: Mapping[str, DocumentConte
 def _meeting_sentences(
     item: CohortCriterion, documents: Sequence[str], contents: Mapping[str, DocumentContent]
 ) -> Iterator[CohortEvidence]:
-    if item.concept:
-        yield from _stated(assertion_key(item.concept, item.assertion), documents, contents)
+    keys = [assertion_key(concept, item.assertion) for concept in item.concepts]
+    for name in documents:
+        for key in keys:
+            yield from _stated(key, [name], contents)
     if item.words:
         phrases = wanted_phrases(item.words)
         for name in documents:
             for passage in contents[name].passages:
                 for sentence, mark in sentences_with(passage.text, phrases):
                     yield _evidence(contents[name], passage, sentence.start, sentence.end, mark)
-    if not (item.concept or item.words):
+    if not (item.concepts or item.words):
         for name in documents:
             opening = contents[name].opening
             first = sentences(opening.text)[:1] if opening else []
@@ -119,18 +127,37 @@ def _meeting_sentences(
 def _unmet(
     item: CohortCriterion, documents: Sequence[str], contents: Mapping[str, DocumentContent]
 ) -> CriterionStanding:
-    if not item.concept:
+    """What the documents say instead. Of several concepts all must be ruled out for the criterion to be ruled out."""
+    mentioned = frozenset[str]().union(*(contents[name].concepts for name in documents))
+    asked = [concept for concept in item.concepts if concept in mentioned]
+    found = [_unmet_concept(concept, item.assertion, documents, contents) for concept in asked]
+    found = [one for one in found if one.standing != "not-mentioned"]
+    if not found:
         return CriterionStanding("not-mentioned")
+    standings = {one.standing for one in found}
+    standing: Standing = "other"
+    if "uncertain" in standings:
+        standing = "uncertain"
+    elif standings == {"ruled-out"} and len(found) == len(item.concepts):
+        standing = "ruled-out"
+    shown = (one.evidence for one in found if standing in ("other", one.standing))
+    newest = sorted(chain(*shown), key=lambda one: one.date or date.min, reverse=True)
+    return CriterionStanding(standing, _first(newest))
+
+
+def _unmet_concept(
+    concept: str, assertion: str, documents: Sequence[str], contents: Mapping[str, DocumentContent]
+) -> CriterionStanding:
     for name in documents:
-        for assertion, standing in _DENIALS.items():
-            if assertion != item.assertion and assertion_key(item.concept, assertion) in contents[name].by_key:
-                key = assertion_key(item.concept, assertion)
+        for denial, standing in _DENIALS.items():
+            key = assertion_key(concept, denial)
+            if denial != assertion and key in contents[name].by_key:
                 return CriterionStanding(standing, _first(_stated(key, documents, contents)))
     others = [
         evidence
         for name in documents
-        for assertion in ASSERTIONS
-        for evidence in _stated(assertion_key(item.concept, assertion), [name], contents)
+        for other in ASSERTIONS
+        for evidence in _stated(assertion_key(concept, other), [name], contents)
     ]
     return CriterionStanding("other", _first(others)) if others else CriterionStanding("not-mentioned")
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from typing import Any, Final
 
-from mappings.clinical.concepts import ClinicalConcept, ConceptLexicon
+from mappings.bundles import TermBundle, bundle_reference, concept_named, nearest_names
+from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import Collection
-from mappings.errors import InvalidInput, NotFound
+from mappings.errors import InvalidInput
 from search.cohorts.compile import date_field
-from search.cohorts.definition import MAX_CRITERIA, CohortCriterion, CohortDefinition
+from search.cohorts.definition import MAX_CONCEPTS, MAX_CRITERIA, CohortCriterion, CohortDefinition
 from search.cohorts.words import wanted_phrases
 from search.query import Filter, check_distances
 from search.understanding import filters
@@ -23,17 +23,36 @@ MAX_CHARACTERS: Final = 500
 """Most characters of a name of a concept, and of words."""
 
 GROUPS: Final = ("all", "any", "none")
-_KEYS: Final = ("concept", "typed", "assertion", "words", "filters", "since", "until", "within_days", "of")
+_KEYS: Final = ("concept", "bundle", "typed", "assertion", "words", "filters", "since", "until", "within_days", "of")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SUGGESTIONS: Final = 3
+
+BundleSource = Callable[[str], TermBundle]
+"""The bundle with that id or name that the caller may see. Raises `InvalidInput`."""
 
 
-def read_definition(value: Any, collection: Collection, lexicon: ConceptLexicon | None) -> CohortDefinition:
+def no_bundles(reference: str) -> TermBundle:
+    """For definitions that nobody's bundles belong to."""
+    raise InvalidInput(f"there is no bundle {reference[:80]!r} here", field="bundle")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the names of a definition are looked up in."""
+
+    collection: Collection
+    lexicon: ConceptLexicon | None
+    bundles: BundleSource
+
+
+def read_definition(
+    value: Any, collection: Collection, lexicon: ConceptLexicon | None, bundles: BundleSource = no_bundles
+) -> CohortDefinition:
     """The definition in a JSON value: `{"all": [...], "any": [...], "none": [...]}`, each a list of criteria.
 
-    A criterion is an object with any of `concept` (an id or a name of the lexicon), `assertion`, `words`, `filters`,
-    `since`, `until` (`YYYY-MM-DD`), `within_days` and `of`, or a text: a concept that is present. `lexicon` is that of the
-    collection's reader, None where its documents are not read. Raises `InvalidInput`, which names the criterion.
+    A criterion is an object with any of `concept` (an id or a name of the lexicon, or `bundle:` and a bundle), `bundle`,
+    `assertion`, `words`, `filters`, `since`, `until` (`YYYY-MM-DD`), `within_days` and `of`, or a text: a concept that is
+    present. `lexicon` is that of the collection's reader, None where its documents are not read. Raises `InvalidInput`,
+    which names the criterion.
     """
     given = _object(value, "body", ("collection", *GROUPS))
     if given.get("collection", collection.name) != collection.name:
@@ -42,11 +61,13 @@ def read_definition(value: Any, collection: Collection, lexicon: ConceptLexicon 
     total = sum(map(len, groups.values()))
     if total > MAX_CRITERIA:
         raise InvalidInput(f"the definition has {total:,} criteria; at most {MAX_CRITERIA} are allowed", field="all")
+    reading = _Reading(collection, lexicon, bundles)
     read = {
-        name: tuple(_criterion(item, f"{name}.{place}", collection, lexicon) for place, item in enumerate(items))
+        name: tuple(_criterion(item, f"{name}.{place}", reading) for place, item in enumerate(items))
         for name, items in groups.items()
     }
     definition = CohortDefinition(collection.name, **read)
+    _check_concepts(definition)
     check_distances([(item.within_days, item.of) for item in definition.criteria])
     return definition
 
@@ -60,8 +81,9 @@ def definition_as_json(definition: CohortDefinition) -> dict[str, Any]:
 def _as_json(item: CohortCriterion) -> dict[str, Any]:
     given: dict[str, Any] = {
         "concept": item.concept,
-        "typed": "" if item.typed in (item.concept, item.words) else item.typed,
-        "assertion": item.assertion if item.concept else "",
+        "bundle": item.bundle.id if item.bundle else "",
+        "typed": "" if item.typed in (item.concept, item.words, item.bundle and item.bundle.name) else item.typed,
+        "assertion": item.assertion if item.concepts else "",
         "words": item.words,
         "filters": filters.as_json(item.filters),
         "since": item.since.isoformat() if item.since else "",
@@ -73,27 +95,33 @@ def _as_json(item: CohortCriterion) -> dict[str, Any]:
     }
 
 
-def _criterion(value: Any, where: str, collection: Collection, lexicon: ConceptLexicon | None) -> CohortCriterion:
+def _criterion(value: Any, where: str, reading: _Reading) -> CohortCriterion:
     given = _object({"concept": value} if isinstance(value, str) else value, where, _KEYS)
-    named, words = _text(given, "concept", where), _text(given, "words", where)
+    named, words, referred = (_text(given, name, where) for name in ("concept", "words", "bundle"))
+    if own := bundle_reference(named):
+        named, referred = "", referred or own
+    if named and referred:
+        raise InvalidInput(f"{where}: give a concept or a bundle, not both", field=f"{where}.bundle")
+    bundle = _bundle(referred, f"{where}.bundle", reading) if referred else None
     criterion = CohortCriterion(
-        typed=_text(given, "typed", where) or named or words,
-        concept=_concept(named, f"{where}.concept", collection, lexicon) if named else "",
-        assertion=_assertion(given, where) if named else CohortCriterion().assertion,
+        typed=_text(given, "typed", where) or named or (bundle.name if bundle else words),
+        concept=_concept(named, f"{where}.concept", reading) if named else "",
+        bundle=bundle,
+        assertion=_assertion(given, where) if named or bundle else CohortCriterion().assertion,
         words=words,
-        filters=_filters(given.get("filters") or {}, where, collection),
+        filters=_filters(given.get("filters") or {}, where, reading.collection),
         since=_day(given, "since", where),
         until=_day(given, "until", where),
         within_days=_whole(given, "within_days", where),
         of=_whole(given, "of", where),
     )
-    _check(criterion, where, collection)
+    _check(criterion, where, reading.collection)
     return criterion
 
 
 def _check(item: CohortCriterion, where: str, collection: Collection) -> None:
-    if not (item.concept or item.words or item.filters or item.since or item.until):
-        raise InvalidInput(f"{where} asks for nothing: give a concept, words, filters or dates", field=where)
+    if not (item.concepts or item.words or item.filters or item.since or item.until):
+        raise InvalidInput(f"{where} asks for nothing: give a concept, a bundle, words, filters or dates", field=where)
     if item.words and not wanted_phrases(item.words):
         raise InvalidInput(
             f"{where}.words has only words that every text has: {item.words!r:.80}", field=f"{where}.words"
@@ -105,13 +133,18 @@ def _check(item: CohortCriterion, where: str, collection: Collection) -> None:
         raise InvalidInput(f"{where}: the documents of {collection.name!r} have no date", field=f"{where}.since")
 
 
-def _concept(name: str, where: str, collection: Collection, lexicon: ConceptLexicon | None) -> str:
-    if lexicon is None:
+def _check_concepts(definition: CohortDefinition) -> None:
+    total = sum(len(item.concepts) for item in definition.criteria)
+    if total > MAX_CONCEPTS:
         raise InvalidInput(
-            f"{where}: the documents of {collection.name!r} are not read for concepts; ask for 'words' instead",
-            field=where,
+            f"the criteria have {total:,} concepts with those of their bundles; at most {MAX_CONCEPTS:,} are allowed",
+            field="all",
         )
-    found = _named(name, lexicon)
+
+
+def _concept(name: str, where: str, reading: _Reading) -> str:
+    lexicon = _lexicon(where, reading)
+    found = concept_named(name, lexicon)
     if found is None:
         near = nearest_names(name, lexicon)
         hint = f"; did you mean {', '.join(near)}?" if near else "; ask for 'words' instead"
@@ -119,18 +152,21 @@ def _concept(name: str, where: str, collection: Collection, lexicon: ConceptLexi
     return found.id
 
 
-def nearest_names(name: str, lexicon: ConceptLexicon) -> list[str]:
-    """The names of the lexicon that are spelt most like `name`, best first, of different concepts; at most three."""
-    names = {own.lower(): item for item in lexicon for own in item.names}
-    found = get_close_matches(name.lower(), names, n=4 * _SUGGESTIONS, cutoff=0.7)
-    first = {names[text].id: text for text in reversed(found)}
-    return [text for text in found if first[names[text].id] == text][:_SUGGESTIONS]
+def _bundle(reference: str, where: str, reading: _Reading) -> TermBundle:
+    lexicon = _lexicon(where, reading)
+    try:
+        return reading.bundles(reference).understood(lexicon)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.message}", field=where) from None
 
 
-def _named(name: str, lexicon: ConceptLexicon) -> ClinicalConcept | None:
-    with suppress(NotFound):
-        return lexicon.get(name)
-    return lexicon.named(name)
+def _lexicon(where: str, reading: _Reading) -> ConceptLexicon:
+    if reading.lexicon is None:
+        raise InvalidInput(
+            f"{where}: the documents of {reading.collection.name!r} are not read for concepts; ask for 'words' instead",
+            field=where,
+        )
+    return reading.lexicon
 
 
 def _assertion(given: Mapping[str, Any], where: str) -> str:

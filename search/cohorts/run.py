@@ -174,7 +174,7 @@ def _shortcomings(context: _Context, withheld: Withheld, definition: CohortDefin
         found.append(
             f"more than {MAX_WITHHELD:,} changed documents wait to be indexed: patients may be counted by earlier versions"
         )
-    if reader and meta.reading != reader.version and any(item.concept for item in definition.criteria):
+    if reader and meta.reading != reader.version and any(item.concepts for item in definition.criteria):
         found.append(
             f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
             f"{reader.version}): concepts may be missed until it is rebuilt"

@@ -182,6 +182,11 @@ def is_item_id(text: str) -> bool:
     return len(text) == 2 * _ID_BYTES and set(text) <= set("0123456789abcdef")
 
 
+def is_name(text: str) -> bool:
+    """Whether an item can have this name."""
+    return _is_text(text, MOST_NAME_CHARACTERS)
+
+
 def encode_content(content: Mapping[str, Any]) -> bytes:
     """The content of an item as JSON. Raises `InvalidInput` for what is not a JSON object, or too large."""
     try:
@@ -221,9 +226,13 @@ def restored_name(item: KeptItem) -> KeptItem:
 
 
 def _check_text(text: str, most: int, where: str) -> None:
-    if not text or len(text) > most or not text.isprintable() or text != text.strip():
+    if not _is_text(text, most):
         what = "the name of the user" if where == "user" else "a label" if where == "shared_with" else "a name"
         raise InvalidInput(f"{what} has 1 to {most} printable characters, and no spaces at the ends", field=where)
+
+
+def _is_text(text: str, most: int) -> bool:
+    return 0 < len(text) <= most and text.isprintable() and text == text.strip()
 
 
 def _check_sharing(access: Access, added: frozenset[str]) -> None:

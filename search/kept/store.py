@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from mappings.documents import Access
-from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptPage
+from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptKind, KeptPage
 
 
 class KeptStore(Protocol):
@@ -35,6 +35,10 @@ class KeptStore(Protocol):
 
     def get(self, access: Access, identifier: str) -> KeptItem:
         """An item of the caller, or one that is shared with the caller. Raises `NotFound`."""
+        ...
+
+    def named(self, access: Access, kind: KeptKind, name: str) -> KeptItem | None:
+        """The caller's own item of that kind and name; None for none."""
         ...
 
     def list_items(self, access: Access, wanted: KeptFilter, size: int, after: str = "") -> KeptPage:

@@ -74,7 +74,7 @@ def _doubt(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> i
     asked = ASKED if asks(passage.heading) else 0
     if proven:
         return SUSPECTED + asked
-    denied = any(criterion.denies(item.concept, item.assertion, lexicon) for item in passage.mentions)
+    denied = criterion.denies(((item.concept, item.assertion) for item in passage.mentions), lexicon)
     return asked + (DENIED if denied else 0)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, cast
 
-from mappings.clinical.concepts import ConceptLexicon
+from mappings.bundles import TermBundle
+from mappings.clinical.concepts import ClinicalConcept, ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.placing import FOUND, NARROWER_RULED_OUT, PRESENT, RULED_OUT, assertion_key, wider_keys
 from mappings.clinical.reading import ConceptMention, ConceptReader
+from mappings.errors import InvalidInput
 from mappings.fields import ASSERTED
 from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
 
@@ -27,17 +30,21 @@ FOUND_WEIGHT: Final = 10.0
 DOUBTFUL_WEIGHT: Final = 5.0
 """What a passage gets that proves it less surely."""
 
+MAX_BUNDLED: Final = 120
+"""Most concepts of all bundles of a search: each adds up to four clauses beside those of the words, of 1,024 that Lucene allows."""
+
 Wanted = Assertion | Literal["not-present"]
 _FROM_TEXT: Final = frozenset([RULED_OUT, "family", "historical"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Criterion:
     """That a document asserts something of a concept; `not-present`: that it does not say that it is present.
 
     A document that suspects what is to be present is an answer too, after those that are sure; and after those that rule a
     concept out, one that rules out a narrower one. What is `done`, such as an operation, is there if it was done at any time.
-    `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`.
+    `typed` is how the query names it, in its slot `source`: `with`, `without` or `text`. With a `bundle`, `concept` is "" and
+    a document asserts it of any of its concepts, or says of none that it is present; `done` are those of them that are.
     """
 
     typed: str
@@ -45,55 +52,79 @@ class Criterion:
     name: str
     assertion: Wanted
     source: str
-    done: bool = False
+    done: frozenset[str] = frozenset()
+    bundle: TermBundle | None = None
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The concepts of which one is asked for."""
+        return self.bundle.concepts if self.bundle else (self.concept,)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of what proves it, the surest first; that a concept is not present is proven by its being ruled out."""
-        return self._keyed(*self._sure, *self._doubtful)
+        return (*self._sure, *self._doubtful)
 
     @property
     def filter(self) -> Filter:
         """What a document must have in the index."""
         if self.assertion == NOT_PRESENT:
-            return NoneOf(ASSERTED, self._keyed(*self._there))
+            return NoneOf(ASSERTED, self._there)
         return Terms(ASSERTED, self.keys)
 
     @property
     def keywords(self) -> tuple[tuple[str, str, float], ...]:
         """What lets the passages that prove it rank first."""
-        found = (FOUND,) if self.assertion == PRESENT else ()
+        found = self._keyed(FOUND) if self.assertion == PRESENT else ()
         weights = ((self._sure, PROOF_WEIGHT), (found, FOUND_WEIGHT), (self._doubtful, DOUBTFUL_WEIGHT))
-        return tuple((PROVES, key, weight) for stated, weight in weights for key in self._keyed(*stated))
+        return tuple((PROVES, key, weight) for keys, weight in weights for key in keys)
 
     def doubt(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> int | None:
         """How surely a mention of the concept, or of another from which it follows, proves it: 0 is sure; None: not at all."""
-        stated = frozenset(wider_keys(lexicon, concept, assertion))
-        proving = (self._keyed(*self._sure), self._keyed(*self._doubtful))
-        return next((place for place, keys in enumerate(proving) if not stated.isdisjoint(keys)), None)
+        stated = wider_keys(lexicon, concept, assertion)
+        return min((self._doubts[key] for key in stated if key in self._doubts), default=None)
 
-    def denies(self, concept: str, assertion: str, lexicon: ConceptLexicon) -> bool:
-        """Whether a mention says the opposite, or leaves it open."""
+    def denies(self, said: Iterable[tuple[str, str]], lexicon: ConceptLexicon) -> bool:
+        """Whether mentions (concept, assertion) say the opposite, or leave it open.
+
+        Of a bundle they must do so of each concept of which they prove it: "on apixaban, no warfarin" is on one of the two.
+        """
         opposite = {PRESENT: RULED_OUT, RULED_OUT: PRESENT, NOT_PRESENT: PRESENT}.get(self.assertion, "")
-        keys = self._keyed(opposite, UNCERTAIN) if opposite else ()
-        return not frozenset(wider_keys(lexicon, concept, assertion)).isdisjoint(keys)
+        if not opposite:
+            return False
+        stated = frozenset[str]().union(*(wider_keys(lexicon, *item) for item in said))
+        proven = {_concept_of(key) for key in stated.intersection(self._sure)}
+        denied = {_concept_of(key) for key in stated.intersection(self._keyed(opposite, UNCERTAIN))}
+        return bool(denied) and proven <= denied
 
-    @property
+    @cached_property
+    def _doubts(self) -> Mapping[str, int]:
+        """The doubt about each key."""
+        return dict.fromkeys(self._doubtful, 1) | dict.fromkeys(self._sure, 0)
+
+    @cached_property
     def _there(self) -> tuple[str, ...]:
-        """What is asserted of something that the patient has."""
-        return (PRESENT, HISTORICAL) if self.done else (PRESENT,)
+        """The keys of what says that the patient has it."""
+        past = (assertion_key(concept, HISTORICAL) for concept in self.concepts if concept in self.done)
+        return (*self._keyed(PRESENT), *past)
 
-    @property
+    @cached_property
     def _sure(self) -> tuple[str, ...]:
-        return {PRESENT: self._there, NOT_PRESENT: (RULED_OUT,)}.get(self.assertion, (self.assertion,))
+        if self.assertion == PRESENT:
+            return self._there
+        return self._keyed(RULED_OUT if self.assertion == NOT_PRESENT else self.assertion)
 
-    @property
+    @cached_property
     def _doubtful(self) -> tuple[str, ...]:
         narrower = (NARROWER_RULED_OUT,)
-        return {PRESENT: (UNCERTAIN,), RULED_OUT: narrower, NOT_PRESENT: narrower}.get(self.assertion, ())
+        return self._keyed(*{PRESENT: (UNCERTAIN,), RULED_OUT: narrower, NOT_PRESENT: narrower}.get(self.assertion, ()))
 
     def _keyed(self, *assertions: str) -> tuple[str, ...]:
-        return tuple(assertion_key(self.concept, item) for item in assertions)
+        return tuple(assertion_key(concept, item) for item in assertions for concept in self.concepts)
+
+
+def _concept_of(key: str) -> str:
+    return key.partition("|")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +142,53 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     unknown: list[str] = []
     for source, texts in (("with", query.having), ("without", query.lacking)):
         for text in texts:
-            named = list(_of_slot(text, source, query.absence, reader))
+            named = list(_of_slot(text, source, query, reader))
             criteria += named
             unknown += [] if named else [text]
     if reads_text and not query.plain:
         criteria += _of_text(free, query.absence, reader)
-    kept: dict[tuple[str, str], Criterion] = {}
+    kept: dict[tuple[tuple[str, ...], str], Criterion] = {}
     for item in criteria:  # what a slot asks for is not asked for again by the text
-        kept.setdefault((item.concept, item.assertion), item)
+        kept.setdefault((item.concepts, item.assertion), item)
     found = tuple(kept.values())
+    _check_size(found)
     return ReadQuery(found, tuple(unknown), tuple(_notes(found, unknown)))
 
 
-def _of_slot(text: str, source: str, absence: Wanted, reader: ConceptReader) -> Iterator[Criterion]:
+def _check_size(criteria: Sequence[Criterion]) -> None:
+    total = sum(len(item.concepts) for item in criteria if item.bundle)
+    if total > MAX_BUNDLED:
+        raise InvalidInput(
+            f"the bundles of this search have {total:,} concepts; at most {MAX_BUNDLED:,} are allowed", field="with"
+        )
+
+
+def _of_slot(text: str, source: str, query: Query, reader: ConceptReader) -> Iterator[Criterion]:
     """The criteria of one `with` or `without`; none where it names no concept that we know."""
     stated, name = stated_finding(text) if source == "with" else ("", text)
-    wanted = cast("Wanted", absence if source == "without" else stated)
+    wanted = cast("Wanted", query.absence if source == "without" else stated)
+    if bundle := query.bundle(name):
+        yield _of_bundle(name, bundle, wanted or PRESENT, source, reader.lexicon)
+        return
     named = reader.lexicon.named(name)
     if named:
-        yield Criterion(name, named.id, named.name, wanted or PRESENT, source, named.group == PROCEDURES)
+        yield Criterion(name, named.id, named.name, wanted or PRESENT, source, _done([named]))
         return
     for item in _mentions(name, reader):
         yield _criterion(name[item.start : item.end], item, wanted or item.assertion, source, reader.lexicon)
+
+
+def _of_bundle(typed: str, bundle: TermBundle, wanted: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:
+    try:
+        understood = bundle.understood(lexicon)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field=source) from None
+    done = _done(map(lexicon.get, understood.concepts))
+    return Criterion(typed, "", bundle.name, wanted, source, done, understood)
+
+
+def _done(concepts: Iterable[ClinicalConcept]) -> frozenset[str]:
+    return frozenset(item.id for item in concepts if item.group == PROCEDURES)
 
 
 def _of_text(free: str, absence: Wanted, reader: ConceptReader) -> list[Criterion]:
@@ -163,7 +219,7 @@ def _mentions(text: str, reader: ConceptReader) -> Sequence[ConceptMention]:
 
 def _criterion(typed: str, item: ConceptMention, assertion: Wanted, source: str, lexicon: ConceptLexicon) -> Criterion:
     named = lexicon.get(item.concept)
-    return Criterion(typed, named.id, named.name, assertion, source, named.group == PROCEDURES)
+    return Criterion(typed, named.id, named.name, assertion, source, _done([named]))
 
 
 def _notes(criteria: Sequence[Criterion], unknown: Iterable[str]) -> Iterator[str]:
@@ -171,6 +227,6 @@ def _notes(criteria: Sequence[Criterion], unknown: Iterable[str]) -> Iterator[st
         yield f"“{text}” names no concept of the lexicon: it was searched as words"
     for item in criteria:
         if item.assertion == PRESENT and any(
-            other.concept == item.concept and other.assertion == NOT_PRESENT for other in criteria
+            set(item.concepts) <= set(other.concepts) and other.assertion == NOT_PRESENT for other in criteria
         ):
             yield f"“{item.name}” is asked for both with and without: no document can be both"

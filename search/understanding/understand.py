@@ -91,7 +91,7 @@ def understand(
     )
     return Understanding(
         lexical,
-        _model_text(text, query.lacking),
+        _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
         frozenset(weighted) | {term for longer in phrases for term in longer if term},
         found,
         (*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
@@ -122,7 +122,7 @@ def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
     return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
 
 
-def _model_text(text: str, lacking: tuple[str, ...]) -> str:
+def _model_text(text: str, lacking: Sequence[str]) -> str:
     opening, words = 0, 0
     for sentence in sentences(text):
         words += len(text[sentence.start : sentence.end].split())

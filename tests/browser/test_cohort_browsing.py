@@ -69,3 +69,28 @@ def test_the_pages_of_cohorts_are_accessible(visit, guarded, scheme, width):
     page.goto(f"{address}/cohorts")
     type_into(page, "Finding, disease or drug", "zorblax")
     assert audited(page) == []
+
+
+@pytest.mark.parametrize(("scripts", "width"), [(True, 390), (True, 1440), (False, 1440)])
+def test_a_bundle_is_made_searched_for_and_used_in_a_cohort(visit, guarded, scripts, width):
+    address, _ = guarded
+    page = visit(f"{address}/saved", width=width, scripts=scripts)
+    page.get_by_text("New bundle").click()
+    page.get_by_label("Name", exact=True).last.fill("Chest")
+    page.get_by_label("Terms, one a line").last.fill("effusion\ngout")
+    page.locator("form[action='/saved/bundles']").get_by_role("button", name="Save").click()
+    assert not scripts or audited(page) == []
+    page.get_by_label("Search for any of them in").select_option("notes")
+    page.get_by_role("button", name="Search for Chest", exact=True).click()
+    assert page.locator(".criterion .asked").inner_text() == "with Chest any of 2"
+    assert not scripts or audited(page) == []
+    page.goto(f"{address}/saved")
+    page.get_by_role("link", name="Use in a cohort").click()
+    assert page.locator("#total").inner_text() == "1 of 2 patients meets these rows"
+    page.get_by_role("button", name="Add a row", exact=True).click()
+    page.get_by_label("Finding, disease or drug").last.fill("fever")
+    page.keyboard.press("Enter")
+    page.get_by_text("0 of 2 patients meet these rows").wait_for()
+    page.get_by_role("button", name="Switch off row 2").click()
+    page.get_by_text("1 of 2 patients meets these rows").wait_for()
+    assert not scripts or audited(page) == []

@@ -122,6 +122,20 @@ def test_nobody_else_sees_a_private_item_not_even_with_every_label(store: KeptSt
     assert store.get(ANN, made.id) == made
 
 
+def test_an_item_is_found_by_the_name_that_its_owner_gave_it(shelf: Shelf):
+    store = shelf.store
+    made = store.add(ANN, bundle(shared_with=frozenset({"ward-a"})))
+    assert shelf.again().named(ANN, "bundle", "anticoagulants") == made
+    assert store.named(ANN, "cohort", "anticoagulants") is None
+    assert store.named(ANN, "bundle", "Anticoagulants") is None
+    assert store.named(BOB, "bundle", "anticoagulants") is None
+    renamed = store.replace(ANN, made.id, 1, bundle("thinners"))
+    assert store.named(ANN, "bundle", "thinners") == renamed
+    assert store.named(ANN, "bundle", "anticoagulants") is None
+    store.delete(ANN, made.id)
+    assert store.named(ANN, "bundle", "thinners") is None
+
+
 @pytest.mark.parametrize(
     "unknown", ["0" * 16, "", "x", "../kept", "name-" + "0" * 64, "ä" * 300, "\ud800", "*", "_search"]
 )
@@ -138,6 +152,7 @@ def test_an_unknown_item_answers_as_an_invisible_one(store: KeptStore, unknown: 
             "id",
         )
     assert store.remove(unknown) is False
+    assert store.named(ANN, "bundle", unknown) is None
 
 
 def test_a_shared_item_is_read_only_for_those_who_have_the_label(store: KeptStore):

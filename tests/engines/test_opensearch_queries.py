@@ -21,12 +21,13 @@ from mappings.documents import Access
 from mappings.errors import InvalidInput
 from search.engines.opensearch import fetches, queries
 from search.engines.opensearch.client import ndjson
+from search.engines.opensearch.cohorts.bodies import PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.documents import queries as store_queries
 from search.engines.opensearch.legs import Spread
 from search.engines.opensearch.queries import COUNTS, OpenSearchQueryCompiler
-from search.protocols import LegsRequest
-from search.query import Filter, LexicalQuery, Range, Terms
+from search.protocols import LegsRequest, PatientsRequest
+from search.query import DocumentCriterion, Filter, LexicalQuery, Range, Terms
 from search.storage import State
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "opensearch"
@@ -73,11 +74,16 @@ SEARCHES = {
     "no-labels": request(access=Access("nobody", frozenset())),
     "facets": request(filters=(Terms("journal", ("BMJ",)),), facets=("journal", "year", "published")),
 }
+MET = DocumentCriterion((Terms("journal", ("BMJ",)),), ((("heart", "failur"), ("edema",)),), within_days=7, of=0)
 OTHERS: dict[str, Callable[[], Any]] = {
     "passages": lambda: fetches.passages(["a@1#0", "b@2#1"], CLINICIAN),
     "document-fields": lambda: fetches.document_fields(["a", "b"], CLINICIAN),
     "any-visible": lambda: fetches.any_visible(CLINICIAN),
     "counted-values": lambda: fetches.counted_values("journal", CLINICIAN, ["a", "b"]),
+    "patients": lambda: patients().names(MET, alone=False, dated=False, after=None),
+    "patients-alone": lambda: patients().names(MET, alone=True, dated=False, after={"name": "a"}),
+    "patients-by-day": lambda: patients().names(MET, alone=False, dated=True, after=None),
+    "patients-documents": lambda: patients().documents(MET, ["Lancet", "id:a"], ["a"]),
     "index-counts": queries.index_counts,
     "last-commit": queries.last_commit,
     "first-page": lambda: queries.page({"term": {"kind": "passage"}}, {"includes": ["document", "version"]}, 1_000),
@@ -100,6 +106,12 @@ def compiler() -> OpenSearchQueryCompiler:
     collection = load("abstracts")
     boosts = {"title": collection.title_boost, "heading": collection.heading_boost}
     return OpenSearchQueryCompiler(INDEX.fields, boosts)
+
+
+def patients() -> PatientBodies:
+    criteria = (DocumentCriterion(), MET)
+    asked = PatientsRequest(INDEX.name, "journal", CLINICIAN, criteria, date="published", withheld=("b",))
+    return PatientBodies(asked, compiler())
 
 
 def sent(asked: LegsRequest, index: OpenSearchIndexDescription = INDEX) -> list[dict[str, Any]]:

@@ -45,6 +45,19 @@ def test_the_suite_reports_in_the_stable_form(tmp_path: Path) -> None:
     assert [row["system"] for row in suite(tmp_path).run(Settings(), SuiteOptions(variants=False))["rows"]] == ["rules"]
 
 
+def test_sentences_by_further_hands_have_rows_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "further").mkdir()
+    further = ("open\truled-out\t\tNo [[cough]].", "open\tfamily\t\tNo [[cough]].", "kept\tpresent\t\tA [[cough]].")
+    (tmp_path / "further" / "other.tsv").write_text("\n".join(further), encoding="utf-8")
+    found = rows_of(suite(tmp_path).run(Settings(), SuiteOptions()))
+    assert found["rules"]["accuracy"] == 0.6
+    assert found["rules, further, open"]["accuracy"] == 0.5
+    assert found["rules, further, kept"]["accuracy"] == 1.0
+    kept = rows_of(suite(tmp_path).run(Settings(), SuiteOptions(half="kept")))
+    assert "rules, further, kept" in kept
+    assert "rules, further, open" not in kept
+
+
 @pytest.mark.parametrize("options", [SuiteOptions(mistakes=True), SuiteOptions(mistakes=True, half="open")])
 def test_mistakes_are_printed_of_the_open_half_only(tmp_path: Path, options: SuiteOptions) -> None:
     printed = json.dumps(suite(tmp_path).run(Settings(), options))

@@ -14,7 +14,7 @@ from mappings.errors import MedleyError
 from search.protocols import PatientsRequest
 from search.query import DocumentCriterion, Range, Terms
 
-NAMES = {"first_ms", "p50_ms", "p95_ms", "queries"}
+NAMES = {"first_ms", "fresh_p50_ms", "fresh_p95_ms", "p50_ms", "p95_ms", "queries"}
 
 
 def note(patient: str, day: int, word: str, *keys: str) -> bench.MadeNote:
@@ -37,8 +37,13 @@ def test_the_plain_loop_counts_patients():
     assert bench.count_patients(notes, request) == (1, 4, 3, 1)
 
 
+def test_no_criterion_is_asked_before_it_is_measured():
+    before = {item for request in bench.make_requests(bench.WARM_UP, 2, "ruled-out") for item in request.criteria}
+    assert before.isdisjoint(item for request in bench.make_requests(bench.QUERIES) for item in request.criteria)
+
+
 def test_cohorts_are_timed_and_counted(settings):  # noqa: F811
-    report = bench.bench_cohort(settings, notes=300, queries=5)
+    report = bench.bench_cohort(settings, notes=300, queries=5, warm_up=7)
     figures = report["figures"]
     assert set(figures) == {"notes"} | {f"embedded_{name}" for name in NAMES}
     assert (report["bench"], figures["notes"], figures["embedded_queries"]) == ("cohort", 300.0, 5.0)
@@ -49,10 +54,12 @@ def test_a_wrong_count_fails_the_bench(settings, monkeypatch):  # noqa: F811
     right = bench.count_patients
     monkeypatch.setattr(bench, "count_patients", lambda *given: (right(*given)[0] + 1, *right(*given)[1:]))
     with pytest.raises(MedleyError, match="by a plain loop"):
-        bench.bench_cohort(settings, notes=50, queries=1)
+        bench.bench_cohort(settings, notes=50, queries=1, warm_up=1)
 
 
 @pytest.mark.opensearch
 def test_a_cluster_is_timed_too_and_keeps_nothing(settings, node):  # noqa: F811
-    figures = bench.bench_cohort(replace(settings, opensearch=node.url), notes=300, queries=3)["figures"]
-    assert set(figures) == {"notes"} | {f"{engine}_{name}" for engine in ("embedded", "opensearch") for name in NAMES}
+    report = bench.bench_cohort(replace(settings, opensearch=node.url), notes=300, queries=3, warm_up=4)
+    names = {f"{engine}_{name}" for engine in ("embedded", "opensearch") for name in NAMES}
+    assert set(report["figures"]) == {"notes"} | names
+    assert "-Xmx" in report["machine"]["opensearch"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mappings.analysis.mentions.cues import CueKind, CueLexicon
-from mappings.analysis.mentions.screens import words_of
+from mappings.analysis.mentions.screens import Screened
 
 KIND = CueKind("before")
 CLASSES = {"size": ("small", "very large")}
@@ -44,7 +44,7 @@ def test_what_a_phrase_matches(phrase: str, text: str, found: list[str]) -> None
 def test_find_all_keeps_the_cues_that_overlap() -> None:
     lexicon = CueLexicon({KIND: ["no sign of", "sign of"]}, {})
     assert [(cue.start, cue.end) for cue in lexicon.find("no sign of it")] == [(0, 10)]
-    assert sorted((cue.start, cue.end) for cue in lexicon.find_all("no sign of it", words_of("no sign of it"))) == [
+    assert sorted((cue.start, cue.end) for cue in lexicon.find_all(Screened.of("no sign of it"))) == [
         (0, 10),
         (3, 10),
     ]

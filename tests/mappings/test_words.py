@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mappings.analysis.words import MAX_WORD, STOP_WORDS, Token, lower, terms, tokens
+from mappings.analysis.words import MAX_WORD, STOP_WORDS, Token, lower, spaced_terms, terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,14 @@ def test_tokens_are_ordered_disjoint_and_name_their_source(text: str) -> None:
         assert 0 <= token.start < token.end <= len(text)
         assert token.end - token.start <= MAX_WORD
         assert terms(text[token.start : token.end]) == [token.term]
+
+
+@given(st.text(alphabet="the of_aB9.,:;'é漢 -") | st.text())
+@settings(max_examples=150, deadline=None)
+def test_spaced_terms_are_at_the_positions_of_the_tokens(text: str) -> None:
+    for given_text in (text, f"{text} {'x' * 2 * MAX_WORD} the {text}"):
+        expected = [(token.position, token.term) for token in tokens(given_text)]
+        assert [item for item in enumerate(spaced_terms(given_text)) if item[1]] == expected
 
 
 @given(st.text(alphabet="aB9.,:;'_ -"))

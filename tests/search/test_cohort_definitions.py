@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mappings.bundles import TermBundle, nearest_names
 from mappings.clinical.concepts import shipped_concepts
 from mappings.clinical.cue_rules import ASSERTIONS
 from mappings.collection import load
 from mappings.errors import InvalidInput
 from search.cohorts.definition import CohortCriterion, CohortDefinition
-from search.cohorts.read import definition_as_json, nearest_names, read_definition
+from search.cohorts.read import definition_as_json, read_definition
 from search.query import Range, Terms
 
 NOTES = load("notes")
@@ -115,6 +117,70 @@ def test_the_nearest_names_are_of_different_concepts():
     assert near[0] == "heart failure"
     concepts = [LEXICON.named(name) for name in near]
     assert len({item.id for item in concepts if item}) == len(near) <= 3
+
+
+CHEST = TermBundle("0123456789abcdef", "chest", ("pneumonia", "Effusion"))
+
+
+def bundled(reference: str) -> TermBundle:
+    if reference in (CHEST.id, CHEST.name):
+        return CHEST
+    if reference == "odd":
+        return TermBundle("1", "odd", ("effusionn",))
+    if reference == "long":
+        return TermBundle("2", "long", tuple(item.id for item in LEXICON)[:101])
+    raise InvalidInput(f"there is no bundle {reference!r}", field="bundle")
+
+
+def test_a_bundle_stands_for_any_of_its_concepts():
+    given = {
+        "all": [{"bundle": "chest"}, "bundle:chest"],
+        "none": [{"bundle": CHEST.id, "assertion": "family", "typed": "lungs"}],
+    }
+    found = read_definition(given, NOTES, LEXICON, bundled)
+    understood = replace(CHEST, concepts=("pneumonia", "effusion"))
+    assert found.all == (CohortCriterion("chest", bundle=understood),) * 2
+    assert found.none == (CohortCriterion("lungs", assertion="family", bundle=understood),)
+    written = definition_as_json(found)
+    assert written == {
+        "collection": "notes",
+        "all": [{"bundle": CHEST.id, "assertion": "present"}] * 2,
+        "none": [{"bundle": CHEST.id, "typed": "lungs", "assertion": "family"}],
+    }
+    assert read_definition(written, NOTES, LEXICON, bundled) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "field"),
+    [
+        (
+            {"bundle": "odd"},
+            r"all\.0\.bundle: the term 'effusionn' of the bundle 'odd'.*did you mean effusion",
+            "bundle",
+        ),
+        ({"bundle": "none"}, r"all\.0\.bundle: there is no bundle 'none'", "bundle"),
+        ({"bundle": "chest", "concept": "fever"}, "a concept or a bundle, not both", "bundle"),
+        ({"bundle": 3}, "must be a text", "bundle"),
+    ],
+)
+def test_a_bundle_that_can_not_be_used_is_named(given, message, field):
+    with pytest.raises(InvalidInput, match=message) as caught:
+        read_definition({"all": [given]}, NOTES, LEXICON, bundled)
+    assert caught.value.field == f"all.0.{field}"
+
+
+def test_bundles_have_no_more_concepts_than_an_engine_is_asked_for():
+    with pytest.raises(
+        InvalidInput, match="the criteria have 2,020 concepts with those of their bundles; at most 2,000"
+    ):
+        read_definition({"any": [{"bundle": "long"}] * 20}, NOTES, LEXICON, bundled)
+
+
+def test_a_bundle_needs_documents_that_are_read():
+    with pytest.raises(InvalidInput, match="are not read for concepts"):
+        read_definition({"all": [{"bundle": "chest"}]}, NOTES, None, bundled)
+    with pytest.raises(InvalidInput, match="there is no bundle 'chest' here"):
+        read({"all": [{"bundle": "chest"}]})
 
 
 concepts = st.sampled_from(["fever", "Fever", "COPD", "myocardial-infarction", "heart attack"])

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from mappings.bundles import TermBundle
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, NotFound
 from search.bootstrap import Medley
@@ -39,6 +40,18 @@ NOTES = (
 )
 
 
+BUNDLES = {
+    name: TermBundle(str(number), name, terms)
+    for number, (name, terms) in enumerate(
+        [
+            ("pleura", ("pleural effusion", "pneumothorax")),
+            ("lung", ("pneumothorax", "pneumonia")),
+            ("air", ("pneumothorax",)),
+        ]
+    )
+}
+
+
 @pytest.fixture(scope="module")
 def medley(tmp_path_factory) -> Medley:
     return made(tmp_path_factory.mktemp("cohorts"))
@@ -59,7 +72,7 @@ def index(medley: Medley) -> None:
 def ask(medley: Medley, access: Access = CLINICAL, after: str = "", size: int = 20, **groups) -> CohortPage:
     collection = medley.collections.get("notes")
     reader = medley.services.reader(collection)
-    definition = read_definition(groups, collection, reader.lexicon)
+    definition = read_definition(groups, collection, reader.lexicon, BUNDLES.__getitem__)
     return cohort(definition, access, medley.services, after, size)
 
 
@@ -82,6 +95,40 @@ def test_everybody_with_how_they_stand(medley):
     }
     assert (page.total, page.patients_known, page.counts, page.next) == (4, 5, (1, 1, 1, 1), "")
     assert [item.documents for item in page.patients] == [2, 2, 1, 1]
+
+
+def test_a_bundle_is_met_by_any_of_its_concepts(medley):
+    page = ask(medley, all=[{"bundle": "pleura"}])
+    assert standings(page) == {"ann": ["met"]}
+    assert page.counts == (1,)
+    assert texts(page, "ann") == ["Pleural effusion again.", "Large pleural effusion."]
+    doubted = ask(medley, all=[{"bundle": "pleura", "assertion": "uncertain"}])
+    assert {item.patient: [one.concept for one in item.standings[0].evidence] for item in doubted.patients} == {
+        "bob": ["pneumothorax"],
+        "dan": ["pleural-effusion"],
+    }
+
+
+def test_a_bundle_is_ruled_out_when_all_of_it_is(medley):
+    page = ask(medley, none=[{"bundle": "pleura"}])
+    assert standings(page) == {
+        "bob": ["uncertain"],
+        "cem": ["not-mentioned"],
+        "dan": ["uncertain"],
+        "id:e1": ["other"],
+    }
+    assert texts(page, "bob") == ["Possible pneumothorax."]
+    # Of pneumonia nobody says anything, so of ann the bundle is not ruled out as a whole.
+    assert standings(ask(medley, any=["pleural effusion"], none=[{"bundle": "lung"}]))["ann"] == ["met", "other"]
+    assert standings(ask(medley, any=["pleural effusion"], none=[{"bundle": "air"}]))["ann"] == ["met", "ruled-out"]
+
+
+def test_a_bundle_contradicts_what_it_includes(medley):
+    page = ask(medley, all=["pneumothorax"], none=[{"bundle": "pleura"}])
+    assert page.notes == (
+        "“pneumothorax” is asked for, and “pleura” is excluded, which everyone with it has: no patient can meet both",
+    )
+    assert ask(medley, all=[{"bundle": "pleura"}], none=["pneumothorax"]).notes == ()
 
 
 def test_evidence_is_newest_first_with_its_place_in_the_document(medley):

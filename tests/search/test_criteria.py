@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mappings.bundles import TermBundle
 from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access
 from mappings.errors import InvalidInput
@@ -106,12 +107,12 @@ def test_what_denies_a_criterion_is_the_opposite_of_the_concept_itself():
     [ruled_out] = read(having=("fever",), lacking=("effusion",), absence="ruled-out").criteria[1:]
     [past] = read(having=("history of pneumonia",)).criteria
     said = [("effusion", "ruled-out"), ("effusion", "uncertain"), ("effusion", "present"), ("fever", "ruled-out")]
-    assert [present.denies(*item, READER.lexicon) for item in said] == [True, True, False, False]
-    assert [ruled_out.denies(*item, READER.lexicon) for item in said] == [False, True, True, False]
-    assert not past.denies("pneumonia", "ruled-out", READER.lexicon)
+    assert [present.denies([item], READER.lexicon) for item in said] == [True, True, False, False]
+    assert [ruled_out.denies([item], READER.lexicon) for item in said] == [False, True, True, False]
+    assert not past.denies([("pneumonia", "ruled-out")], READER.lexicon)
     # Who rules out a large effusion leaves a small one.
-    assert not present.denies("large-pleural-effusion", "ruled-out", READER.lexicon)
-    assert ruled_out.denies("large-pleural-effusion", "present", READER.lexicon)
+    assert not present.denies([("large-pleural-effusion", "ruled-out")], READER.lexicon)
+    assert ruled_out.denies([("large-pleural-effusion", "present")], READER.lexicon)
 
 
 def test_a_slot_can_say_what_is_asserted():
@@ -157,3 +158,79 @@ def test_a_stated_finding_without_a_concept_is_searched_as_words():
 def test_the_text_does_not_ask_again_for_what_a_finding_asks():
     found = read("pneumonia without effusion", having=("pneumonia",))
     assert asked(found) == [("pneumonia", "present", "with"), ("effusion", "not-present", "text")]
+
+
+THINNERS = TermBundle("0123456789abcdef", "thinners", ("warfarin", "Eliquis", "appendectomy"))
+MEANT = ("warfarin", "apixaban", "appendectomy")
+
+
+def bundled(text: str = "", **slots) -> Understanding:
+    return read(text, bundles=(("thinners", THINNERS), ("odd", TermBundle("1", "odd", ("warfarinn",)))), **slots)
+
+
+def test_a_bundle_is_one_criterion_that_any_of_its_concepts_proves():
+    found = bundled(having=("bundle:thinners",))
+    (criterion,) = found.criteria
+    assert (criterion.name, criterion.concept, criterion.concepts) == ("thinners", "", MEANT)
+    assert found.filters == (
+        Terms(
+            "asserted",
+            (
+                *(f"{concept}|present" for concept in MEANT),
+                "appendectomy|historical",
+                *(f"{concept}|uncertain" for concept in MEANT),
+            ),
+        ),
+    )
+    assert len(found.lexical.keywords) == 10
+    assert [criterion.doubt("apixaban", said, READER.lexicon) for said in SAID] == [0, None, 1, None, None]
+    assert [criterion.doubt("appendectomy", said, READER.lexicon) for said in SAID] == [0, 0, 1, None, None]
+    assert (found.model_text, found.notes) == ("warfarin Eliquis appendectomy", ())
+
+
+def test_without_a_bundle_a_document_has_none_of_it():
+    found = bundled(having=("fever",), lacking=("bundle:thinners",))
+    assert found.filters[1] == NoneOf(
+        "asserted", (*(f"{concept}|present" for concept in MEANT), "appendectomy|historical")
+    )
+    assert found.model_text == "fever no warfarin no Eliquis no appendectomy"
+    strict = bundled(having=("fever",), lacking=("bundle:thinners",), absence="ruled-out")
+    assert strict.filters[1].values[:3] == tuple(f"{concept}|ruled-out" for concept in MEANT)
+
+
+def test_a_bundle_can_be_asked_for_with_another_assertion():
+    (criterion,) = bundled(having=("family:bundle:thinners",)).criteria
+    assert criterion.keys == tuple(f"{concept}|family" for concept in MEANT)
+
+
+def test_one_of_a_bundle_is_not_denied_by_another():
+    (criterion,) = bundled(having=("bundle:thinners",)).criteria
+    said = [("apixaban", "present"), ("warfarin", "ruled-out")]
+    assert not criterion.denies(said, READER.lexicon)
+    assert criterion.denies([*said, ("apixaban", "uncertain")], READER.lexicon)
+
+
+def test_a_bundle_and_one_of_its_concepts_contradict_each_other_one_way():
+    assert bundled(having=("warfarin",), lacking=("bundle:thinners",)).notes == (
+        "“warfarin” is asked for both with and without: no document can be both",
+    )
+    assert bundled(having=("bundle:thinners",), lacking=("warfarin",)).notes == ()
+
+
+def test_a_bundle_that_can_not_be_searched_is_an_error_of_its_slot():
+    with pytest.raises(
+        InvalidInput, match=r"the term 'warfarinn' of the bundle 'odd'.*did you mean warfarin"
+    ) as caught:
+        bundled(having=("fever",), lacking=("bundle:odd",))
+    assert caught.value.field == "without"
+    names = tuple(item.id for item in READER.lexicon)
+    long = tuple((str(start), TermBundle("1", "x", names[start : start + 70])) for start in (0, 70))
+    with pytest.raises(InvalidInput, match="the bundles of this search have 140 concepts; at most 120"):
+        read(having=("bundle:0", "bundle:70"), bundles=long)
+
+
+def test_documents_that_are_not_read_are_searched_for_the_terms_of_a_bundle():
+    query = Query("notes", EVERYBODY, having=("bundle:thinners",), bundles=(("thinners", THINNERS),))
+    found = understand(query)
+    assert found.model_text == "warfarin Eliquis appendectomy"
+    assert found.notes == ("the documents of this index were not read: findings are searched as words, not as filters",)

@@ -16,6 +16,7 @@ from search.query import Query
 from web import context, forms
 from web.citations import attachments
 from web.errors import MediaTypeError
+from web.kept.bundles import with_bundles
 from web.search_answers import BatchAnswer, SearchAnswer
 from web.serving import search_limits
 from web.serving.fair_shares import Turn
@@ -93,7 +94,7 @@ def _numbered(number: int, step: Callable[[Item], Done], item: Item) -> Done:
 
 def _query(form: forms.SearchForm) -> Query:
     collection = context.use_cases().named(form.collection, "search")
-    query = forms.to_query(form, collection, context.caller().access)
+    query = with_bundles(forms.to_query(form, collection, context.caller().access), context.use_cases())
     return search_limits.limited(query, collection, context.portal().medley.settings)
 
 

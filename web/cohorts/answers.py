@@ -10,7 +10,7 @@ from mappings.clinical.cue_rules import Assertion
 from search.cohorts.comparison import CohortComparison, PatientList
 from search.cohorts.results import CohortEvidence, CohortPage, CohortPatient, Standing
 from web.exports.cohort_export import CohortExport
-from web.search_answers import Mark
+from web.search_answers import BUNDLE_FIELD, BundleJson, Mark
 from web.wire import INVENTED, WireModel
 
 
@@ -82,7 +82,8 @@ class CohortCriterionJson(WireModel):
     group: Literal["all", "any", "none"]
     criterion: str = Field(description="the criterion in words")
     concept: str = Field(description="the id of its concept; empty for none")
-    name: str = Field(description="the name of its concept; empty for none")
+    name: str = Field(description="the name of its concept or bundle; empty for none")
+    bundle: BundleJson | None = Field(default=None, exclude_if=lambda found: found is None, description=BUNDLE_FIELD)
     assertion: str
     patients: int = Field(description="how many patients meet it, whatever else they do")
 
@@ -163,8 +164,9 @@ def _criteria(export: CohortExport, counts: tuple[int, ...]) -> list[CohortCrite
             group=group,
             criterion=export.named(item),
             concept=item.concept,
-            name=export.concept(item.concept).name if item.concept else "",
-            assertion=item.assertion if item.concept else "",
+            name=item.bundle.name if item.bundle else export.concept(item.concept).name if item.concept else "",
+            bundle=BundleJson.model_validate(item.bundle) if item.bundle else None,
+            assertion=item.assertion if item.concepts else "",
             patients=count,
         )
         for (group, item), count in zip(placed, counts, strict=True)

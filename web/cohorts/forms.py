@@ -10,7 +10,7 @@ from mappings.clinical.concepts import ConceptLexicon
 from mappings.clinical.cue_rules import Assertion
 from mappings.collection import Collection
 from search.cohorts.definition import MAX_CRITERIA, CohortDefinition
-from search.cohorts.read import MAX_CHARACTERS, read_definition
+from search.cohorts.read import MAX_CHARACTERS, BundleSource, read_definition
 from search.cohorts.run import MAX_PATIENTS
 from search.query import MAX_DAYS
 from web.forms import RangeForm, Scalar
@@ -24,14 +24,18 @@ _Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 class CohortCriterionForm(BaseModel):
-    """What one document of a patient must say. At least one of `concept`, `words`, `filters`, `since` and `until`."""
+    """What one document of a patient must say. At least one of `concept`, `bundle`, `words`, `filters`, `since` and `until`."""
 
     model_config = ConfigDict(extra="forbid", title="CohortCriterion")
 
     concept: _Words = Field(
         "",
-        description="a concept of the lexicon, by a name or its id; narrower ones count, too",
+        description="a concept of the lexicon, by a name or its id; narrower ones count, too; or a bundle: `bundle:NAME`",
         examples=["pneumonia"],
+    )
+    bundle: _Words = Field(
+        "",
+        description="instead of `concept`: a kept bundle, by its id, or the caller's own by its name; any of its terms counts",
     )
     assertion: Assertion = Field("present", description="what must be said of the concept")
     words: _Words = Field("", description="words and phrases that the document has")
@@ -69,10 +73,12 @@ class CohortDefinitionForm(BaseModel):
     any: Criteria = Field([], description="at least one must be met")
     none: Criteria = Field([], description="none may be met")
 
-    def definition(self, collection: Collection, lexicon: ConceptLexicon | None) -> CohortDefinition:
+    def definition(
+        self, collection: Collection, lexicon: ConceptLexicon | None, bundles: BundleSource
+    ) -> CohortDefinition:
         """What is asked for. Raises `InvalidInput`, whose field names the criterion: `all.2.concept`."""
         given = self.model_dump(include={"collection", "all", "any", "none"}, exclude_unset=True, exclude_none=True)
-        return read_definition(given | {"collection": self.collection}, collection, lexicon)
+        return read_definition(given | {"collection": self.collection}, collection, lexicon, bundles)
 
 
 class CohortForm(CohortDefinitionForm):

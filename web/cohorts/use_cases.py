@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import IO, Any, Final
 
+from mappings.bundles import TermBundle
 from mappings.clinical.concepts import shipped_concepts
 from mappings.errors import InvalidInput, MedleyError, Unavailable
 from search.cohorts.comparison import CohortComparison, compare
@@ -30,6 +31,7 @@ from web.cohorts.forms import (
 from web.cohorts.paging import Pause, all_pages, no_pause
 from web.exports.cohort_export import CohortExport
 from web.exports.formats import EXPORTS
+from web.kept.bundles import named_bundle
 from web.kept.use_cases import KeptUseCases
 from web.serving import cohort_limits
 from web.statuses import status_of
@@ -107,6 +109,10 @@ class CohortUseCases:
             shown |= exported.documents
         return exported
 
+    def bundle(self, reference: str) -> TermBundle:
+        """The bundle of that id or name that the caller may see. Raises `InvalidInput`."""
+        return named_bundle(reference, self.use_cases)
+
     def _definition(self, form: CohortForm, action: str) -> CohortDefinition:
         """What `form` asks for, or the kept cohort that it names. Raises `InvalidInput`, and `NotFound` for an unknown one."""
         if not form.kept:
@@ -125,7 +131,7 @@ class CohortUseCases:
             raise InvalidInput("collection is missing", field="collection")
         collection = self.use_cases.named(form.collection, action)
         reader = self.use_cases.medley.collections.reader_of(collection)
-        return form.definition(collection, reader.lexicon if reader else None)
+        return form.definition(collection, reader.lexicon if reader else None, self.bundle)
 
     def _export(self, definition: CohortDefinition) -> CohortExport:
         collections = self.use_cases.medley.collections

@@ -36,7 +36,9 @@ class CohortExport:
     def named(self, criterion: CohortCriterion) -> str:
         """A criterion in words, such as `family: breast cancer, since 2020-01-01`."""
         name = criterion.typed or (self.concept(criterion.concept).name if criterion.concept else criterion.words)
-        stated = f"{criterion.assertion}: {name}" if criterion.concept and criterion.assertion != "present" else name
+        if criterion.bundle and name == criterion.bundle.name:
+            name = f"bundle {name}"
+        stated = f"{criterion.assertion}: {name}" if criterion.concepts and criterion.assertion != "present" else name
         return ", ".join(filter(None, (stated, *map(_in_words, criterion.filters), *_bounds(criterion))))
 
 

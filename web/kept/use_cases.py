@@ -6,12 +6,13 @@ it holds nothing of them after they are erased.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput, NotFound
-from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptKind, KeptPage, unknown_item
+from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptKind, KeptPage, is_item_id, unknown_item
 from search.kept.store import KeptStore
 from web.use_cases import UseCases
 
@@ -40,6 +41,17 @@ class KeptUseCases:
         """An item that the caller sees. Raises `NotFound`."""
         with self.use_cases.audited("kept read", "", _asked(identifier)):
             return self._find(identifier)
+
+    def find(self, kind: KeptKind, reference: str) -> KeptItem | None:
+        """The caller's own item of that kind and name, or the one with that id that they see; None for none."""
+        with self.use_cases.audited("kept read", "", {"kind": kind}) as done:
+            item = self._store.named(self._access, kind, reference)
+            if item is None and is_item_id(reference):
+                done["item"] = reference
+                with suppress(NotFound):
+                    item = self._find(reference)
+            done |= {"item": item.id} if item else {}
+        return item
 
     def add(self, draft: KeptDraft) -> KeptItem:
         """Keep an item. Raises `Conflict`, `Forbidden`, and `InvalidInput` for a collection that the caller can't see."""

@@ -26,7 +26,8 @@ _TEXT: Final = "text"
 class CriterionChip:
     """A criterion: `prefix` and `name` say what is asked for, `typed` how, if otherwise.
 
-    `choices` are (words, search) of what else can be asked of the concept, `without` is the search without it.
+    `choices` are (words, search) of what else can be asked of the concept, `without` is the search without it. `terms` are
+    those of a bundle.
     """
 
     prefix: str
@@ -35,6 +36,7 @@ class CriterionChip:
     assertion: str
     without: SearchAddress
     choices: Sequence[tuple[str, SearchAddress]]
+    terms: Sequence[str] = ()
 
 
 class CriterionChips:
@@ -95,13 +97,14 @@ class CriterionChips:
         return CriterionChip(
             prefix=ASKS[item.assertion],
             name=item.name,
-            typed="" if item.typed.casefold() == item.name.casefold() else item.typed,
+            typed="" if item.bundle or item.typed.casefold() == item.name.casefold() else item.typed,
             assertion=item.assertion,
             without=self._changed(item, None),
             choices=[
                 (f"{ASKS[name]} {item.name}", self._changed(item, replace(item, assertion=name, source="with")))
                 for name in wanted
             ],
+            terms=item.bundle.terms if item.bundle else (),
         )
 
     def _changed(self, item: Criterion, other: Criterion | None) -> SearchAddress:
@@ -122,7 +125,7 @@ class CriterionChips:
         return SearchAddress(tuple([*pairs, PLAIN] if as_words and address.get("text") else pairs), address.private)
 
     def _finding(self, item: Criterion) -> str:
-        name = self._name(item.concept)
+        name = item.typed if item.bundle else self._name(item.concept)
         return name if _slot(item) == "without" or item.assertion == PRESENT else f"{item.assertion}:{name}"
 
     def _name(self, concept: str) -> str:

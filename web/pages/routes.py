@@ -19,6 +19,7 @@ from web.access.throttle import TooManyFailures
 from web.citations import attachments
 from web.completions import CompletionAnswer, CompletionForm
 from web.errors import retry_headers
+from web.kept.bundles import with_bundles
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
 from web.pages.document_page import DocumentPage, EvidenceMarks
@@ -156,7 +157,7 @@ def _answer(page: SearchPage) -> None:
 def _query(page: SearchPage) -> Query:
     form = forms.search_form_of(MultiDict(page.parameters))
     collection = context.use_cases().named(form.collection, "search")
-    query = forms.to_query(form, collection, context.caller().access)
+    query = with_bundles(forms.to_query(form, collection, context.caller().access), context.use_cases())
     query = replace(query, facets=(*query.facets, *years_of(collection)))
     return search_limits.limited(query, collection, context.portal().medley.settings)
 

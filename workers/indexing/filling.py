@@ -9,11 +9,11 @@ from typing import Final
 
 from search.protocols import IndexMeta
 from search.storage import State
-from workers.indexing.analysis import analyse
 from workers.indexing.batches import DocumentBatch, Outcome, read_batches
 from workers.indexing.encoding import BatchEncoder, KnownVectors
 from workers.indexing.indexer import Indexer
 from workers.indexing.prefetch import prefetch
+from workers.indexing.second_process import analyse_beside
 from workers.indexing.writing import BatchWriter, OpenWriter
 
 _ROUND: Final = 20_000
@@ -56,11 +56,10 @@ def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Gener
     If there is an encoder, reading and analysing, encoding, and writing each run in their own thread and wait only for
     their next batch.
     """
-    # Without an encoder all work is Python code, which threads cannot run in parallel.
+    # Without an encoder all work is Python code, which threads cannot run in parallel; `analyse_beside` uses a process.
     step = prefetch if indexer.encoders else _pass_on
-    analysed = step(
-        analyse(stored, indexer.collection, indexer.reader) for stored in read_batches(indexer.store, names)
-    )
+    batches = read_batches(indexer.store, names)
+    analysed = step(analyse_beside(batches, indexer.collection, indexer.reader, len(names)))
     with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:
         yield from encoded
 

@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from mappings.analysis.words import STOP_WORDS
+
 _ANY: Final = "..."
 _LAST: Final = "$"
 _REPEAT: Final = 3
+_MOST: Final = 3
 _GAP: Final = 4
 _TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
 _ANY_WORD: Final = re.compile(r"\s+[^\s,.;:()\[\]]+")
@@ -36,6 +39,8 @@ class _Part(NamedTuple):
     """The first run of letters and digits of each choice, "" for one without any."""
     needed: frozenset[str] = frozenset()
     """Words of which one is in every sentence with this part; none where that cannot be told."""
+    only: str = ""
+    """The one word that the part stands for, once; "" for others."""
 
 
 class CuePhrases:
@@ -67,8 +72,9 @@ class CuePhrases:
             if token[0] in "<{" and token[-1] in "*?":
                 least, most = 0, _REPEAT if token[-1] == "*" else 1
             runs = frozenset(_first_run(words.lower()) for words in self.choices(token))
-            needed = runs if least and _tells(runs) else frozenset()
-            found = _Part(by_run, least, most, whole=token[0] != "<", runs=runs, needed=needed)
+            needed = _rarest(self.choices(token)) if least else frozenset()
+            only = "" if token[0] in "<{" else token.lower()
+            found = _Part(by_run, least, most, whole=token[0] != "<", runs=runs, needed=needed, only=only)
         self._parts[token] = found
         return found
 
@@ -76,14 +82,20 @@ class CuePhrases:
 class CuePhrase:
     """A phrase of a cue: its first word and what follows.
 
-    `needed` has words of which the phrase contains one, to tell without matching it that it is not in a sentence; or none.
+    `needed` has sets of words, of each of which the phrase contains one, to tell without matching it that it is not in a
+    sentence; the set of the rarest words comes first.
     """
 
-    __slots__ = ("_first", "_parts", "needed")
+    __slots__ = ("_first", "_parts", "_plain", "needed")
 
     def __init__(self, first: str, parts: tuple[_Part, ...]) -> None:
         self._first, self._parts = first, parts
-        self.needed: frozenset[str] = next((part.needed for part in reversed(parts) if part.needed), frozenset())
+        words = [part.only for part in parts]
+        self._plain = " ".join((first, *words)) if all(words) and first != "not" else ""
+        sets = {part.needed for part in parts if part.needed}
+        self.needed = tuple(sorted(sets, key=lambda words: (len(words & STOP_WORDS), len(words), sorted(words))))[
+            :_MOST
+        ]
 
     def following(self, start: int) -> frozenset[str]:
         """The words of which one follows the first `start` characters of a phrase, with "" if none has to."""
@@ -101,6 +113,9 @@ class CuePhrase:
 
     def end(self, text: str, start: int) -> int:
         """Where the phrase ends that starts at `start` of a text in lowercase; -1 if none does."""
+        if self._plain and text.startswith(self._plain, start):
+            end = start + len(self._plain)
+            return -1 if _is_word(text, start - 1) or _is_word(text, end) else end
         if self._first == "not":
             match = _NOT.match(text, start)
             return _match(self._parts, 0, text, match.end()) if match else -1
@@ -188,9 +203,14 @@ def _is_word(text: str, place: int) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def _tells(runs: frozenset[str]) -> bool:
-    """Whether every sentence with a choice that starts with one of `runs` has that run as a word of its own."""
-    return "" not in runs and not any("_" in run for run in runs)
+def _rarest(choices: Iterable[str]) -> frozenset[str]:
+    """Words of which one is in every sentence with one of the choices, the rarest of each; none where that cannot be told."""
+    found = [[word for word in _FIRST_RUN.findall(choice.lower()) if "_" not in word] for choice in choices]
+    return frozenset(min(words, key=_commonness) for words in found) if all(found) else frozenset()
+
+
+def _commonness(word: str) -> tuple[bool, int, str]:
+    return word in STOP_WORDS, -len(word), word
 
 
 def _first_run(text: str) -> str:

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
 from mappings.analysis.mentions.cue_phrases import CuePhrase, CuePhrases, tokens
-from mappings.analysis.mentions.screens import lowered, words_of
+from mappings.analysis.mentions.screens import Screened
 
 KINDS: Final = (
     "before",
@@ -56,9 +56,18 @@ class CueKind(NamedTuple):
 
 
 _Phrases = list[tuple[CueKind, list[CuePhrase]]]
+_Following = list[tuple[CueKind, list[tuple[CuePhrase, frozenset[str]]]]]
+"""The phrases of each kind with the words of which one follows the first word, with "" if none has to."""
 
 
-class _Start(dict[str, _Phrases]):
+class _Group(NamedTuple):
+    """Phrases of each kind; a sentence with one of them has one of the words `needed`, if there are any."""
+
+    phrases: _Phrases
+    needed: frozenset[str]
+
+
+class _Start(dict[str, _Group | None]):
     """The phrases that start with a word, by the word that follows.
 
     `words` are those that can follow; `alone` has the phrases that can go on with any other.
@@ -70,17 +79,23 @@ class _Start(dict[str, _Phrases]):
         self.words = {word for _, found in phrases for _, words in found for word in words}
         self.alone = self[""]
 
-    def __missing__(self, word: str) -> _Phrases:
+    def __missing__(self, word: str) -> _Group | None:
         chosen = (
             (kind, [phrase for phrase, words in phrases if word in words or "" in words])
             for kind, phrases in self._phrases
         )
-        self[word] = [(kind, phrases) for kind, phrases in chosen if phrases]
+        self[word] = _group([(kind, phrases) for kind, phrases in chosen if phrases])
         return self[word]
 
+    def group(self, following: str) -> _Group | None:
+        """The phrases that can go on with the word `following`."""
+        return self[following] if following in self.words else self.alone
 
-_Following = list[tuple[CueKind, list[tuple[CuePhrase, frozenset[str]]]]]
-"""The phrases of each kind with the words of which one follows the first word, with "" if none has to."""
+
+def _group(phrases: _Phrases) -> _Group | None:
+    needed = [phrase.needed[0] if phrase.needed else None for _, found in phrases for phrase in found]
+    sets = [words for words in needed if words]
+    return _Group(phrases, frozenset().union(*sets) if len(sets) == len(needed) else frozenset()) if phrases else None
 
 
 class CueLexicon:
@@ -94,19 +109,16 @@ class CueLexicon:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        return disjoint(self.find_all(sentence, words_of(sentence)))
+        return disjoint(self.find_all(Screened.of(sentence)))
 
-    def find_all(self, sentence: str, words: Sequence[str]) -> list[Cue]:
-        """The cues of `sentence` in no order; they can overlap. `words` is `words_of(sentence)`."""
-        odd, known = _ODD_WORD.search(sentence), self._phrases
-        firsts = _odd_words(sentence, known) if odd else _plain_words(words, known)
+    def find_all(self, screened: Screened) -> list[Cue]:
+        """The cues of a sentence in no order; they can overlap."""
+        sentence, text, _, said = screened
         found: list[Cue] = []
-        text, said = lowered(sentence), set(words)
-        for word, first, following in firsts:
-            start = self._starts.get(word) or self._start(word)
-            for kind, phrases in start[following] if following in start.words else start.alone:
+        for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
+            for kind, phrases in group.phrases:
                 for phrase in phrases:
-                    if phrase.needed and phrase.needed.isdisjoint(said):
+                    if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
                         continue
                     end = phrase.end(text, first)
                     if end >= 0:
@@ -114,6 +126,28 @@ class CueLexicon:
                         break
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return found
+
+    def _plain(self, screened: Screened) -> Iterator[tuple[int, _Group]]:
+        """Where words stand with which a phrase starts, with those phrases of which the sentence has some words."""
+        known, words, said, starts = self._phrases, screened.words, screened.said, self._starts
+        letters: list[int] = []
+        for place in [place for place, word in enumerate(words) if word in known]:
+            word, following = words[place], words[place + 1] if place + 1 < len(words) else ""
+            start = starts.get(word) or self._start(word)
+            group = start.group(following or next(filter(None, words[place + 1 :]), ""))
+            if group and not (group.needed and group.needed.isdisjoint(said)):
+                letters = letters or list(accumulate(map(len, words)))
+                yield letters[place] - len(word) + place, group
+
+    def _odd(self, text: str, said: Set[str]) -> Iterator[tuple[int, _Group]]:
+        """As `_plain`, where "isn't" is "is" and "not", and "h/o" one word."""
+        for match in _WORD.finditer(text):
+            word = "not" if match[0] in _NOTS else match[0]
+            if word in self._phrases:
+                start = self._starts.get(word) or self._start(word)
+                group = start.group(_run(text, match.end()))
+                if group and not (group.needed and group.needed.isdisjoint(said)):
+                    yield match.start(), group
 
     def _start(self, word: str) -> _Start:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
@@ -131,8 +165,9 @@ class CueLexicon:
 
 def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
-    if all(before.end <= after.start for before, after in pairwise(found)):
-        return found
+    ordered = sorted(found)
+    if all(before.end <= after.start for before, after in pairwise(ordered)):
+        return ordered
     found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
     kept: list[Cue] = []
     for cue in found:
@@ -186,29 +221,6 @@ def _run(text: str, start: int = 0) -> str:
     """The first run of letters and digits of `text[start:]`, or ""."""
     match = _RUN.search(text, start)
     return match[0] if match else ""
-
-
-def _plain_words(words: Sequence[str], known: Container[str]) -> list[tuple[str, int, str]]:
-    """Each of the `known` words of a sentence, with its start and the word that follows, or ""."""
-    places = [place for place, word in enumerate(words) if word in known]
-    if not places:
-        return []
-    letters = list(accumulate(map(len, words)))
-    found = []
-    for place in places:
-        word, following = words[place], next(filter(None, words[place + 1 :]), "")
-        found.append((word, letters[place] - len(word) + place, following))
-    return found
-
-
-def _odd_words(sentence: str, known: Container[str]) -> list[tuple[str, int, str]]:
-    """As `_plain_words`, where "isn't" is "is" and "not", and "h/o" one word."""
-    found, text = [], lowered(sentence)
-    for match in _WORD.finditer(text):
-        word = "not" if match[0] in _NOTS else match[0]
-        if word in known:
-            found.append((word, match.start(), _run(text, match.end())))
-    return found
 
 
 def _joined(words: Iterable[str]) -> str:

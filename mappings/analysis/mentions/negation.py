@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, cast
 
@@ -21,10 +21,11 @@ from mappings.analysis.sentences import sentences
 Polarity = Literal["present", "absent", "uncertain"]
 
 _JOIN: Final = re.compile(
-    r"\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*", re.I
+    r"(?=[\s,/(&aon])(?:\s*(?:,|/(?!\w)|\()?\s*(?:\b(?P<word>and/or|or|nor|and|as well as)\b|&)\s*|\s*[,(]\s*)", re.I
 )
 _STOP: Final = re.compile(r"[;:?!)]|(?<!\b[A-Z])\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
+_MODAL: Final = re.compile(r"(?:can|could|may|might|will|would)\b", re.I)
 _SUBJECT: Final = re.compile(r"\b(?:we|i|he|she|they|you|one)\b", re.I)
 _GRADED: Final = re.compile(r"\d\+|\+|\d+(?:\.\d+)?\s?(?:cm|mm|x\s?\d)")
 """How a positive finding starts: "2+ edema", "3 mm nodule"."""
@@ -92,11 +93,15 @@ def _scopes(sentence: str) -> tuple[Scope, ...]:
     return tuple(scopes(sentence, cues(sentence)))
 
 
-def scopes(sentence: str, found: Sequence[Cue]) -> Iterator[Scope]:
-    """The scopes of the cues `found`, which are in order and disjoint; a cue that `says` something states that."""
+def scopes(sentence: str, found: Sequence[Cue], says: Container[str] | None = None) -> Iterator[Scope]:
+    """The scopes of the cues `found`, which are in order and disjoint; a cue that says something states that.
+
+    With `says`, only the scopes of those that say one of these.
+    """
     resolved = [_resolve_direction(sentence, cue) for cue in found if cue.kind != "keep"]
-    for number in range(len(resolved)):
-        yield from _of_cue(sentence, resolved, number)
+    for number, cue in enumerate(resolved):
+        if says is None or cue.says in says:
+            yield from _of_cue(sentence, resolved, number)
 
 
 def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[Scope]:
@@ -127,6 +132,8 @@ def _is_part_of_negation(sentence: str, found: Sequence[Cue], number: int) -> bo
     """Whether a doubt only qualifies a negation right before it, as in "no findings suspicious for malignancy"."""
     cue, before = found[number], found[number - 1] if number else None
     if cue.kind != "doubt-before" or before is None or before.kind != "before":
+        return False
+    if cue.says == "hypothetical" and _MODAL.match(sentence, cue.start):  # "Without treatment could lead to a stroke."
         return False
     between = sentence[before.end : cue.start]
     return not (_JOIN.search(between) or _STOP.search(between) or _SUBJECT.search(between))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 _BLANK: Final = ord(" ")
 _ASCII: Final = bytes(code if code < 128 and chr(code).isalnum() else _BLANK for code in range(256))
@@ -23,6 +23,22 @@ def blanked(text: str) -> str:
 def words_of(text: str) -> list[str]:
     """The runs of letters and digits of `text`, in lowercase; "" is between two that more than one character separates."""
     return blanked(lowered(text)).split(" ")
+
+
+class Screened(NamedTuple):
+    """A sentence with what is asked of it again and again: its `text` in lowercase, `words_of` it, and these as a set."""
+
+    sentence: str
+    text: str
+    words: list[str]
+    said: frozenset[str]
+
+    @classmethod
+    def of(cls, sentence: str) -> Screened:
+        """The screened form of a sentence."""
+        text = lowered(sentence)
+        words = blanked(text).split(" ")
+        return cls(sentence, text, words, frozenset(words))
 
 
 class _Blanks(dict[int, int]):

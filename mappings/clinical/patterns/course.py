@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mappings.analysis.mentions.cue_pattern import CuePattern, word_pattern
+from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern, word_pattern
 from mappings.analysis.mentions.cues import CueKind
 from mappings.clinical.time_patterns import HISTORY
 
@@ -227,14 +227,12 @@ _DONE_TODAY: Final = re.compile(
 )
 """What is done on the day of the note is no history."""
 
-COURSES: Final = (
+COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(
         f"{_GONE_WORDS} recurred recur returned return back",
         _IT_ENDED,
-        CueKind("sentence-after", HISTORY),
-        "it they this that these those both all",
-    ),
-    word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL), "which that"),
+        CueKind("sentence-after", HISTORY)),
+    word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL)),
     word_pattern(
         "resolved ceased settled stopped discontinued removed healed cleared gone withdrawn completed",
         _DASH_ENDED,
@@ -243,92 +241,69 @@ COURSES: Final = (
     word_pattern(
         "out",
         _DEVICE_OUT,
-        CueKind("doubt-after", _HISTORICAL),
-        "cannula cannulas line lines drain drains catheter catheters tube tubes foley foleys picc iv ivs ivc ng ngt sutures stitches staples pack packs grommet grommets stent stents",
-    ),
+        CueKind("doubt-after", _HISTORICAL)),
     word_pattern(
         "needed required necessary used given continued",
         _NEEDED_FOR,
-        CueKind("doubt-after", _HISTORICAL),
-        "hour hours day days night nights week weeks month months year years dose doses",
-    ),
+        CueKind("doubt-after", _HISTORICAL)),
     word_pattern(
         "before until",
         _BEFORE_TREATMENT,
-        CueKind("clause-after", _HISTORICAL),
-        "had have troubled bothered plagued suffered limited was were",
-    ),
-    word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL), "have get suffer experience feel notice"),
+        CueKind("clause-after", _HISTORICAL)),
+    word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("prior before until", _BEFORE_WHICH, CueKind("clause-before", HISTORY)),
     word_pattern("where", _WHERE_THERE_WAS, CueKind("clause-before", _HISTORICAL)),
     word_pattern(
         "persist persists remain remains continue continues back there stays",
         _STILL_NOT,
-        CueKind("doubt-after", _HISTORICAL),
-        "not t",
-    ),
-    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present"), "not t"),
-    word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL), _GONE_WORDS),
-    word_pattern("too well likewise", _DID_TOO, CueKind("doubt-after", _HISTORICAL), _GONE_WORDS),
+        CueKind("doubt-after", _HISTORICAL)),
+    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present")),
+    word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("too well likewise", _DID_TOO, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("over", _OVER, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("free clear rid", _FREE_OF_WHAT, CueKind("doubt-before", _HISTORICAL), "that which"),
-    word_pattern("since", _NOT_TAKEN_SINCE, CueKind("doubt-before", _HISTORICAL), "not t"),
+    word_pattern("free clear rid", _FREE_OF_WHAT, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("since", _NOT_TAKEN_SINCE, CueKind("doubt-before", _HISTORICAL)),
     word_pattern(
         "complicated followed marred delayed ended spoilt spoiled", _LAST_COMPLICATED, CueKind("doubt-after", HISTORY)
     ),
     word_pattern(
         "on out down along removed further",
         _YEARS_FROM,
-        CueKind("next-before", _HISTORICAL),
-        "years year months month weeks week days day decade decades",
-    ),
+        CueKind("next-before", _HISTORICAL)),
     word_pattern(
-        "like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL), "when time"
-    ),
+        "like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("short fleeting momentary", _SHORT_LIVED, CueKind("next-before", HISTORY)),
     word_pattern(
         "started restarted commenced began begun put switched changed initiated",
         _RESTARTED,
-        CueKind("end"),
-        "stopped discontinued ceased d off finished withdrew",
-    ),
-    word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo"), "not t never"),
+        CueKind("end")),
+    word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo")),
     word_pattern(
-        "without free", _NOT_EVEN_A_DAY, CueKind("pseudo"), "day night hour moment week month meal morning minute"
-    ),
+        "without free", _NOT_EVEN_A_DAY, CueKind("pseudo")),
     word_pattern(
         "healing healed uniting united improving improved resolving resolved clearing cleared shrinking shrunk growing grown enlarging enlarged "
         "progressing progressed changing changed worsening worsened spreading spread responding responded settled moving union improvement "
         "resolution regression response growth progression enlargement",
         _NO_CHANGE_OF,
-        CueKind("pseudo"),
-        "evidence sign signs indication suggestion proof hint",
-    ),
+        CueKind("pseudo")),
     word_pattern(
         "helped helps touched touches eased eases shifted relieved relieves cleared controlled controls improved worked works difference effect",
         _UNHELPED,
-        CueKind("pseudo"),
-        "neither none nothing no",
-    ),
+        CueKind("pseudo")),
     word_pattern(
         "grown enlarged shrunk spread moved changed progressed increased decreased responded worsened healed united",
         _NOT_GROWN,
-        CueKind("pseudo"),
-        "not t",
-    ),
+        CueKind("pseudo")),
     word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("sentence-after", _CURRENT)),
     word_pattern("question issue point matter debate", _NO_LONGER_WHETHER, CueKind("clause-before", "present")),
-    word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present"), "for"),
+    word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present")),
     word_pattern(
         "known established existing standing longstanding stable",
         _OF_KNOWN,
-        CueKind("doubt-before", "present"),
-        "investigation investigations workup up treatment imaging followup monitoring evaluation assessment management surveillance review",
-    ),
+        CueKind("doubt-before", "present")),
     word_pattern(
-        "now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT), "needs requires needing requiring"
-    ),
+        "now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT)),
     word_pattern("longer", _OUT_OF_RANGE, CueKind("skip")),
     word_pattern("apart aside", _APART_FROM, CueKind("end")),
     word_pattern("known", _THE_KNOWN, CueKind("next-before", "present")),
@@ -347,14 +322,9 @@ COURSES: Final = (
     word_pattern(
         "distended tender swollen obese tachycardic bradycardic irregular wheezy pale jaundiced icteric confused drowsy febrile hypotensive dehydrated agitated tearful warm dry",
         _AND_DISTENDED,
-        CueKind("end"),
-        "no",
-    ),
-    word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end"), "no not nil none"),
-)
-"""Patterns by the words of which a sentence needs one."""
-
-DATES: Final = (
+        CueKind("end")),
+    word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),
 )
+"""Patterns by the words of which a sentence needs one."""

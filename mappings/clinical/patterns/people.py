@@ -44,9 +44,7 @@ _ISOLATED_FOR: Final = re.compile(
 _TO_SAY: Final = r"(?:rang|rings|called|calls|phoned|texted|wrote|came|emailed)\s(?:(?:us|in|up|back|today|her|him)\s)?to\s(?:say|tell\s(?:her|him|us))\s(?:that\s)?"
 
 
-def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
-    """The patterns for people other than the patient, who are called by the words `relatives`."""
-    words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
+def _of_relatives(words: str) -> tuple[CuePattern, ...]:
     whose = r"(?:his|her|their|the)\s+"
     forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
     who = (
@@ -83,9 +81,13 @@ _MOTHER_TOLD: Final = re.compile(
 """A relative of the other sex was told that the patient has something."""
 
 
-def others_patterns(relatives: Iterable[str]) -> Iterator[WordPattern]:
-    """The patterns for others by the words of which a sentence needs one."""
+def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
+    """The patterns for people other than the patient, who are called by the words `relatives`."""
     words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
+    return (*_of_relatives(words), *_of_others(words))
+
+
+def _of_others(words: str) -> Iterator[WordPattern]:
     forward = CueKind("clause-before", "family")
 
     def pattern(text: str) -> re.Pattern[str]:
@@ -95,31 +97,22 @@ def others_patterns(relatives: Iterable[str]) -> Iterator[WordPattern]:
         "day daycare care nursery school preschool class classroom office ward team dorm dormitory unit building barracks church choir camp "
         "kindergarten playgroup household street village workplace shelter hostel",
         _AT_PLACE,
-        forward,
-        "kid kids child children boy boys girl girls pupil pupils student students baby babies toddler toddlers people person staff worker "
-        "workers teacher teachers resident residents member members colleague colleagues men man women woman",
-    )
+        forward)
     yield word_pattern(
         "work school nursery daycare college church camp gym office class salon shop clinic",
         _WORKMATE,
-        forward,
-        "at from in",
-    )
+        forward)
     yield word_pattern(
         "bed room bay cubicle cot ward chair table compartment",
         _NEIGHBOR,
-        forward,
-        "next neighboring neighbouring adjacent adjoining opposite same other far",
-    )
+        forward)
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
     yield word_pattern(
         "precautions isolation quarantine isolated quarantined barrier under",
         _ISOLATED_FOR,
-        CueKind("keep"),
-        "for because with",
-    )
+        CueKind("keep"))
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
     )

@@ -17,7 +17,7 @@ import orjson
 import tantivy
 
 from mappings.analysis.headings import normalise_heading
-from mappings.analysis.words import tokens
+from mappings.analysis.words import spaced_terms
 from mappings.documents import EVERY_LABEL, FieldValue, Passage
 from mappings.errors import Conflict, NotFound
 from mappings.fields import FieldType
@@ -141,13 +141,10 @@ def deleted_passages(folder: Path) -> int:
 
 def spread(text: str) -> str:
     """The terms of `text`, separated by spaces, with a mark for each stop word."""
-    parts: list[str] = []
-    expected = 0
-    for token in tokens(text):
-        parts.extend([_GAP] * (token.position - expected))
-        parts.append(token.term)
-        expected = token.position + 1
-    return " ".join(parts)
+    terms = spaced_terms(text)
+    while terms and not terms[-1]:
+        terms.pop()
+    return " ".join([term or _GAP for term in terms])
 
 
 def records(entry: IndexEntry, fields: Mapping[str, FieldType], first_slot: int) -> Iterator[dict[str, Any]]:

@@ -205,7 +205,8 @@ def index_counts() -> Body:
 
 def last_commit() -> Body:
     """The number of the last commit."""
-    return {"size": 0, "aggs": {"commit": {"max": {"field": "commit"}}}}
+    mark = {"term": {"kind": "commit"}}
+    return {"size": 0, "track_total_hits": False, "query": mark, "aggs": {"commit": {"max": {"field": "commit"}}}}
 
 
 def page(query: Mapping[str, Any], source: Mapping[str, Any], size: int, after: Sequence[Any] = ()) -> Body:

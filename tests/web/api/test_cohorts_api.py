@@ -204,7 +204,11 @@ BAD = [
     ({"collection": "cohorts", "none": [{}]}, "none.0", "asks for nothing"),
     ({"collection": "cohorts", "any": [["fever"]]}, "any.0", "valid dictionary"),
     ({"collection": "cohorts", "any": [{"concept": "fever", "assertion": "maybe"}]}, "any.0.assertion", "'present'"),
-    ({"collection": "cohorts", "any": [{"idea": "fever"}]}, "any.0.idea", "known are concept, assertion, words"),
+    (
+        {"collection": "cohorts", "any": [{"idea": "fever"}]},
+        "any.0.idea",
+        "known are concept, bundle, assertion, words",
+    ),
     ({"collection": "cohorts", "all": [{"words": "of the"}]}, "all.0.words", "only words that every text has"),
     ({"collection": "cohorts", "all": [{"concept": "fever", "since": "2020"}]}, "all.0.since", "pattern"),
     ({"collection": "cohorts", "all": [{"concept": "fever", "since": "2020-02-30"}]}, "all.0.since", "YYYY-MM-DD"),

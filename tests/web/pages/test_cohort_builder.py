@@ -251,3 +251,69 @@ def test_rows_are_read_in_the_order_of_their_numbers():
 @pytest.mark.parametrize("content", [{}, {"all": 3}, {"all": [None, 3, {"concept": 5, "of": "x"}]}, {"any": {"a": 1}}])
 def test_damaged_content_gives_rows_and_never_an_error(content):
     assert all(isinstance(row, CriterionRow) for row in rows_of(content, shipped_concepts()))
+
+
+def bundle(client, **changes):
+    sent = {"name": "Chest", "terms": "effusion\ngout"} | changes.pop("form", {})
+    assert send(client, "/saved/bundles", sent, **changes).status_code == 303
+    return client.get("/v1/kept?kind=bundle", **changes).json["items"][0]
+
+
+def test_a_row_takes_a_bundle_and_a_saved_cohort_follows_it(client):
+    kept = bundle(client)
+    form = {"collection": "notes", "group.0": "all", "concept.0": "bundle:Chest", "name": "One"}
+    page = built(client, form)
+    assert "1 of 2 patients meets these rows" in page.text
+    assert "1. with bundle Chest met" in page.text
+    address = saved(client, form)
+    content = client.get(address.replace("/cohorts", "/v1/kept")).json["content"]
+    assert content == {"all": [{"bundle": kept["id"], "assertion": "present"}]}
+    changed = {"name": "Lungs", "terms": "pneumonia", "revision": "1"}
+    assert send(client, f"/saved/{kept['id']}", changed).status_code == 303
+    page = get(client, address)
+    assert values(page, "concept") == ["bundle:Lungs"]
+    assert "2 of 2 patients meet these rows" in page.text
+    other = saved(client, WITH | {"name": "Two"})
+    compared = get(client, f"/compare?a={address.rpartition('/')[2]}&b={other.rpartition('/')[2]}")
+    assert "with bundle Lungs" in compared.text
+    assert send(client, f"/saved/{kept['id']}/delete", {"revision": "2"}).status_code == 303
+    gone = get(client, address, status=400)
+    assert values(gone, "concept") == [f"bundle:{kept['id']}"]
+    assert "Row 1 : There is no bundle" in gone.text
+    assert [attrs["id"] for _, attrs in gone.elements if attrs.get("aria-invalid")] == ["concept-0"]
+
+
+def test_a_bundle_of_a_colleague_is_named_by_its_id_and_shown_with_its_terms(client, token):
+    ada, bob = token("ada", "ward-8"), token("bob", "ward-8")
+    kept = bundle(client, form={"share": "ward-8"}, headers=ada)
+    page = built(client, {"collection": "notes", "do": "bundle", "bundle": kept["id"]}, headers=bob)
+    assert values(page, "concept") == [f"bundle:{kept['id']}"]
+    assert "Bundle “Chest”: any of effusion, gout" in page.text
+    asked = {"collection": "notes", "concept.0": "bundle:Chest"}
+    assert "There is no bundle 'Chest' that you may see" in built(client, asked, status=400, headers=bob).text
+
+
+def test_a_row_is_switched_off_and_on_and_the_rest_is_counted(client):
+    page = built(client, FORM | {"do": "switch.1"})
+    assert values(page, "concept") == ["pneumonia", "effusion"]
+    assert values(page, "off") == ["yes"]
+    assert "2 of 2 patients meet these rows" in page.text
+    assert "Row 2 off" in page.text
+    assert "2. without effusion" not in page.text
+    assert "Rows that are off are not saved." in page.text
+    again = built(client, FORM | {"off.1": "yes", "do": "switch.1"})
+    assert "1 of 2 patients meets these rows" in again.text
+    assert not values(again, "off")
+    nothing = built(client, WITH | {"off.0": "yes"})
+    assert "A row asks for one thing" in nothing.text
+
+
+def test_what_is_wrong_in_a_row_that_is_off_does_not_matter_and_days_need_one_that_is_on(client):
+    assert "2 of 2 patients" in built(client, FORM | {"concept.1": "efusion", "off.1": "yes"}).text
+    page = built(client, FORM | {"off.0": "yes", "days.1": "7", "of.1": "1"}, status=400)
+    assert "Row 2 : Choose another row that the days are counted from" in page.text
+
+
+def test_a_saved_cohort_has_the_rows_that_are_on(client):
+    address = saved(client, FORM | {"off.1": "yes", "name": "One"})
+    assert values(get(client, address), "concept") == ["pneumonia"]

@@ -49,16 +49,46 @@ def test_a_search_that_can_not_be_saved_says_why(client, form, status, words):
     assert words in save(client, "/saved/searches", form, status).text.lower()
 
 
-def test_a_bundle_becomes_rows_of_a_cohort(client):
+def test_a_bundle_becomes_a_row_of_a_cohort(client):
     save(client, "/saved/bundles", {"name": "Chest", "terms": "pneumonia\n\n effusion \npneumonia"})
     (option,) = [attrs["value"] for attrs in get(client, "/cohorts").all("option") if len(attrs["value"]) == 16]
     form = {"collection": "notes", "do": "bundle", "bundle": option}
     page = Page(send(client, "/cohorts", form).text)
     assert [attrs["value"] for attrs in page.all("input") if attrs.get("name", "").startswith("concept.")] == [
-        "pneumonia",
-        "effusion",
+        "bundle:Chest"
     ]
     assert "2 of 2 patients meet these rows" in page.text
+    assert "Bundle “Chest”: any of pneumonia, effusion" in page.text
+    assert "1. with bundle Chest met" in page.text
+    begun = get(client, f"/cohorts?bundle={option}")
+    assert begun.value("concept.0") == "bundle:Chest"
+    assert "2 of 2 patients meet these rows" in begun.text
+    get(client, "/cohorts?bundle=0123456789abcdef", status=404)
+
+
+def test_a_bundle_is_searched_for_from_the_list_of_bundles(client):
+    save(client, "/saved/bundles", {"name": "Chest", "terms": "pneumonia\neffusion"})
+    page = get(client, "/saved")
+    assert (page.value("with"), len(page.links("/cohorts?bundle="))) == ("bundle:Chest", 1)
+    answer = Page(send(client, "/search", {"collection": "notes", "with": page.value("with")}).text)
+    assert "3 documents match the criteria" in answer.text
+    assert "with Chest any of 2 Change with Chest Any of pneumonia, effusion" in answer.text
+    assert "with Chest FINDINGS Right lower lobe pneumonia . present" in answer.text.replace(
+        "pneumonia.", "pneumonia ."
+    )
+
+
+def test_a_saved_search_keeps_its_bundle_by_id(client, token):
+    ada, bob = token("ada", "ward-7"), token("bob", "ward-7")
+    save(client, "/saved/bundles", {"name": "Chest", "terms": "gout\npneumonia", "share": "ward-7"}, headers=ada)
+    search = {"search": "collection=notes&with=fever, uncertain:bundle:Chest", "name": "One", "share": "ward-7"}
+    address = save(client, "/saved/searches", search, headers=ada)
+    (bundle,) = client.get("/v1/kept?kind=bundle", headers=ada).json["items"]
+    kept = client.get(address.replace("/saved", "/v1/kept"), headers=ada).json["content"]
+    assert kept == {"parameters": {"with": [f"fever, uncertain:bundle:{bundle['id']}"]}}
+    assert "uncertain: Chest any of 2" in get(client, address, headers=bob).text
+    lost = {"search": "collection=notes&with=bundle:none", "name": "Two"}
+    assert "There is no bundle 'none'" in save(client, "/saved/searches", lost, status=400, headers=ada).text
 
 
 def test_an_item_is_renamed_shared_and_deleted(client):

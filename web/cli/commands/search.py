@@ -64,6 +64,7 @@ _ASSERTIONS: Final = {"present": "with", "not-present": "without", "ruled-out": 
 def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     """Search a collection. With - instead of the text, it is read from the standard input."""
     from web.forms import search_form, to_query
+    from web.kept.bundles import with_bundles
     from web.search_answers import SearchAnswer
 
     if asked["text"] == DASH:
@@ -72,7 +73,7 @@ def search(as_json: bool, labels: tuple[str, ...], **asked: Any) -> None:
     use_cases = open_use_cases(medley, labels=labels)
     form = search_form(_form(asked))
     collection = use_cases.collections.get(form.collection)
-    query = to_query(form, collection, use_cases.caller.access)
+    query = with_bundles(to_query(form, collection, use_cases.caller.access), use_cases)
     answer = SearchAnswer.of(use_cases.search(query), collection)
     hidden = {field.name for field in collection.fields.values() if not field.in_hits}
     show(answer.model_dump(), as_json, lambda: _text(answer, hidden))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from mappings.bundles import TermBundle
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.collection import Collection
 from mappings.errors import MedleyError
+from search.cohorts.definition import CohortDefinition
 from search.cohorts.results import CohortPage
 from search.kept.items import KeptItem
 from web.pages.assertions import ASKS, SAYS
@@ -33,14 +35,18 @@ class KeptCohort:
 
 @dataclass(slots=True)
 class BuilderPage:
-    """The page of a cohort. `order` has for each criterion of the definition the place of its row."""
+    """The page of a cohort. `order` has for each criterion of the definition the place of its row.
+
+    `bundles` has those of the caller by how a row names them; `asked` the bundle of each row that asks for one.
+    """
 
     collection: Collection
     collections: Sequence[Collection]
     lexicon: ConceptLexicon | None
     rows: Sequence[CriterionRow]
     kept: KeptCohort = KeptCohort()
-    bundles: Sequence[KeptItem] = ()
+    bundles: Mapping[str, KeptItem] = field(default_factory=dict)
+    asked: Mapping[int, TermBundle] = field(default_factory=dict)
     order: Sequence[int] = ()
     error: MedleyError | None = None
     other: KeptItem | None = None
@@ -49,11 +55,22 @@ class BuilderPage:
     answer: CohortPage | None = None
     patients: Sequence[PatientView] = field(default_factory=tuple)
 
-    def show(self, answer: CohortPage) -> None:
+    def show(self, answer: CohortPage, definition: CohortDefinition) -> None:
         """Show a page of the cohort that the rows define."""
         self.answer = answer
-        asked = [(place + 1, sentence(self.rows[place])) for place in self.order]
+        placed = zip(self.order, definition.criteria, strict=True)
+        self.asked = {place: item.bundle for place, item in placed if item.bundle}
+        asked = [(place + 1, self._sentence(place)) for place in self.order]
         self.patients = patient_views(answer.patients, self.collection, asked)
+
+    def _sentence(self, place: int) -> str:
+        row, bundle = self.rows[place], self.asked.get(place)
+        return sentence(replace(row, concept=f"bundle {bundle.name}") if bundle else row)
+
+    @property
+    def named_bundles(self) -> dict[str, str]:
+        """Id -> how a row names the bundle."""
+        return {item.id: reference for reference, item in self.bundles.items()}
 
     @property
     def word(self) -> str:
@@ -87,7 +104,7 @@ class BuilderPage:
     @property
     def other_rows(self) -> Sequence[CriterionRow]:
         """The rows of the saved cohort that was changed somewhere else."""
-        return rows_of(self.other.content, self.lexicon) if self.other else []
+        return rows_of(self.other.content, self.lexicon, self.named_bundles) if self.other else []
 
     def numbers(self, place: int) -> list[int]:
         """The numbers of the other rows than that one."""
@@ -116,7 +133,12 @@ class BuilderPage:
     @property
     def is_asked(self) -> bool:
         """Whether a row asks for something."""
-        return any(not row.is_empty for row in self.rows)
+        return any(row.is_asked for row in self.rows)
+
+    @property
+    def has_off(self) -> bool:
+        """Whether a row is switched off."""
+        return any(row.off for row in self.rows)
 
 
 def in_words(rows: Sequence[CriterionRow]) -> str:

@@ -19,6 +19,7 @@ from web.cohorts.forms import CohortComparisonForm
 from web.cohorts.long_requests import compared_in_turns
 from web.kept.use_cases import KeptUseCases
 from web.pages.cohorts.builder_page import in_words
+from web.pages.cohorts.bundle_rows import listed_bundles
 from web.pages.cohorts.criteria_form import rows_of
 from web.validation import validated
 
@@ -98,6 +99,10 @@ def _shown(a: str, b: str, after: str) -> Response:
     compared = compared_in_turns(validated(CohortComparisonForm, given))
     reader = collections.reader(first.collection)
     lexicon = reader.lexicon if reader else None
-    sentences = (in_words(rows_of(first.content, lexicon)), in_words(rows_of(second.content, lexicon)))
+    bundles = {item.id: f"bundle {item.name}" for item in listed_bundles().values()}
+    sentences = (
+        in_words(rows_of(first.content, lexicon, bundles)),
+        in_words(rows_of(second.content, lexicon, bundles)),
+    )
     page = ComparisonPage(context.use_cases().collections.get(first.collection), (first, second), sentences, compared)
     return make_response(render_template("cohorts/comparison.html", page=page, after=after))

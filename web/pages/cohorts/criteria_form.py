@@ -6,18 +6,23 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
+from mappings.bundles import BUNDLE
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import clean
 from mappings.errors import InvalidInput, NotFound
 from search.cohorts.definition import MAX_CRITERIA
 from search.cohorts.read import GROUPS
 
-_FIELD: Final = re.compile(r"(group|concept|assertion|words|since|until|days|of|filters)\.([0-9]{1,3})")
+_FIELD: Final = re.compile(r"(group|concept|assertion|words|since|until|days|of|filters|off)\.([0-9]{1,3})")
 _PLACE: Final = re.compile(r"(?:.*\.)?(all|any|none)\.([0-9]+)(?:\.(\w+))?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBERED: Final = re.compile(r"criterion ([0-9]+): ")
+
+
+OFF: Final = "yes"
 
 
 class RowError(InvalidInput):
@@ -33,7 +38,8 @@ class RowError(InvalidInput):
 class CriterionRow:
     """One row as it was typed. `of` is the number of another row as the page shows it, from 1.
 
-    `filters` are conditions that the form has no field for, as a JSON object: they stay as they are.
+    `filters` are conditions that the form has no field for, as a JSON object: they stay as they are. A row that is `off`, which
+    is "" for one that is on, stays in the form and is not asked for.
     """
 
     group: str = "all"
@@ -45,6 +51,12 @@ class CriterionRow:
     days: str = ""
     of: str = ""
     filters: str = ""
+    off: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the row asks for something, and is on."""
+        return not (self.is_empty or self.off)
 
     @property
     def is_empty(self) -> bool:
@@ -69,6 +81,11 @@ def read_rows(sent: Mapping[str, str]) -> list[CriterionRow]:
     return [CriterionRow(**found[number]) for number in sorted(found)]
 
 
+def switched(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
+    """The rows with one of them switched off, or on again."""
+    return [replace(row, off="" if row.off else OFF) if at == place else row for at, row in enumerate(rows)]
+
+
 def without_row(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
     """The rows without one; what counted days from it no longer does, and the numbers of the later ones move up."""
     kept = [item for number, item in enumerate(rows) if number != place]
@@ -76,7 +93,9 @@ def without_row(rows: Sequence[CriterionRow], place: int) -> list[CriterionRow]:
 
 
 def as_definition(rows: Sequence[CriterionRow]) -> tuple[dict[str, Any], list[int]]:
-    """The definition as JSON, and for each of its criteria in their order the place of its row; empty rows are left out.
+    """The definition as JSON, and for each of its criteria in their order the place of its row.
+
+    Rows that are empty or off are left out.
 
     Raises `RowError` for an unknown group, and for what is not even a number or a date.
     """
@@ -91,10 +110,15 @@ def as_definition(rows: Sequence[CriterionRow]) -> tuple[dict[str, Any], list[in
     return groups, order
 
 
-def rows_of(content: Mapping[str, Any], lexicon: ConceptLexicon | None) -> list[CriterionRow]:
-    """The rows of a definition as JSON. What is no definition gives the rows that can be read."""
+def rows_of(
+    content: Mapping[str, Any], lexicon: ConceptLexicon | None, bundles: Mapping[str, str] = MappingProxyType({})
+) -> list[CriterionRow]:
+    """The rows of a definition as JSON; `bundles` has what to call the bundle of an id.
+
+    What is no definition gives the rows that can be read.
+    """
     placed = [(group, item) for group in GROUPS for item in _listed(content.get(group))]
-    return [_row(group, item, lexicon) for group, item in placed][:MAX_CRITERIA]
+    return [_row(group, item, lexicon, bundles) for group, item in placed][:MAX_CRITERIA]
 
 
 def row_error(error: InvalidInput, rows: Sequence[CriterionRow]) -> RowError | None:
@@ -110,7 +134,7 @@ def row_error(error: InvalidInput, rows: Sequence[CriterionRow]) -> RowError | N
     if not match:
         return None
     places = [place for place in order if rows[place].group == match[1]]
-    part = {"within_days": "days"}.get(match[3] or "", match[3] or "")
+    part = {"within_days": "days", "bundle": "concept"}.get(match[3] or "", match[3] or "")
     return RowError(_without_place(error.message), places[int(match[2])], part)
 
 
@@ -120,7 +144,7 @@ def _without_place(message: str) -> str:
 
 
 def _fits(row: CriterionRow, group: str) -> bool:
-    return row.group == group and not row.is_empty
+    return row.group == group and row.is_asked
 
 
 def _criterion(row: CriterionRow, place: int, order: Sequence[int]) -> dict[str, Any]:
@@ -149,14 +173,16 @@ def _distance(row: CriterionRow, place: int, order: Sequence[int]) -> dict[str, 
     return {"within_days": int(row.days), "of": order.index(target)}
 
 
-def _row(group: str, item: Any, lexicon: ConceptLexicon | None) -> CriterionRow:
+def _row(group: str, item: Any, lexicon: ConceptLexicon | None, bundles: Mapping[str, str]) -> CriterionRow:
     given = item if isinstance(item, dict) else {"concept": item}
     texts = {name: str(given[name]) for name in ("words", "since", "until", "assertion") if given.get(name)}
     filters = given.get("filters")
     days, of = given.get("within_days"), given.get("of")
+    bundle = str(given.get("bundle") or "")
+    concept = _shown_concept(str(given.get("concept") or ""), str(given.get("typed") or ""), lexicon)
     return CriterionRow(
         group=group,
-        concept=_shown_concept(str(given.get("concept") or ""), str(given.get("typed") or ""), lexicon),
+        concept=bundles.get(bundle, f"{BUNDLE}{bundle}") if bundle else concept,
         days="" if days is None else str(days),
         of=str(of + 1) if isinstance(of, int) else "",
         filters=json.dumps(filters, sort_keys=True) if filters else "",

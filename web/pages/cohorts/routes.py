@@ -21,15 +21,23 @@ from web.cohorts.forms import CohortDefinitionForm, CohortExportForm, CohortPage
 from web.cohorts.long_requests import as_file
 from web.cohorts.use_cases import CohortUseCases
 from web.errors import retry_headers
+from web.kept.bundles import reference_to
 from web.kept.use_cases import KeptUseCases
 from web.pages.cohorts.areas import areas, cohort_collections
 from web.pages.cohorts.builder_page import PATIENTS_ON_A_PAGE, BuilderPage, KeptCohort, in_words
-from web.pages.cohorts.criteria_form import CriterionRow, as_definition, read_rows, row_error, rows_of, without_row
+from web.pages.cohorts.bundle_rows import listed_bundles
+from web.pages.cohorts.criteria_form import (
+    CriterionRow,
+    as_definition,
+    read_rows,
+    row_error,
+    rows_of,
+    switched,
+    without_row,
+)
 from web.pages.cohorts.sharing import sent_labels, sharing_choices
 from web.statuses import status_of
 from web.validation import validated
-
-MOST_BUNDLES = 50
 
 blueprint = Blueprint("cohort_pages", __name__)
 blueprint.before_request(context.require_caller)
@@ -47,8 +55,10 @@ def for_templates() -> dict[str, object]:
 
 @blueprint.get("/cohorts")
 def new_cohort() -> Response:
-    """The form of a new cohort."""
-    return _shown(_page(_collection(request.args.get("collection", "")), [CriterionRow()]))
+    """The form of a new cohort; the address can name a bundle to begin with."""
+    bundle = request.args.get("bundle", "")
+    rows = [_row_of_bundle(bundle)] if bundle else [CriterionRow()]
+    return _counted(_page(_collection(request.args.get("collection", "")), rows))
 
 
 @blueprint.get("/cohorts/<identifier>")
@@ -58,7 +68,7 @@ def saved_cohort(identifier: str) -> Response:
     if item.kind != "cohort":
         raise NotFound(f"there is no cohort {identifier[:100]!r} that you may see", field="id")
     page = _page(_collection(item.collection), [])
-    page.rows = rows_of(item.content, page.lexicon)
+    page.rows = rows_of(item.content, page.lexicon, page.named_bundles)
     page.kept = _kept(item)
     page.saved = request.args.get("saved") == "now"
     return _counted(page)
@@ -73,8 +83,11 @@ def change_cohort() -> Response:
         page.rows = [*page.rows, CriterionRow()]
     elif name == "remove":
         page.rows = without_row(page.rows, _number(place, -1)) or [CriterionRow()]
+    elif name == "switch":
+        page.rows = switched(page.rows, _number(place, -1))
     elif name == "bundle":
-        page.rows = [row for row in page.rows if not row.is_empty] + _of_bundle(request.form.get("bundle", ""))
+        page.rows = [row for row in page.rows if not row.is_empty]
+        page.rows = [*page.rows, _row_of_bundle(request.form.get("bundle", ""))]
     page.later = bool(after := request.form.get("after", ""))
     return _counted(page, after)
 
@@ -134,8 +147,8 @@ def _number(text: str, otherwise: int) -> int:
 
 def _page(collection: Collection, rows: list[CriterionRow]) -> BuilderPage:
     reader = context.portal().medley.collections.reader(collection.name)
-    bundles = KeptUseCases(context.use_cases()).list_items("bundle", None, MOST_BUNDLES).items
-    return BuilderPage(collection, cohort_collections(), reader.lexicon if reader else None, rows, bundles=bundles)
+    lexicon = reader.lexicon if reader else None
+    return BuilderPage(collection, cohort_collections(), lexicon, rows, bundles=listed_bundles())
 
 
 def _collection(name: str) -> Collection:
@@ -151,10 +164,11 @@ def _kept(item: KeptItem) -> KeptCohort:
     return KeptCohort(item.id, item.revision, item.name, own, sorted(item.shared_with))
 
 
-def _of_bundle(identifier: str) -> list[CriterionRow]:
+def _row_of_bundle(identifier: str) -> CriterionRow:
     item = KeptUseCases(context.use_cases()).get(identifier)
-    terms = item.content.get("terms") if item.kind == "bundle" else None
-    return [CriterionRow(group="any", concept=str(term)) for term in terms] if isinstance(terms, list) else []
+    if item.kind != "bundle":
+        raise NotFound(f"there is no bundle {identifier[:100]!r} that you may see", field="bundle")
+    return CriterionRow(concept=reference_to(item, context.caller().access))
 
 
 def _draft(page: BuilderPage) -> KeptDraft:
@@ -163,7 +177,8 @@ def _draft(page: BuilderPage) -> KeptDraft:
     if not page.order:
         raise InvalidInput("there is nothing to save: give a criterion first", field="all")
     form = validated(CohortDefinitionForm, definition | {"collection": page.collection.name})
-    understood = definition_as_json(form.definition(page.collection, page.lexicon))
+    bundles = CohortUseCases(context.use_cases()).bundle
+    understood = definition_as_json(form.definition(page.collection, page.lexicon, bundles))
     content = {name: value for name, value in understood.items() if name != "collection"}
     return KeptDraft("cohort", page.kept.name, content, page.collection.name, frozenset(page.kept.shared_with))
 
@@ -176,8 +191,8 @@ def _counted(page: BuilderPage, after: str = "") -> Response:
             given = {"collection": page.collection.name, "after": after, "size": PATIENTS_ON_A_PAGE}
             form = validated(CohortPageForm, definition | given)
             with context.search_turn():
-                answer, _ = CohortUseCases(context.use_cases()).page(form)
-            page.show(answer)
+                answer, export = CohortUseCases(context.use_cases()).page(form)
+            page.show(answer, export.definition)
     except Unauthorized:
         raise
     except MedleyError as error:

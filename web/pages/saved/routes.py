@@ -15,9 +15,11 @@ from mappings.errors import InvalidInput, MedleyError, NotFound, Unauthorized
 from search.kept.items import KeptDraft, KeptItem, KeptKind
 from web import context
 from web.access import sessions
+from web.kept.bundles import by_id
 from web.kept.use_cases import KeptUseCases
 from web.pages import routes as search_pages
 from web.pages.addresses import SearchAddress
+from web.pages.cohorts.areas import cohort_collections
 from web.pages.cohorts.sharing import sent_labels
 from web.pages.saved.saved_page import SavedPage, SavedSection, as_address, as_content
 from web.statuses import status_of
@@ -50,11 +52,11 @@ def save_search() -> Response:
     """Save a search of the search page."""
     sessions.check_form_token()
     address = SearchAddress.parse(request.form.get("search", ""))
-    draft = ("search", _name(), as_content(address), address.get("collection"))
     try:
         if not address.asks:
             raise InvalidInput("there is nothing to save: search first", field="search")
-        item = _store().add(KeptDraft(*draft, shared_with=sent_labels(request.form)))  # type: ignore[arg-type]
+        content, labels = as_content(address, lambda text: by_id(text, context.use_cases())), sent_labels(request.form)
+        item = _store().add(KeptDraft("search", _name(), content, address.get("collection"), labels))
     except Unauthorized:
         raise
     except MedleyError as error:
@@ -114,7 +116,8 @@ def _shown(error: MedleyError | None, failed: str = "") -> Response:
     kinds: list[KeptKind] = [kind for kind in get_args(KeptKind) if wanted in ("", kind)]
     after = request.args.get("after", "") if len(kinds) == 1 else ""
     sections = [SavedSection.of(kind, store.list_items(kind, None, ON_A_PAGE, after), access) for kind in kinds]
-    page = SavedPage(sections)
+    collections = context.use_cases().collections.all()
+    page = SavedPage(sections, [item for item in collections if item.concepts], bool(cohort_collections()))
     if error:
         page = replace(page, error=error, failed=failed, name=_name(), terms=request.form.get("terms", ""))
     return make_response(render_template("saved/saved.html", page=page), status_of(error) if error else HTTPStatus.OK)

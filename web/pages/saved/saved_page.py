@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from mappings.collection import Collection
 from mappings.documents import Access
 from mappings.errors import MedleyError
 from search.kept.items import KeptItem, KeptKind, KeptPage
+from web.kept.bundles import reference_to, terms_of
 from web.pages.addresses import SearchAddress
 from web.pages.formatting import format_value
 
@@ -23,13 +25,14 @@ _MAKING: Final[Mapping[KeptKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SavedItem:
-    """A saved item as it is listed; `terms` are those of a bundle, one a line."""
+    """A saved item as it is listed; `terms` are those of a bundle, one a line, and `finding` is how a search asks for it."""
 
     item: KeptItem
     own: bool
     changed: str
     link: str
     terms: str
+    finding: str = ""
 
     @classmethod
     def of(cls, item: KeptItem, access: Access) -> SavedItem:
@@ -37,7 +40,8 @@ class SavedItem:
         moment = datetime.fromtimestamp(item.changed / 1_000_000, UTC)
         link = {"search": f"/saved/{item.id}", "cohort": f"/cohorts/{item.id}"}.get(item.kind, "")
         terms = "\n".join(terms_of(item.content)) if item.kind == "bundle" else ""
-        return cls(item, item.owner == access.user, format_value(moment.date()), link, terms)
+        finding = reference_to(item, access) if item.kind == "bundle" else ""
+        return cls(item, item.owner == access.user, format_value(moment.date()), link, terms, finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +70,28 @@ class SavedSection:
 
 @dataclass(frozen=True, slots=True)
 class SavedPage:
-    """The page of what the caller keeps and what is shared with them; `failed` is the item that an error is of."""
+    """The page of what the caller keeps and what is shared with them; `failed` is the item that an error is of.
+
+    `collections` are those in which bundles can be searched for; `has_cohorts`: one of them has patients.
+    """
 
     sections: Sequence[SavedSection]
+    collections: Sequence[Collection] = ()
+    has_cohorts: bool = False
     error: MedleyError | None = None
     failed: str = ""
     name: str = ""
     terms: str = ""
 
 
-def as_content(address: SearchAddress) -> dict[str, Any]:
-    """A search as it is kept: its parameters as of the search page, each with its values."""
+def as_content(address: SearchAddress, kept_finding: Callable[[str], str]) -> dict[str, Any]:
+    """A search as it is kept: its parameters as of the search page, each with its values; a finding as `kept_finding` has it."""
     names = dict.fromkeys(name for name, _ in address.first_page().pairs if name != "collection")
-    return {"parameters": {name: address.values(name) for name in names}}
+    parameters = {name: address.values(name) for name in names}
+    for name in {"with", "without"} & parameters.keys():
+        findings = [text.strip() for value in parameters[name] for text in value.split(",")]
+        parameters[name] = [", ".join(kept_finding(text) for text in findings if text)]
+    return {"parameters": parameters}
 
 
 def as_address(item: KeptItem) -> SearchAddress:
@@ -87,9 +100,3 @@ def as_address(item: KeptItem) -> SearchAddress:
     named = given.items() if isinstance(given, dict) else ()
     pairs = [(name, value) for name, values in named if isinstance(values, list) for value in map(str, values)]
     return SearchAddress.of([("collection", item.collection), *pairs])
-
-
-def terms_of(content: Mapping[str, Any]) -> list[str]:
-    """The terms of a bundle."""
-    terms = content.get("terms")
-    return [str(term) for term in terms] if isinstance(terms, list) else []

@@ -19,9 +19,11 @@ from search.kept.items import (
     KeptDraft,
     KeptFilter,
     KeptItem,
+    KeptKind,
     KeptPage,
     check_page,
     is_item_id,
+    is_name,
     name_taken,
     restored_name,
     too_many_items,
@@ -78,6 +80,13 @@ class EmbeddedKeptStore:
         if not found.may_be_seen(access):
             raise unknown_item(identifier)
         return found.seen_by(access)
+
+    def named(self, access: Access, kind: KeptKind, name: str) -> KeptItem | None:
+        """The caller's own item of that kind and name; None for none."""
+        if not is_name(name):
+            return None
+        with self._database.read() as database:
+            return next(rows.select(database, _NAMESAKE, (access.user, kind, name)), None)
 
     def list_items(self, access: Access, wanted: KeptFilter, size: int, after: str = "") -> KeptPage:
         """A page of the items that the caller sees; see `KeptStore.list_items`."""

@@ -28,12 +28,14 @@ _KEPT: Final = 8
 _TOGETHER: Final = 64
 _DAY_MILLISECONDS: Final = 86_400_000
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_BUCKETS_ONLY: Final = {
+_KEYS_ONLY: Final = {
     "filter_path": "responses.status,responses.error,responses.timed_out,responses._shards.failed,"
-    "responses.aggregations.patients.after_key,responses.aggregations.patients.sum_other_doc_count,"
-    "responses.aggregations.patients.buckets.key"
+    "responses.aggregations.patients.after_key,responses.aggregations.patients.buckets.key"
 }
 _NOTHING: Final[Mapping[str, Mapping[str, Any]]] = {"patients": {}}
+
+Key = Mapping[str, Any]
+"""The key of a bucket: `NAME`, and `DAY` where the lookup is dated."""
 
 Pair = tuple[str, int]
 """A patient, and the day of one of the patient's documents."""
@@ -50,9 +52,10 @@ class KnownPatients:
 
     def mask(self, names: Iterable[str]) -> Mask:
         """The mask of `names`, of shape (all names,)."""
-        found = np.zeros(len(self.names), bool)
-        found[[self._numbers[name] for name in names if name in self._numbers]] = True
-        return found
+        found = np.zeros(len(self.names) + 1, bool)
+        nobody = len(self.names)  # a name that came with another commit
+        found[[self._numbers.get(name, nobody) for name in names]] = True
+        return found[:-1]
 
 
 class KnownCache(Cache[KnownPatients]):
@@ -118,7 +121,7 @@ class ClusterPatients:
         if known is None:
             own, alone = PatientLookup(EVERY, alone=False), PatientLookup(EVERY, alone=True)
             found = self._look_up([alone] if request.group_by == DOCUMENT else [own, alone])
-            names = {name for pairs in found.values() for name, _ in pairs}
+            names = {name for item, keys in found.items() for name in self._names(item, keys)}
             known = self._kept.put(key, KnownPatients(names, bool(found[alone])))
         return known
 
@@ -140,8 +143,8 @@ class ClusterPatients:
     ) -> dict[DocumentCriterion, list[str]]:
         found = self._look_up(_lookups(criteria, self._request.group_by, known, dated=False))
         names: dict[DocumentCriterion, list[str]] = {item: [] for item in criteria}
-        for lookup, pairs in found.items():
-            names[lookup.criterion] += [name for name, _ in pairs]
+        for lookup, keys in found.items():
+            names[lookup.criterion] += self._names(lookup, keys)
         return names
 
     def _near(self, known: KnownPatients) -> dict[int, set[Pair]]:
@@ -152,8 +155,9 @@ class ClusterPatients:
         plain = {number: replace(criteria[number], within_days=None, of=None) for number in dated}
         lookups = _lookups(set(plain.values()), self._request.group_by, known, dated=True)
         found: dict[DocumentCriterion, set[Pair]] = {item: set() for item in plain.values()}
-        for lookup, pairs in self._look_up(lookups).items():
-            found[lookup.criterion].update((name, day) for name, day in pairs if day is not None)
+        for lookup, keys in self._look_up(lookups).items():
+            days = [key[DAY] // _DAY_MILLISECONDS + _EPOCH for key in keys if key[NAME]]
+            found[lookup.criterion].update(zip(self._names(lookup, keys), days, strict=True))
         done: dict[int, set[Pair]] = {}
 
         def near(number: int) -> set[Pair]:
@@ -209,40 +213,27 @@ class ClusterPatients:
             if name in names:
                 yield FoundDocument(document, name, day)
 
-    def _look_up(self, lookups: Iterable[PatientLookup]) -> dict[PatientLookup, list[tuple[str, int | None]]]:
-        """For each lookup every (patient, day), the day None where it is not dated: at once, or else page by page."""
-        found: dict[PatientLookup, list[tuple[str, int | None]]] = {item: [] for item in lookups}
-        whole = [item for item in found if not item.dated]
-        answers = self._search([self._bodies.names(item.criterion, item.alone) for item in whole], _BUCKETS_ONLY)
-        for item, answer in zip(whole, answers, strict=True):
-            own = answer.get("aggregations", _NOTHING)["patients"]
-            if not own.get("sum_other_doc_count"):
-                found[item] += self._named([{NAME: bucket["key"]} for bucket in own.get("buckets", ())], item.alone)
-                continue
-            found[item] += self._by_page(item)
-        for item in found:
-            if item.dated:
-                found[item] += self._by_page(item)
+    def _look_up(self, lookups: Iterable[PatientLookup]) -> dict[PatientLookup, list[Key]]:
+        """For each lookup the key of every bucket: the same page of all of them at once."""
+        found: dict[PatientLookup, list[Key]] = {item: [] for item in lookups}
+        pending: dict[PatientLookup, Key | None] = dict.fromkeys(found)
+        while pending:
+            bodies = [self._bodies.names(*item, after) for item, after in pending.items()]
+            answers = dict(zip(pending, self._search(bodies, _KEYS_ONLY), strict=True))
+            pending = {}
+            for item, answer in answers.items():
+                own = answer.get("aggregations", _NOTHING)["patients"]
+                found[item] += [bucket["key"] for bucket in own.get("buckets", ())]
+                after = self._bodies.next_page(own)
+                if after is not None:
+                    pending[item] = after
         return found
 
-    def _by_page(self, item: PatientLookup) -> Iterator[tuple[str, int | None]]:
-        after: Mapping[str, Any] | None = None
-        while True:
-            (answer,) = self._search([self._bodies.names_by_page(*item, after)], _BUCKETS_ONLY)
-            own = answer.get("aggregations", _NOTHING)["patients"]
-            yield from self._named([bucket["key"] for bucket in own.get("buckets", ())], item.alone)
-            after = own.get("after_key")
-            if after is None:
-                return
-
-    def _named(self, keys: Sequence[Mapping[str, Any]], alone: bool) -> list[tuple[str, int | None]]:
-        """The patients in the keys of buckets, with the days; an empty name is none."""
-        start = ALONE if alone and self._request.group_by != DOCUMENT else ""
-        return [
-            (f"{start}{key[NAME]}", key[DAY] // _DAY_MILLISECONDS + _EPOCH if DAY in key else None)
-            for key in keys
-            if key[NAME]
-        ]
+    def _names(self, item: PatientLookup, keys: Iterable[Key]) -> list[str]:
+        """The patients in the keys of buckets; an empty name is none."""
+        if item.alone and self._request.group_by != DOCUMENT:
+            return [f"{ALONE}{key[NAME]}" for key in keys if key[NAME]]
+        return [key[NAME] for key in keys if key[NAME]]
 
     def _commit(self) -> int:
         (answer,) = self._search([last_commit()], {})

@@ -32,7 +32,12 @@ class NameReservation:
 
 def name_key(item: KeptItem) -> str:
     """The id of the row that reserves the name of an item."""
-    parts = orjson.dumps([item.owner, item.kind, item.name])
+    return key_of_name(item.owner, item.kind, item.name)
+
+
+def key_of_name(owner: str, kind: str, name: str) -> str:
+    """The id of the row that reserves a name of a user's items of one kind."""
+    parts = orjson.dumps([owner, kind, name])
     return f"name-{hashlib.sha256(parts).hexdigest()}"
 
 

@@ -15,15 +15,25 @@ from search.engines.opensearch.documents.expunge import expunge
 from search.engines.opensearch.documents.tables import Row, Table
 from search.engines.opensearch.kept import queries
 from search.engines.opensearch.kept.reservations import NameReservations
-from search.engines.opensearch.kept.rows import PROPERTIES, NameReservation, item_of, item_row, name_key, reservation_of
+from search.engines.opensearch.kept.rows import (
+    PROPERTIES,
+    NameReservation,
+    item_of,
+    item_row,
+    key_of_name,
+    name_key,
+    reservation_of,
+)
 from search.kept.items import (
     MOST_ITEMS,
     KeptDraft,
     KeptFilter,
     KeptItem,
+    KeptKind,
     KeptPage,
     check_page,
     is_item_id,
+    is_name,
     restored_name,
     too_many_items,
     unknown_item,
@@ -76,6 +86,13 @@ class OpenSearchKeptStore:
         if not found.may_be_seen(access):
             raise unknown_item(identifier)
         return found.seen_by(access)
+
+    def named(self, access: Access, kind: KeptKind, name: str) -> KeptItem | None:
+        """The caller's own item of that kind and name; None for none."""
+        key = key_of_name(access.user, kind, name) if is_name(name) else ""
+        reserved = self._rows([key] if key else []).get(key, Row()).source or {}
+        found = [item_of(row.source or {}) for row in self._rows([reserved["item"]] if reserved else []).values()]
+        return next((item for item in found if (item.owner, item.kind, item.name) == (access.user, kind, name)), None)
 
     def list_items(self, access: Access, wanted: KeptFilter, size: int, after: str = "") -> KeptPage:
         """A page of the items that the caller sees; see `KeptStore.list_items`."""
