@@ -98,8 +98,8 @@ def _stop_ends(text: str, start: int, stop: int, after: str) -> bool:
     lowered = word.lower()
     if lowered in _CLASSES["never"]:
         return False
-    if lowered == "no" and after[:1].isdigit():
-        return False
+    if lowered == "no" and (after[:1].isdigit() or not text[start : stop - 2].strip()):
+        return not after[:1].isdigit()  # "No." alone is an answer, before a number it is an abbreviation.
     if lowered in _CLASSES["seldom"] or (_DOTTED.match(word)):
         return not after or after.lower() in _CLASSES["opener"]
     return True

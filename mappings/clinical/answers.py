@@ -72,6 +72,14 @@ ANSWER: Final = re.compile(
     re.I,
 )
 """A sentence that only answers the question before it, or tells what to do then: "No", "She says not", "Come straight in"."""
+_NORMAL: Final = re.compile(
+    r"\s(?:(?:is|are|was|were|appears?|remains?|seems?|to|be|lies|all|again|overall|also)\s){0,3}(?:within|in)\s(?:the\s)?(?:limits?\sof\snormal|normal\s(?:limits?|range|variation)|range\sof\snormal)\b",
+    re.I,
+)
+_CHANGE: Final = re.compile(
+    r"(?:engorge|enlarge|disten|dilat|dilatat|thicken|prominen|congest|cephali|edema|oedema|megaly|hypertroph|elevat|narrow|effusion)\w*",
+    re.I,
+)
 _LETTER: Final = re.compile(r":?\s+(?P<letter>[NY])(?=\s*[,;)]|\.?\s*$)")
 _NOTE: Final = (
     (
@@ -168,6 +176,11 @@ def _marked_after(sentence: str, end: int) -> str:
 def is_reaction(sentence: str, end: int) -> bool:
     """Whether a reaction is noted after the mention of a drug, which ends at `end`: "aspirin - hives"."""
     return _REACTION.match(sentence, end) is not None
+
+
+def is_normal(sentence: str, end: int, called: str) -> bool:
+    """Whether a change is said to be within what is normal: "vascular engorgement within normal limits"."""
+    return _NORMAL.match(sentence, end) is not None and _CHANGE.search(called) is not None
 
 
 def _sign_before(sentence: str, start: int) -> str:

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple, cast
 from mappings.analysis.headings import level
 from mappings.analysis.mentions.cues import Cue
 from mappings.analysis.mentions.negation import Scope
-from mappings.clinical.answers import answer, is_of_relative, is_reaction
+from mappings.clinical.answers import answer, is_normal, is_of_relative, is_reaction
 from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
 from mappings.clinical.persistence import is_chronic, is_intervention
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
-from mappings.clinical.section_defaults import section_default
+from mappings.clinical.section_defaults import section_default, shows_remains
 from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
 
 _KEPT: Final = 4096
@@ -37,7 +37,7 @@ _TOLD_OF: Final = re.compile(
 )
 """A clause without commas about a mention: "the rash she had in May", "the nodule seen on CT"."""
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
+    r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|next|due|by|repeat|booked|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
@@ -48,7 +48,7 @@ _TREATED_IN: Final = re.compile(
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _AGAIN: Final = re.compile(
-    r"back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
+    r"by no means|far from|anything but|back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
     re.I,
 )
 _GOES_ON: Final = re.compile(
@@ -64,6 +64,11 @@ _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
     re.I,
 )
+_BUT_OVER: Final = re.compile(r"(?:but|and|though|then|it|they|that|this|these|those)\b", re.I)
+"""How it starts that something current has ended: "nausea this morning, but that has passed"."""
+_ASKED: Final = re.compile(r"\s*\?+")
+_ALLERGIC: Final = re.compile(r"allerg|\breact|intoleran|anaphyla|hypersensitiv", re.I)
+"""What a relative must not have is about the relative: "her sister reacts to penicillin"."""
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
@@ -91,16 +96,23 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if not 0 <= start < end <= len(sentence):
         raise ValueError(f"the mention {start}:{end} is not inside a sentence of {len(sentence)} characters")
     called = f"{sentence[start:end]} {name}"
+    heading = _heading_within(sentence, start) or section
     found = _stated(sentence, start, end, called)
-    if not found:
-        found = section_default(
-            _heading_within(sentence, start) or section, called, sentence[max(0, start - 30) : start]
-        )
+    if found == "historical" and shows_remains(heading, sentence[:start], called):
+        found = "present"
+    if found in ("", CURRENT):
+        default = section_default(heading, called, sentence[max(0, start - 80) : start])
+        found = _now(default) if found else default
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
             found = "uncertain"
     return cast(Assertion, found)
+
+
+def _now(default: str) -> str:
+    """What a section asserts of a mention that its sentence calls current."""
+    return "present" if default == "historical" else default
 
 
 def _heading_within(sentence: str, start: int) -> str:
@@ -116,7 +128,12 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     said = answer(sentence, start, end)
     if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
         return said
+    if said and (asked := _ASKED.match(sentence, end)):  # The mark of a question that is answered leaves nothing open.
+        sentence = sentence[:end] + ":" + " " * (len(asked[0]) - 1) + sentence[asked.end() :]
+    if is_normal(sentence, end, called):
+        return "ruled-out"
     found = _read(sentence, start, end, called)
+    current, found = found == CURRENT, "" if found == CURRENT else found
     if not found and is_of_relative(sentence, start, end):
         return "family"
     aside = None if found else _ASIDE.match(sentence, end)
@@ -127,7 +144,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     clause = None if found else _TOLD_OF.match(sentence, end)
     if clause:  # "The rash she had in May has gone."
         found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
-    return found or said
+    return found or said or (CURRENT if current else "")
 
 
 def _read(sentence: str, start: int, end: int, called: str) -> str:
@@ -141,7 +158,11 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     state = _winner(about, start, end)
     if state == "ruled-out":
         return state
-    if kin is not None and not (state == "hypothetical" and (_nearest_before(layers.state, start, end) or 0) > kin):
+    if kin is not None and not (
+        state == "hypothetical"
+        and (_nearest_before(layers.state, start, end) or 0) > kin
+        and not _ALLERGIC.search(sentence, kin, start)
+    ):
         return "family"
     if state == CONSIDERED:
         return "hypothetical" if is_intervention(called) else "uncertain"
@@ -155,7 +176,7 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
-    return "present" if past == HISTORY else ""
+    return "present" if past == HISTORY else past
 
 
 def _is_of_patient(sentence: str, scope: Scope) -> bool:
@@ -181,7 +202,7 @@ def _is_alternative(sentence: str, start: int, end: int) -> bool:
 def _hidden(sentence: str, start: int, end: int) -> str:
     """`sentence`; a mention whose name contains cues ("influenza vaccine", "graft versus host disease") is hidden."""
     across = (cue for cue in _cues(sentence) if cue.start < end and start < cue.end)
-    if not _has_cue(sentence[start:end]) and all(cue.kind in _UNHIDDEN for cue in across):
+    if not _has_cue(sentence[start:end]) and all(cue.kind in _UNHIDDEN and cue.says != "family" for cue in across):
         return sentence
     return sentence[:start] + "x" * (end - start) + sentence[end:]
 
@@ -216,6 +237,9 @@ def _past(sentence: str, found: Sequence[Scope], start: int, end: int) -> str:
         # "The effusion drained in May has come back": what is said last counts.
         again = [cue.start for cue in current if _AGAIN.search(sentence, cue.start, cue.end)]
         over = [scope for scope in over if scope.cue.start >= max(start, *again, start)]
+        ends = [scope for scope in inside if scope.states == HISTORY and scope.cue.start >= max(start, *again, start)]
+        if not over and any(_BUT_OVER.match(sentence, scope.cue.start) for scope in ends):
+            return HISTORY
         return "historical" if over else CURRENT
     return "historical" if over else HISTORY if inside else ""
 

@@ -1,4 +1,4 @@
-"""Cues that are no fixed phrases: times, "polyp v. stone", examinations and their purpose, double negation, a relative's."""
+"""Cues that are no fixed phrases: times, "polyp v. stone", examinations and their purpose, double negation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern
 from mappings.analysis.mentions.cues import Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
+from mappings.clinical.patterns.course import COURSES
 from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.people import people_patterns
 from mappings.clinical.patterns.prospects import PROSPECTS
 from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
 
@@ -51,9 +53,9 @@ _MARKER: Final = re.compile(
 )
 """A result that describes the condition after it: "EGFR negative adenocarcinoma"."""
 _TOOK: Final = re.compile(
-    r"\b(?:took|was on|were on|used|had|received|tried|got|was given|had been on|was taking|was treated with)\b"
+    r"\b(?:took|was on|were on|used|had|received|tried|got|was given|needed|required|was needing|had been on|was taking|was treated with)\b"
     r"(?=[^.;:]{2,60}\b(?:for\s(?:about\s|nearly\s|almost\s)?(?:\d+|a|an|one|two|three|four|five|six|several|many|some)\s(?:\w+\s)?"
-    r"(?:days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
+    r"(?:nights?|days?|weeks?|months?|years?|courses?|cycles?)|until|till|from\s(?:19|20)\d\d)\b(?!\s(?:now|today|the present)))",
     re.I,
 )
 """What was taken for a time and is taken no longer."""
@@ -86,8 +88,8 @@ _FREE_SINCE: Final = re.compile(
 )
 _NO_MORE: Final = re.compile(r"(?<=\w)\sno\smore(?=\s*(?:[.;,)]|$))", re.I)
 _TAKEN_OUT: Final = re.compile(
-    r"\b(?:pulled|out|removed|withdrawn|explanted|retrieved|extracted|drained|reversed|taken\s(?:out|down)|stopped|came\sout)\s"
-    r"(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)",
+    r"\b(?:(?:came|come|fell|fallen|is|was|were|been|now|has\sbeen)\s)?(?:pulled|out|removed|withdrawn|explanted|retrieved|extracted|drained|reversed|taken\s(?:out|down)|stopped|came\sout)\s"
+    r"(?:yesterday\b|last\snight\b|overnight\b|(?=\d|POD|post-?op|day\s\d|@|prior\sto|before\s|(?:this|in the|on the)\s(?:morning|evening|night)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b))",
     re.I,
 )
 _THEN_WHEN: Final = re.compile(
@@ -188,34 +190,6 @@ _PATTERNS: Final = (
 )
 
 
-def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern, ...]:
-    """The patterns for people other than the patient, who are called by the words `relatives`."""
-    words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-    whose = r"(?:his|her|their|the)\s+"
-    forward, back = CueKind("clause-before", "family"), CueKind("clause-after", "family")
-    who = (
-        rf"\b(?:(?:with|after|for|by|to|from|of)\s+)?(?:(?:his|her|their|the|a|an|my)\s+)?(?:\w+\s+)?(?:{words}),?\s+(?:whose\b|who\s+(?:is|was|has|had|takes|took|uses|suffers|lives with|died|carries)\b)"
-        r"(?!\s+(?:here|present|at\s+bedside))"
-    )
-    possessive = rf"\b(?:by|to|from|with|of|after|over|about|through|during)\s+{whose}(?:{words})['’]s\b"
-    death = (
-        rf"(?:\b\w+\s+)?\b{whose}(?:\w+\s+)?(?:{words})['’]s?\s+(?:death|passing|funeral|illness|suicide\sattempt|birthday|wedding|request|"
-        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care)\b"
-    )
-    himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
-    # Whoever told her that he has something is not the patient.
-    told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
-    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=[\s,.;)]|$)"
-    return (
-        CuePattern((" who ", " whose "), re.compile(who, re.I), forward),
-        CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
-        CuePattern(("'", "’"), re.compile(death, re.I), CueKind("skip", "family")),
-        CuePattern((", herself", ", himself", ", themselves"), re.compile(himself, re.I), forward),
-        CuePattern(("told h", "informed h"), re.compile(told, re.I), forward),
-        CuePattern(("'", "’"), re.compile(owner, re.I), back),
-    )
-
-
 def _years_of(screened: Screened) -> Iterator[Cue]:
     """Years that are times of what is beside them: "stroke 2015 with weakness"."""
     sentence = screened.sentence
@@ -228,7 +202,7 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS, *DOUBTS]
+        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS, *DOUBTS, *COURSES]
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)

@@ -19,12 +19,12 @@ _CLAUSE_END: Final = re.compile(
 )
 _SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
 _CLAUSE_START: Final = re.compile(
-    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s)|,\s|\b(?:but|however|although|who|which|now|denies|currently)\b|"
+    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s)|,\s|\b(?:but|however|although|who|which|now(?!\s\d)|denies|currently)\b|"
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
 _OTHER_SUBJECT: Final = re.compile(
-    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b", re.I
+    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b", re.I
 )
 _NEXT_BREAK: Final = re.compile(
     r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",
@@ -36,6 +36,12 @@ _OF_CAUSE: Final = re.compile(
     r"\s+(?:due|from|secondary|related|because|caused|as a|in the setting|of|by|on the basis)\b", re.I
 )
 """What follows a doubt about a cause: "abdominal pain, probably from constipation"."""
+_LIKELY: Final = re.compile(
+    r"(?:most\s|very\s|quite\s)?(?:probably|likely|possibly|presumably|perhaps|apparently|presumed)", re.I
+)
+_DUE_TO: Final = re.compile(
+    r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I
+)
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
@@ -84,17 +90,20 @@ def _is_afterthought(cue: Cue) -> bool:
     return cue.kind == "sentence-after" and cue.says == HISTORY
 
 
+def _is_of_cause(sentence: str, cue: Cue) -> bool:
+    """Whether a doubt is about the cause of what precedes it, which is there."""
+    if sentence[: cue.start].rstrip().endswith((",", ")")):
+        return _OF_CAUSE.match(sentence, cue.end) is not None
+    return _LIKELY.fullmatch(sentence, cue.start, cue.end) is not None and _DUE_TO.match(sentence, cue.end) is not None
+
+
 def _as_list(sentence: str, cue: Cue) -> Cue:
     """A cue with the direction in which it reaches over a list."""
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:
-        if (
-            cue.says == "uncertain"
-            and _OF_CAUSE.match(sentence, cue.end)
-            and sentence[: cue.start].rstrip().endswith((",", ")"))
-        ):
-            return cue._replace(kind="keep")
+        if cue.says == "uncertain" and _is_of_cause(sentence, cue):
+            return cue._replace(kind="doubt-before")
         if _is_label(sentence, cue):
             return cue._replace(kind="doubt-before", end=cue.end + 1)
         after = _NOTHING_FOLLOWS.match(sentence, cue.end)

@@ -40,7 +40,7 @@ _STAY: Final = (
 )
 _LIFE: Final = (
     r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
-    r"primary school|high school|college|university|the (?:army|navy|military|service|war|past)|utero)"
+    r"primary school|high school|college|university|the (?:army|navy|military|service|war|past)|utero|HS)"
 )
 _YOUNG: Final = (
     r"(?:(?:young(?:er)?|small|little|very young)\s)?(?:child|kid|baby|infant|toddler|newborn|neonate|boy|girl|teen(?:ager)?|"
@@ -63,7 +63,12 @@ _TIMES: Final = "|".join(
         rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
         rf"(?:in|during|with|on|at|from|after)\s(?:one\sof\s)?{_WHOSE}{_EARLIER}(?:\w+\s)?{_STAY}\b",
         r"(?:in|during|with)\s(?:her|the)\s(?:first|second|third|last)\strimester\b",
+        rf"(?:in|during|at|on|from|with)\s(?:the|his|her)\s(?:{_MONTH_NAME}|{_SEASON}|{_YEAR_NUMBER})\s(?:{_YEAR_NUMBER}\s)?{_STAY}\b",
         rf"{_EARLIER}{_STAY}\b(?=\s*[.,;)]|$)",
+        r"when\s(?:his|her|the|their)\s(?:(?:first|second|third|fourth|last|youngest|oldest|eldest|other)\s)?(?:child|son|daughter|baby|twins|boy|girl)\s(?:was|were)\sborn\b",
+        r"(?:with|after|in|during)\s(?:G\d\b(?!\s?P)|(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b)",
+        r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation)\b",
+        r"over\s(?:the\s)?(?:christmas|easter|new\syear|half[-\s]?term|holidays?|winter|summer)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
@@ -72,7 +77,7 @@ _TIMES: Final = "|".join(
         r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
-        rf"(?:before|prior\sto|until|till)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
+        rf"(?:before|prior\sto|until|till|up\sto|up\suntil)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
         rf"(?<=[a-z]\s){_YEAR_NUMBER}\s?(?:-|–|to)\s?{_YEAR_NUMBER}\b",
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
@@ -81,7 +86,7 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|by|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=\d|a|b|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
 _ROUGHLY: Final = re.compile(
     r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
     re.IGNORECASE,
@@ -95,8 +100,8 @@ _DONE_THEN: Final = re.compile(
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
-    r"\b(?:sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
+    r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
+    r"\b(?:cpap|bipap|peep|o2|oxygen|flow|pressures?|infusion|drip|placed\son|sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )

@@ -29,7 +29,7 @@ _THE_MOMENT: Final = re.compile(
     re.I,
 )
 _WERE_TO: Final = re.compile(
-    r"(?:(?<=^)|(?<=[.;:,]\s)|(?<=\bdo\s)|(?<=\bknow\s))(?:were|had)\b(?=\s(?!not\b|n['’]t|seen|being|also|all)[^.,;?]{2,50}?\s(?:to\s[a-z]{3,}|been)\b[^.;?]{0,40}(?:[,.]|$))",
+    r"(?:(?<=^)|(?<=[.;:,]\s)|(?<=\bdo\s)|(?<=\bknow\s))(?:were|had)\b(?=\s(?!not\b|n['’]t|seen|being|also|all)(?:(?!\b(?:has|have|had|but)\b)[^.,;?]){2,50}?\s(?:to\s[a-z]{3,}|been)\b[^.;?]{0,40}(?:[,.]|$))",
     re.I,
 )
 _WITH_OR_WITHOUT: Final = re.compile(
@@ -37,7 +37,7 @@ _WITH_OR_WITHOUT: Final = re.compile(
 )
 _TO_BE_CALLED_FOR: Final = re.compile(
     r"(?:^|[,;:?]\s*|\s[-–—]\s|\s(?:and|then|means?|please)\s)(?:please\s|do\s|always\s|then\s|to\s|you should\s|straight\s|immediately\s|at once\s)*"
-    r"(?:(?:phone|ring|dial|page|call)\s(?:us|me|the|your|for|an?|9\d\d|11[12]|back|at|triage|immediately|straight)|dial\s|999\b|911\b|(?:attend|contact|consult|tell|inform|alert)\s(?:us|me|your|the|a|an|A&E|ED|labour|maternity)\s?(?!had\b|was\b)|"
+    r"(?:(?:phone|ring|dial|page|call)\s(?:us|me|the|your|for|an?|9\d\d|11[12]|back|at|triage|immediately|straight)|dial\s|999\b|911\b|(?:attend|contact|consult|tell|inform|alert)\s(?:us|me|your|the|a|an|A&E|ED|labour|maternity)\b\s?(?!had\b|was\b)|"
     r"come\s(?:straight\s|right\s|directly\s|in|back|to)|come straight|return\s(?:to\s(?:the\s)?(?:ed|er|a&e|hospital|clinic|ward|us)|at once|immediately|straight)|report\s(?:to|it|at|this|immediately)|go\s(?:straight\s|directly\s|at once\s)?to\s|"
     r"make your way|seek\s|let\s(?:us|me|the|your)\s(?:\w+\s)?know|stop\s(?:it|taking|the\s(?:drug|tablets?|medicine|treatment|cream))|see\s(?:your|a|an|the)\s(?:own\s)?(?:doctor|gp|dentist|nurse|physician|midwife|optician|pharmacist|specialist)|get\s(?:in touch|help|to|seen))",
     re.I,
