@@ -94,7 +94,7 @@ def section_default(heading: str, called: str, before: str = "") -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) or _LISTED.search(called) else "historical"
     if kind == _QUESTION:
-        told = _COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before)
+        told = bool(_COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before))
         told = told or (is_intervention(called) and not _FOR.search(before))
         return "present" if told else "uncertain"
     if kind == _PLANS:

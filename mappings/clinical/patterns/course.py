@@ -228,35 +228,24 @@ _DONE_TODAY: Final = re.compile(
 """What is done on the day of the note is no history."""
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
-    word_pattern(
-        f"{_GONE_WORDS} recurred recur returned return back",
-        _IT_ENDED,
-        CueKind("sentence-after", HISTORY)),
+    word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
     word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL)),
     word_pattern(
         "resolved ceased settled stopped discontinued removed healed cleared gone withdrawn completed",
         _DASH_ENDED,
         CueKind("clause-after", HISTORY),
     ),
-    word_pattern(
-        "out",
-        _DEVICE_OUT,
-        CueKind("doubt-after", _HISTORICAL)),
-    word_pattern(
-        "needed required necessary used given continued",
-        _NEEDED_FOR,
-        CueKind("doubt-after", _HISTORICAL)),
-    word_pattern(
-        "before until",
-        _BEFORE_TREATMENT,
-        CueKind("clause-after", _HISTORICAL)),
+    word_pattern("out", _DEVICE_OUT, CueKind("doubt-after", _HISTORICAL)),
+    word_pattern("needed required necessary used given continued", _NEEDED_FOR, CueKind("doubt-after", _HISTORICAL)),
+    word_pattern("before until", _BEFORE_TREATMENT, CueKind("clause-after", _HISTORICAL)),
     word_pattern("did", _DID_HAVE, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("prior before until", _BEFORE_WHICH, CueKind("clause-before", HISTORY)),
     word_pattern("where", _WHERE_THERE_WAS, CueKind("clause-before", _HISTORICAL)),
     word_pattern(
         "persist persists remain remains continue continues back there stays",
         _STILL_NOT,
-        CueKind("doubt-after", _HISTORICAL)),
+        CueKind("doubt-after", _HISTORICAL),
+    ),
     word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present")),
     word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("too well likewise", _DID_TOO, CueKind("doubt-after", _HISTORICAL)),
@@ -266,44 +255,39 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(
         "complicated followed marred delayed ended spoilt spoiled", _LAST_COMPLICATED, CueKind("doubt-after", HISTORY)
     ),
-    word_pattern(
-        "on out down along removed further",
-        _YEARS_FROM,
-        CueKind("next-before", _HISTORICAL)),
-    word_pattern(
-        "like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("on out down along removed further", _YEARS_FROM, CueKind("next-before", _HISTORICAL)),
+    word_pattern("like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("short fleeting momentary", _SHORT_LIVED, CueKind("next-before", HISTORY)),
-    word_pattern(
-        "started restarted commenced began begun put switched changed initiated",
-        _RESTARTED,
-        CueKind("end")),
+    word_pattern("started restarted commenced began begun put switched changed initiated", _RESTARTED, CueKind("end")),
     word_pattern("without w free", _NO_TIME_WITHOUT, CueKind("pseudo")),
-    word_pattern(
-        "without free", _NOT_EVEN_A_DAY, CueKind("pseudo")),
+    word_pattern("without free", _NOT_EVEN_A_DAY, CueKind("pseudo")),
     word_pattern(
         "healing healed uniting united improving improved resolving resolved clearing cleared shrinking shrunk growing grown enlarging enlarged "
         "progressing progressed changing changed worsening worsened spreading spread responding responded settled moving union improvement "
         "resolution regression response growth progression enlargement",
         _NO_CHANGE_OF,
-        CueKind("pseudo")),
+        CueKind("pseudo"),
+    ),
     word_pattern(
         "helped helps touched touches eased eases shifted relieved relieves cleared controlled controls improved worked works difference effect",
         _UNHELPED,
-        CueKind("pseudo")),
+        CueKind("pseudo"),
+    ),
     word_pattern(
         "grown enlarged shrunk spread moved changed progressed increased decreased responded worsened healed united",
         _NOT_GROWN,
-        CueKind("pseudo")),
-    word_pattern("means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("sentence-after", _CURRENT)),
+        CueKind("pseudo"),
+    ),
+    word_pattern(
+        "means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("sentence-after", _CURRENT)
+    ),
     word_pattern("question issue point matter debate", _NO_LONGER_WHETHER, CueKind("clause-before", "present")),
     word_pattern("would could might", _WERE_IT_NOT, CueKind("doubt-before", "present")),
     word_pattern(
-        "known established existing standing longstanding stable",
-        _OF_KNOWN,
-        CueKind("doubt-before", "present")),
-    word_pattern(
-        "now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT)),
+        "known established existing standing longstanding stable", _OF_KNOWN, CueKind("doubt-before", "present")
+    ),
+    word_pattern("now still currently", _NEEDS_DAILY, CueKind("doubt-before", _CURRENT)),
     word_pattern("longer", _OUT_OF_RANGE, CueKind("skip")),
     word_pattern("apart aside", _APART_FROM, CueKind("end")),
     word_pattern("known", _THE_KNOWN, CueKind("next-before", "present")),
@@ -322,7 +306,8 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(
         "distended tender swollen obese tachycardic bradycardic irregular wheezy pale jaundiced icteric confused drowsy febrile hypotensive dehydrated agitated tearful warm dry",
         _AND_DISTENDED,
-        CueKind("end")),
+        CueKind("end"),
+    ),
     word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),
