@@ -196,11 +196,15 @@ def changers(tmp_path):
 
 def test_nothing_acknowledged_is_lost_and_nothing_erased_found_again(tmp_path, changers):
     ledger, rng = Ledger(), random.Random(SEED)
-    for number in range(1, KILLS + 1):
-        lines = changers.life(number, rng.uniform(0, LONGEST_SECONDS))
+    number = 0
+    while number < KILLS or (not ledger.erased and number < 3 * KILLS):
+        number += 1
+        # On a busy machine no purge may end within the lives of quiet ones: then the changers live longer.
+        longest = LONGEST_SECONDS * (1 if number <= KILLS else 5)
+        lines = changers.life(number, rng.uniform(0, longest))
         world = embedded_world(tmp_path)
         assert ledger.enter(lines, world) == []
-        if number % INSPECT_EVERY == 0 or number == KILLS:
+        if number % INSPECT_EVERY == 0 or number >= KILLS:
             assert problems(world, ledger, tmp_path, rng) == []
     _log.info(
         "%d changes, interrupted: %s; erased %d", ledger.acknowledged, dict(ledger.interrupted), len(ledger.erased)
