@@ -202,7 +202,13 @@ class CuePatterns:
     """Finds cues by patterns. `relatives`: the words for people other than the patient."""
 
     def __init__(self, relatives: Iterable[str]) -> None:
-        patterns: list[CuePattern | WordPattern] = [*_PATTERNS, *people_patterns(relatives), *PROSPECTS, *DOUBTS, *COURSES]
+        patterns: list[CuePattern | WordPattern] = [
+            *_PATTERNS,
+            *people_patterns(relatives),
+            *PROSPECTS,
+            *DOUBTS,
+            *COURSES,
+        ]
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)

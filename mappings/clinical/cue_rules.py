@@ -143,7 +143,9 @@ def _is_void(sentence: str, cue: Cue) -> bool:
 def _sign(sign: str) -> str:
     if sign == "?":  # "?DVT" and "DVT?", but not the end of "Is it so? Yes."
         # Nor what leaves the cause of something open: "diarrhea ?cause".
-        return r"\?(?:(?<!\w\?)(?!\s*$)|(?!\w))(?!\s?(?:cause|a?etiology|source|origin|trigger|reason|why|significance)\b)"
+        return (
+            r"\?(?:(?<!\w\?)(?!\s*$)|(?!\w))(?!\s?(?:cause|a?etiology|source|origin|trigger|reason|why|significance)\b)"
+        )
     first, rest = re.escape(sign[0]), re.escape(sign[1:])
     opens = "" if sign[0] in "?(" else rf"(?<!\w{first})"
     return first + opens + rest + r"(?!\w)"  # a search for a character is much faster than one for what precedes it

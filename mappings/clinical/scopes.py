@@ -24,7 +24,8 @@ _CLAUSE_START: Final = re.compile(
     re.I,
 )
 _OTHER_SUBJECT: Final = re.compile(
-    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b", re.I
+    r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b",
+    re.I,
 )
 _NEXT_BREAK: Final = re.compile(
     r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",

@@ -97,22 +97,18 @@ def _of_others(words: str) -> Iterator[WordPattern]:
         "day daycare care nursery school preschool class classroom office ward team dorm dormitory unit building barracks church choir camp "
         "kindergarten playgroup household street village workplace shelter hostel",
         _AT_PLACE,
-        forward)
+        forward,
+    )
     yield word_pattern(
-        "work school nursery daycare college church camp gym office class salon shop clinic",
-        _WORKMATE,
-        forward)
-    yield word_pattern(
-        "bed room bay cubicle cot ward chair table compartment",
-        _NEIGHBOR,
-        forward)
+        "work school nursery daycare college church camp gym office class salon shop clinic", _WORKMATE, forward
+    )
+    yield word_pattern("bed room bay cubicle cot ward chair table compartment", _NEIGHBOR, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
     yield word_pattern(
-        "precautions isolation quarantine isolated quarantined barrier under",
-        _ISOLATED_FOR,
-        CueKind("keep"))
+        "precautions isolation quarantine isolated quarantined barrier under", _ISOLATED_FOR, CueKind("keep")
+    )
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
     )
