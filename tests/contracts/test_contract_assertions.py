@@ -13,6 +13,8 @@ from mappings.documents import Access, Passage, PassageMention
 from mappings.errors import InvalidInput
 from search.protocols import IndexEntry, LegsRequest
 from search.query import ASPECT, PROVES, LexicalQuery, NoneOf, Terms
+from search.understanding.criteria import MAX_BUNDLED
+from search.understanding.understand import MAX_TERMS
 
 relaxed = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -175,3 +177,19 @@ def test_any_documents_are_filtered_as_their_keys_say(backend, stated, wanted, u
         if (wanted, "present") in own and (unwanted, "present") not in own
     }
     assert documents(ask(backend, index, *filters)) == expected
+
+
+def test_the_largest_bundles_of_a_search_are_answered(backend, index):
+    """As many clauses as a text of 128 terms with phrases and bundles of 120 concepts can have."""
+    terms = (("effus", 1.0), *((f"word{number}", 1.0) for number in range(MAX_TERMS - 1)))
+    phrases = tuple(((f"long{number}", "form"), 0.25) for number in range(MAX_TERMS // 2))
+    keys = [
+        f"concept-{number}|{said}"
+        for number in range(MAX_BUNDLED)
+        for said in ("present", "found", "uncertain", "past")
+    ]
+    keywords = ((PROVES, "pleural-effusion|present", 20.0), *((PROVES, key, 20.0) for key in keys[1:]))
+    lexical = LexicalQuery(terms, phrases, everything=True, keywords=keywords)
+    answer = ask(backend, index, Terms("asserted", ("pleural-effusion|present", *keys)), lexical=lexical)
+    assert documents(answer) == {"with", "both"}
+    assert answer.missing == {}

@@ -1,13 +1,15 @@
 """`medley cohort`: definitions from files, options and the standard input; what it prints, writes and logs."""
 
+import getpass
 import json
 import sys
 
 import pytest
 from click.testing import CliRunner
 
-from mappings.documents import Document, Section
+from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley
+from search.kept.items import KeptDraft
 from search.settings import Settings
 from web.cli import main as cli_main
 from web.cli.indexing import fill_quietly
@@ -152,3 +154,15 @@ def test_wrong_definitions_are_errors_that_name_the_place(run, tmp_path, monkeyp
 def test_since_is_for_every_option(run):
     answer = json.loads(run("run", "-c", "notes", "--with", "pneumonia", "--since", "2020-01-01", "--json").stdout)
     assert (answer["total"], answer["criteria"][0]["criterion"]) == (0, "pneumonia, since 2020-01-01")
+
+
+def test_the_user_of_the_machine_names_a_bundle(run, tmp_path):
+    medley = Medley.open(Settings(home=tmp_path / "home", encoder="hashing-256"))
+    owner = Access(getpass.getuser(), frozenset({"*"}))
+    medley.kept.add(owner, KeptDraft("bundle", "chest", {"terms": ["fever", "gout"]}))
+    result = run("run", "-c", "notes", "--with", "pneumonia", "--with", "bundle:chest")
+    assert result.output.startswith("1 of 3 patients meet the definition\n")
+    assert "  bundle chest: 1 patient by itself\n" in result.output
+    found = CliRunner().invoke(cli, ["search", "-c", "notes", "--with", "bundle:chest"], catch_exceptions=False)
+    assert "with: chest" in found.output
+    assert "with chest: Fever since yesterday." in found.output

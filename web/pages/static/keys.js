@@ -72,6 +72,7 @@
     show();
   });
   button.addEventListener("click", () => dialog.showModal());
+  document.getElementById("close-keys").addEventListener("click", () => dialog.close());
   window.addEventListener("storage", show); // switched in another tab
   button.hidden = false;
   show();
