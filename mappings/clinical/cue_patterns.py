@@ -12,6 +12,7 @@ from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.patterns.course import COURSES
 from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.lasting import LASTING
 from mappings.clinical.patterns.people import people_patterns
 from mappings.clinical.patterns.prospects import PROSPECTS
 from mappings.clinical.time_patterns import FUTURE, HISTORY, PAST, TAKEN, future_times, past_times
@@ -208,6 +209,7 @@ class CuePatterns:
             *PROSPECTS,
             *DOUBTS,
             *COURSES,
+            *LASTING,
         ]
         self._finders = (*(item.find for item in patterns), _years_of)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
