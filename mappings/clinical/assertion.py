@@ -96,11 +96,11 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     if not 0 <= start < end <= len(sentence):
         raise ValueError(f"the mention {start}:{end} is not inside a sentence of {len(sentence)} characters")
     called = f"{sentence[start:end]} {name}"
-    heading = _heading_within(sentence, start) or section
     found = _stated(sentence, start, end, called)
-    if found == "historical" and shows_remains(heading, sentence[:start], called):
+    if found == "historical" and shows_remains(section, sentence[:start], called):
         found = "present"
     if found in ("", CURRENT):
+        heading = _heading_within(sentence, start) or section
         default = section_default(heading, called, sentence[max(0, start - 80) : start])
         found = _now(default) if found else default
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):

@@ -67,11 +67,6 @@ _TOLD: Final = re.compile(
 """What precedes a condition that an indication states: "symptomatic gallstones", "woman with pneumonia"."""
 _LISTED: Final = re.compile(r"an(?:a)?emia\b", re.I)
 """What lasts if it is listed without a time among past conditions."""
-_FOR: Final = re.compile(
-    r"\b(?:pre-?\s?op\w*|for|to have|prior to|before|awaiting|undergo|desires?|wants?|elected|opted|indicated|advised|planned|proceed\w*|options?|scheduled|recommend\w*|suggested|offered|risks|evaluation|evaluate|eval|status)\b[^.;]{0,40}$",
-    re.I,
-)
-"""What precedes an operation that is still to come: "preop hip replacement"."""
 _IMAGES: Final = re.compile(
     r"\b(?:findings|impression|conclusion|radiograph|x-?ray|xr|cxr|ct|mri|film|imaging|radiology|bones?|skeleton|lungs?|chest|comparison|interpretation)\b"
 )
@@ -94,8 +89,7 @@ def section_default(heading: str, called: str, before: str = "") -> str:
     if kind in _PAST:
         return "present" if is_chronic(called) or _LISTED.search(called) else "historical"
     if kind == _QUESTION:
-        told = bool(_COMPLAINT.search(called) or is_chronic(called) or _TOLD.search(before))
-        told = told or (is_intervention(called) and not _FOR.search(before))
+        told = _COMPLAINT.search(called) or is_chronic(called) or is_intervention(called) or _TOLD.search(before)
         return "present" if told else "uncertain"
     if kind == _PLANS:
         return "hypothetical" if is_intervention(called) else "present"

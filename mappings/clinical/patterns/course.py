@@ -31,10 +31,6 @@ _IT_ENDED: Final = re.compile(
     re.I,
 )
 """How what the part before tells of ended: "nausea on arrival; that wore off"."""
-_WHICH_ENDED: Final = re.compile(
-    rf",?\s(?:which|that)\s(?:has|have|had)\s(?:(?:now|all|long|both|completely|fully|already)\s)*since\s(?:{_GONE}|fallen|dropped|dissolved|been\s\w+ed)\b(?:\s(?:out|off))?",
-    re.I,
-)
 _DASH_ENDED: Final = re.compile(
     r"\s[-–—]\s(?:(?:now|since|fully|has|have|all)\s){0,2}(?:resolved|ceased|settled|stopped|discontinued|removed|healed|cleared|gone|withdrawn|completed)"
     r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|before|when|last|\d))",
@@ -86,11 +82,6 @@ _STILL_NOT: Final = re.compile(
     re.I,
 )
 """An end told by what it is not: "the effusion persists; the edema of last week does not"."""
-_GONE_NOT: Final = re.compile(
-    rf"{_ENDS_IN_NOT}\b(?:{_GONE}|better|improved|well)\b[^.;,]{{0,30}}[;,]\s(?:but\s|and\s|though\s|while\s)?[^,;.]{{2,50}}?\s?(?P<cue>(?<!\w)(?:is|are|has|have|was|were|did|does|do)(?:\snot|n['’]t))(?=\s*(?:[.;]|$))",
-    re.I,
-)
-"""What is still there: "the rash has gone, the itch has not"."""
 _SO_DID: Final = re.compile(
     rf"^(?=.*\s(?:and|as)\s(?:so|thus)\s).*?\b{_GONE}\b[^.;]{{0,60}}?\s(?P<cue>(?:and|as)\s(?:so|thus)\s(?:did|has|have|is|was|were)\b)",
     re.I,
@@ -131,7 +122,6 @@ _DONE_TODAY: Final = re.compile(
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
-    word_pattern("since", _WHICH_ENDED, CueKind("clause-after", _HISTORICAL)),
     word_pattern(
         "resolved ceased settled stopped discontinued removed healed cleared gone withdrawn completed",
         _DASH_ENDED,
@@ -148,7 +138,6 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
         _STILL_NOT,
         CueKind("doubt-after", _HISTORICAL),
     ),
-    word_pattern(f"{_GONE_WORDS} better improved", _GONE_NOT, CueKind("doubt-after", "present")),
     word_pattern("so thus", _SO_DID, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("too well likewise", _DID_TOO, CueKind("doubt-after", _HISTORICAL)),
     word_pattern("over", _OVER, CueKind("doubt-after", _HISTORICAL)),
