@@ -236,8 +236,9 @@ def _past(sentence: str, found: Sequence[Scope], start: int, end: int) -> str:
     if any(not _is_between(over, cue.start, start) for cue in current):
         # "The effusion drained in May has come back": what is said last counts.
         again = [cue.start for cue in current if _AGAIN.search(sentence, cue.start, cue.end)]
-        over = [scope for scope in over if scope.cue.start >= max(start, *again, start)]
-        ends = [scope for scope in inside if scope.states == HISTORY and scope.cue.start >= max(start, *again, start)]
+        first = max([start, *again])
+        over = [scope for scope in over if scope.cue.start >= first]
+        ends = [scope for scope in inside if scope.states == HISTORY and scope.cue.start >= first]
         if not over and any(_BUT_OVER.match(sentence, scope.cue.start) for scope in ends):
             return HISTORY
         return "historical" if over else CURRENT
