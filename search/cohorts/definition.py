@@ -20,9 +20,10 @@ class CohortCriterion:
     """One criterion: a document of the patient says so. What is left out is not asked for.
 
     `concept` is the id of a concept and `assertion` what is asserted of it (one of the six assertions), or of any concept of
-    `bundle`; `words` are words that the document has; `filters` are on its fields; `since` and `until`, both included, bound its date. `within_days` of
-    the criterion with the number `of` in the definition (from 0, in the order all, any, none) counts only documents with a
-    date that is at most so many days before or after that of one that meets the other. `typed` is how the user named it.
+    `bundle`; `words` are words that the document has; `filters` are on its fields; `since` and `until`, both included, bound
+    its date. `within_days` of the criterion with the number `of` in the definition (from 0, in the order all, any, none)
+    counts only documents with a date that is at most so many days before or after that of one that meets the other. `typed`
+    is how the user named it.
     """
 
     typed: str = ""
