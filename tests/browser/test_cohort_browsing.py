@@ -10,6 +10,7 @@ AUDIT = (Path(__file__).parent / "audit.js").read_text()
 
 
 def audited(page):
+    """What the audit says of `page`, on which an element of the new page must have been waited for after a click."""
     page.evaluate("document.querySelectorAll('details').forEach((item) => (item.open = true))")
     return page.evaluate(AUDIT)
 
@@ -79,6 +80,7 @@ def test_a_bundle_is_made_searched_for_and_used_in_a_cohort(visit, guarded, scri
     page.get_by_label("Name", exact=True).last.fill("Chest")
     page.get_by_label("Terms, one a line").last.fill("effusion\ngout")
     page.locator("form[action='/saved/bundles']").get_by_role("button", name="Save").click()
+    page.get_by_label("Search for any of them in").wait_for()
     assert not scripts or audited(page) == []
     page.get_by_label("Search for any of them in").select_option("notes")
     page.get_by_role("button", name="Search for Chest", exact=True).click()
