@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 
 from web.access import tokens
 from workers.messages import QueueTarget
@@ -29,9 +29,8 @@ def medley(tmp_path) -> Run:
     given = os.environ | {"MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", "PYTHONPATH": str(ROOT)}
 
     def run(*arguments: str, home: str = "home", redis_url: str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "web.cli", *arguments]
         environ = given | {"MEDLEY_HOME": str(tmp_path / home), "MEDLEY_REDIS": redis_url}
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environ)
+        return subprocess.run(quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ)
 
     return run
 

@@ -238,9 +238,9 @@ def test_progress_counts_what_is_read_and_knows_what_is_to_be_indexed(tmp_path):
 
 
 def test_the_help_starts_fast(tmp_path):
-    seconds = []
+    command, seconds = [sys.executable, "-m", "web.cli", "--help"], []
     for _ in range(3):
         started = time.perf_counter()
-        assert medley(tmp_path / "home", "--help").returncode == 0
+        subprocess.run(command, env=environment(tmp_path / "home"), check=True, stdout=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - started)
     assert min(seconds) < 0.3 or os.getloadavg()[0] > 2, seconds
