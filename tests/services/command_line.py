@@ -78,7 +78,7 @@ def medley(
 def start(home: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:
     """Start a command that runs until it is stopped; its stderr is a pipe."""
     return subprocess.Popen(
-        [sys.executable, "-m", "web.cli", *arguments],
+        quick_command(*arguments),
         cwd=home.parent,
         env=environment(home, **settings),
         umask=USUAL_UMASK,

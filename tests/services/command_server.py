@@ -112,9 +112,9 @@ def become(files: list[int], arguments: list[str], environment: dict[str, str], 
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    sys.stdin = open(0, closefd=False)
-    sys.stdout = open(1, "w", closefd=False)
-    sys.stderr = open(2, "w", 1, closefd=False, errors="backslashreplace")
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -16,9 +16,7 @@ def medley(tmp_path):
     environ = os.environ | {"MEDLEY_HOME": str(tmp_path / "home"), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", "PYTHONPATH": str(ROOT)}  # fmt: skip
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ
-        )
+        return subprocess.run(quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ)
 
     return run
 

@@ -18,9 +18,7 @@ def medley(tmp_path):
     environ.pop("MEDLEY_DATA", None)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ
-        )
+        return subprocess.run(quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ)
 
     return run
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import socket
 import subprocess
 import sys
@@ -22,13 +23,18 @@ def records(count: int = 1) -> bytes:
     return "".join(json.dumps(RECORD | {"id": f"a{number}"}) + "\n" for number in range(count)).encode()
 
 
-@pytest.fixture
-def home(tmp_path):
-    """A home with two indexed abstracts."""
-    folder = tmp_path / "home"
+@pytest.fixture(scope="module")
+def two_abstracts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexed") / "home"
     done = medley(folder, "ingest", "-", "-c", "abstracts", standard_input=records(2))
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def home(two_abstracts, tmp_path):
+    """A home with two indexed abstracts."""
+    return shutil.copytree(two_abstracts, tmp_path / "home")
 
 
 def one_line(done, *parts):
