@@ -59,7 +59,7 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
     re.I,

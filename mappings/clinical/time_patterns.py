@@ -72,9 +72,10 @@ _TIMES: Final = "|".join(
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
-        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"one\s(?:{_SEASON}|weekend)(?=\s*[.,;)]|\s(?!or\b)\w|$)",
         rf"the\s(?:(?:year|month|week|night|day)\sbefore(?:\slast)?|(?:{_SEASON}|season|term)\sbefore(?:\slast)?)\b",
-        r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
+        r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week|shift|evening|night|day|afternoon|morning|illness|season|summer|winter|spring|autumn)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
         rf"(?:before|prior\sto|until|till|up\sto|up\suntil)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
@@ -86,7 +87,7 @@ _TIMES: Final = "|".join(
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|b|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=[\da-jl-pr-uwy])" rf"(?:{_TIMES})", re.IGNORECASE)
 _ROUGHLY: Final = re.compile(
     r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
     re.IGNORECASE,

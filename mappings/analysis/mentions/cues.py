@@ -117,13 +117,15 @@ class CueLexicon:
         found: list[Cue] = []
         for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
             for kind, phrases in group.phrases:
+                longest = -1
                 for phrase in phrases:
                     if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
                         continue
                     end = phrase.end(text, first)
-                    if end >= 0:
-                        found.append(Cue(first, end, *kind))
-                        break
+                    if end > longest:
+                        longest = end
+                if longest >= 0:
+                    found.append(Cue(first, longest, *kind))
         found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return found
 

@@ -17,7 +17,7 @@ _SAFE_FROM: Final = re.compile(
 )
 """What is to be kept away: "keep the reflux at bay", "to stop swelling setting in"."""
 _SO_THAT: Final = re.compile(
-    r"\bso(?:\sthat)?\b(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
+    r"\bso(?:\sthat)?\b(?!\s(?:i|we|one)\b)(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
     r"(?:is|are|can be|may be)\s(?:caught|found|spotted|detected|picked up|seen|recogni[sz]ed|diagnosed|avoided|prevented|treated))\b)",
     re.I,
 )
@@ -79,7 +79,7 @@ _ORDER: Final = re.compile(
 )
 _PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
 _DATED_PLAN: Final = re.compile(
-    r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
+    r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down(?=\sfor))\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
     re.I,
 )
 _IN_OTHERS: Final = re.compile(
