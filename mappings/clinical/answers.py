@@ -39,6 +39,10 @@ _AFTER: Final = (
         ),
     ),
 )
+_FURTHER: Final = re.compile(
+    r"(?!\s*(?:grade|score|count|stage)\b)\s[^.,;:?\n()]{2,30}:\s(?:no|none|nil|absent|denies|denied|never|negative)(?=\s*(?:[.,;)\n]|$))", re.I
+)
+"""An answer to what is said more closely: "dizziness on standing: none"."""
 _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )
@@ -57,7 +61,7 @@ _SAID: Final = re.compile(
 _CROSS: Final = re.compile(r"\s?(?:[:=]\s?)?(?:(?P<no>[✗✘☒∅ø])|(?P<yes>[✓✔☑]))")
 _TICKS: Final = re.compile(r"[✗✘☒∅✓✔☑☐]")
 _ZERO: Final = re.compile(
-    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout)\b)"
+    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout|at|with|when|and|both|now)\b)"
 )
 _ZERO_BEFORE: Final = re.compile(r"(?:^|[\s,;(])0\s(?:\w+\s)?$")
 _REACTION: Final = re.compile(
@@ -118,7 +122,7 @@ _WHOSE: Final = frozenset(
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}\?|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
+    r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}[?:]|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
     re.I,
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
@@ -144,7 +148,7 @@ def answer(sentence: str, start: int, end: int) -> str:
         for says, pattern in _AFTER:
             if pattern.match(following):
                 return says
-        if _BARE.match(following):
+        if _BARE.match(following) or (":" in following and _FURTHER.match(sentence, end)):
             return "ruled-out"
         if _FREE.match(following):
             return "ruled-out"

@@ -59,6 +59,10 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
+_SINCE_NOW: Final = re.compile(
+    r"\s(?:\w+\s){0,3}since\s(?:this\b|today\b|yesterday\b|last\snight\b|overnight\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.I
+)
+"""What has gone on from a time that is hardly over: "breathless since this morning, asthma as a child, none since"."""
 _OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
@@ -171,6 +175,8 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     past = _past(sentence, layers.past, start, end)
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
+    if past == HISTORY and _SINCE_NOW.match(sentence, end):
+        return CURRENT
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"

@@ -41,6 +41,7 @@ _NOT_YET: Final = re.compile(
 )
 _PAST: Final = ("historical", HISTORY)
 _FAMILY_END: Final = "family-end"
+_SHARES: Final = ("share", "Share", "like", "Like")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,11 @@ class AssertionCues:
         more += self._patterns.find(screened)
         every = [*found, *more]
         # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
-        kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
+        kin = [
+            cue
+            for cue in every
+            if cue.kind == _FAMILY_END or (cue.says == "family" and not _is_owner(sentence, cue))
+        ]
         if kin:
             kept = sorted(
                 [*disjoint([cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]), *disjoint(kin)]
@@ -138,6 +143,12 @@ def _is_void(sentence: str, cue: Cue) -> bool:
     if _NOT_YET.search(sentence, max(0, cue.start - 24), cue.start):
         return True
     return cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
+
+
+def _is_owner(sentence: str, cue: Cue) -> bool:
+    """Whether a relative is not passed over, but has what follows: "here with her mother's osteoporosis in mind"."""
+    owns = cue.kind == "skip" and sentence[cue.end : cue.end + 2] in ("'s", "’s")
+    return owns and not sentence.startswith(_SHARES, cue.start)
 
 
 def _sign(sign: str) -> str:

@@ -43,11 +43,17 @@ _LIKELY: Final = re.compile(
 _DUE_TO: Final = re.compile(
     r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I
 )
+_IS_LAST: Final = re.compile(
+    r"(?:likely|probabl[ey]|possibl[ey]|plausible|suspected|presumed|questionable|conceivabl[ey])[.;)]?$|"
+    r"\w\s(?:\w+\s)?(?:likely|probable|possible|plausible|suspected|presumed),$",
+    re.I,
+)
+"""A doubt that nothing follows: "vasovagal most probable"."""
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
     r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
@@ -100,6 +106,8 @@ def _is_of_cause(sentence: str, cue: Cue) -> bool:
 
 def _as_list(sentence: str, cue: Cue) -> Cue:
     """A cue with the direction in which it reaches over a list."""
+    if cue.kind == "doubt-before" and cue.says == "uncertain" and _IS_LAST.search(sentence, max(0, cue.start - 2), cue.end + 1):
+        return cue._replace(kind="doubt-after")  # "Vasovagal most probable."
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:

@@ -67,6 +67,7 @@ _TIMES: Final = "|".join(
         rf"{_EARLIER}{_STAY}\b(?=\s*[.,;)]|$)",
         r"when\s(?:his|her|the|their)\s(?:(?:first|second|third|fourth|last|youngest|oldest|eldest|other)\s)?(?:child|son|daughter|baby|twins|boy|girl)\s(?:was|were)\sborn\b",
         r"(?:with|after|in|during)\s(?:G\d\b(?!\s?P)|(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b)",
+        r"(?:with|during)\s(?:cycles?|rounds?|courses?)\s(?:#\s?)?(?:\d|one|two|three|four)\b",
         r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation)\b",
         r"over\s(?:the\s)?(?:christmas|easter|new\syear|half[-\s]?term|holidays?|winter|summer)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
