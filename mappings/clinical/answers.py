@@ -196,7 +196,9 @@ def _sign_before(sentence: str, start: int) -> str:
 
 
 def is_of_relative(sentence: str, start: int, end: int) -> bool:
-    """Whether the mention `start:end` only says what a relative is like: "her demented mother"."""
+    """Whether the mention `start:end` says what a relative is like or had: "her demented mother", "suicide of a brother"."""
+    if sentence.startswith(" of ", end) and _of_whom().match(sentence, end):
+        return True
     before = sentence[max(0, start - _NEAR) : start].rpartition(" ")[0].rpartition(" ")[2]
     return before.lower() in _WHOSE and _described().match(sentence, end) is not None
 
@@ -210,6 +212,13 @@ def _described() -> re.Pattern[str]:
         rf"\s+(?:(?:older|younger|late|step|teenage|adult)\s)?(?:{relative})(?!['’\w])(?!\s+(?:{says}|has\s(?:not|seen|noticed))\b)",
         re.I,
     )
+
+
+@cache
+def _of_whom() -> re.Pattern[str]:
+    kin = "|".join(map(re.escape, classes()["kin"]))
+    relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
+    return re.compile(rf"\sof\s(?:an?|his|her|their|the|one|two|another)\s(?:(?:{kin})\s)*(?:{relative})(?!['’\w])", re.I)
 
 
 @cache

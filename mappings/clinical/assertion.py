@@ -138,7 +138,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         return "ruled-out"
     found = _read(sentence, start, end, called)
     current, found = found == CURRENT, "" if found == CURRENT else found
-    if not found and is_of_relative(sentence, start, end):
+    if found in ("", "historical") and is_of_relative(sentence, start, end):
         return "family"
     aside = None if found else _ASIDE.match(sentence, end)
     if aside:

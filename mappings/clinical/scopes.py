@@ -28,7 +28,7 @@ _OTHER_SUBJECT: Final = re.compile(
     re.I,
 )
 _NEXT_BREAK: Final = re.compile(
-    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",
+    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at|about)\b",
     re.I,
 )
 _NEXT_WORDS: Final = 3

@@ -99,6 +99,8 @@ _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
+_FOR_WHAT: Final = re.compile(r"\s(?:for|with|because\sof|due\sto)\s(?!a\sfew\b|\d|two\b|three\b|\w+\s(?:days?|weeks?|months?|years?)\b)", re.I)
+"""What follows a time and tells what was then: "ventilated at birth for apnea"."""
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
@@ -143,7 +145,7 @@ def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
         roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
         start, end = roughly.start() if roughly else match.start(), match.end()
         if not is_beginning(sentence, start, end):
-            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            both = _FOR_WHAT.match(sentence, end) or _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
             yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 

@@ -170,7 +170,7 @@ def disjoint(found: list[Cue]) -> list[Cue]:
     ordered = sorted(found)
     if all(before.end <= after.start for before, after in pairwise(ordered)):
         return ordered
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1 - cue.kind.endswith("either"))))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):

@@ -7,7 +7,7 @@ from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern, word_pattern
 from mappings.analysis.mentions.cues import CueKind
-from mappings.clinical.time_patterns import HISTORY
+from mappings.clinical.time_patterns import HISTORY, TAKEN
 
 _HISTORICAL: Final = "historical"
 _CURRENT: Final = "current"
@@ -119,6 +119,13 @@ _DONE_TODAY: Final = re.compile(
     r"\bunderwent\s(?=[^.;]{2,80}?\b(?:today|this\s(?:morning|afternoon|evening)|earlier\stoday|just\snow)\b)", re.I
 )
 """What is done on the day of the note is no history."""
+_GIVEN_THERE: Final = re.compile(
+    r"\b(?:received|given|got|administered|had|needed|required|transfused|loaded\swith|placed\son)\b(?=[^.;:]{2,60}?\s(?:(?:in|at)\s(?:the\s)?(?:theatre|theater|operating\sroom|OR|ED|ER|A&E|emergency\sdepartment|ambulance|resus|"
+    r"recovery|PACU|field|scene|OSH|outside\shospital|referring\shospital|outlying\shospital|triage|cath\slab|angio\ssuite|first\s24\shours)\b|en\sroute\b|pre-?hospital\b|intra-?op\w*|by\s(?:EMS|paramedics|the\s(?:crew|paramedics))\b|"
+    r"(?:on|at|for)\sinduction\b|before\s(?:transfer|arrival)\b|prior\sto\s(?:transfer|arrival)\b|during\s(?:the\s)?(?:surgery|procedure|operation|case|transfer|transport)\b))",
+    re.I,
+)
+"""What was given in another place than where the note is written: "received two units in theatre"."""
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -148,6 +155,11 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     ),
     word_pattern("on out down along removed further", _YEARS_FROM, CueKind("next-before", _HISTORICAL)),
     word_pattern("like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "received given got administered had needed required transfused loaded placed",
+        _GIVEN_THERE,
+        CueKind("doubt-before", TAKEN),
+    ),
     word_pattern("underwent", _DONE_TODAY, CueKind("skip")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),

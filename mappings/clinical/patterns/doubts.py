@@ -97,7 +97,7 @@ _STILL_THERE: Final = re.compile(
 )
 """What has stayed while another thing has gone: "the rash is gone, the itch is not"."""
 _APART_FROM: Final = re.compile(
-    r"\b(?:apart\sfrom|other\sthan|aside\sfrom|except\sfor|besides|beyond)\s[^.;]{2,50}?(?P<cue>\sno\s(?:other\s|further\s|new\s|specific\s)?(?:complaints?|concerns?|problems?|symptoms?|issues?|abnormalit\w+))(?=\s*(?:[.;,]|$))",
+    r"\b(?:apart\sfrom|other\sthan|aside\sfrom|except\sfor|besides|beyond)\s[^.;]{2,50}?(?P<cue>\sno\s(?:other\s|further\s|new\s|specific\s)?(?:complaints?|concerns?|problems?|symptoms?|issues?|abnormalit\w+)|\s(?:the|his|her|this)\s(?:\w+\s){1,2}(?:is|are|was|were|appears?)\s(?:\w+\s)?(?:normal|unremarkable|clear|negative))(?=\s*(?:[.;,]|$))",
     re.I,
 )
 _LOOKED_FOR: Final = re.compile(
@@ -143,6 +143,12 @@ _WITHIN_NORMAL: Final = re.compile(
     r"\b(?:engorgement|congestion|enlargement|dilat\w+|distension|distention|prominence|widening|elevation|thickening)\s(?P<cue>(?:(?:is|are|appears?|remains?)\s)?within\s(?:the\s)?(?:limits\sof\snormal|normal\slimits|normal\srange))\b",
     re.I,
 )
+_INSTEAD_IT_IS: Final = re.compile(
+    r"(?:^|[.;:]\s)(?:(?:rather\sthan|instead\sof|far\sfrom|despite|with|having|without|in\sthe\sabsence\sof|for\slack\sof)\s)[^.,;:]{3,50}?"
+    r"(?<!\bthat)(?<!\bwhich)(?<!\bwhen)(?<!\bif)(?<!\bthan)(?<!\bbecause)(?<!\bwho)(?<!\bas)\s(?P<cue>(?:he|she|they|it|this|we|i|there)\s(?:has|have|had|is|was|are|were|does|did))\b",
+    re.I,
+)
+"""Where the main clause starts: "rather than a stroke this is a palsy", "without any warning he had a seizure"."""
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 DOUBTS: Final = (
@@ -151,6 +157,7 @@ DOUBTS: Final = (
         _OFFERED,
         CueKind("either", "ruled-out"),
     ),
+    word_pattern("than instead far despite with having without absence lack", _INSTEAD_IT_IS, CueKind("end")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(
         "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "

@@ -121,4 +121,12 @@ def _of_others(words: str) -> Iterator[WordPattern]:
         ),
         forward,
     )
+    yield word_pattern(
+        "herself himself themselves",
+        pattern(
+            rf"\b(?:{words})\s(?:also\s|now\s)?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|adds?|added|admits?|tells\s(?:us|me)|told\s(?:us|me)|notes?|noted)\s(?:that\s)?"
+            r"(?:s?he|they)\s(?:(?:has|is|was|had|have|are|were)\s)?(?:her|him|them)sel(?:f|ves)\s(?:is|was|has|had|have|takes|took|tested|on\b|with\b)?"
+        ),
+        forward,
+    )
     yield word_pattern("told informed", _MOTHER_TOLD, CueKind("skip", "family"))

@@ -77,6 +77,10 @@ _ORDER: Final = re.compile(
     r"(?=[^.;]{2,40}?\s(?:when|if|once|should|unless|as soon as|after|tomorrow|next|on\s(?:\d|mon|tue|wed|thu|fri|sat|sun|day))\b)",
     re.I,
 )
+_IS_TO_HAVE: Final = re.compile(
+    r"(?:^|[.;:]\s|\b(?:he|she|they|patient|pt)\s(?:is|are)\s)to\s(?:have|get|undergo|receive|start|commence|begin|be\sgiven|be\sstarted\son|go\son|try|attend\sfor|come\sin\sfor|return\sfor|stay\son|finish|complete)\s",
+    re.I,
+)
 _PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
 _DATED_PLAN: Final = re.compile(
     r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down(?=\sfor))\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
@@ -172,6 +176,7 @@ PROSPECTS: Final = (
         _ORDER,
         CueKind("doubt-before", PLANNED),
     ),
+    word_pattern("to", _IS_TO_HAVE, CueKind("doubt-before", PLANNED)),
     word_pattern("suggest", _PROPOSAL, CueKind("doubt-before", CONSIDERED)),
     word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
     word_pattern("rule", _TO_CUT_OUT, CueKind("doubt-before", "hypothetical")),
