@@ -7,8 +7,13 @@ from functools import cache, lru_cache
 from typing import Final
 
 from mappings.analysis.lexicon import rows
+from mappings.clinical.concepts import shipped_concepts
 
 _KEPT: Final = 20_000
+_DONE: Final = frozenset(["drugs", "drug-classes", "procedures", "devices"])
+"""The groups of concepts that are done or taken, not had."""
+_LONGEST: Final = 5
+_WORD: Final = re.compile(r"[\w'’]+")
 
 
 @lru_cache(_KEPT)
@@ -21,7 +26,28 @@ def is_chronic(name: str) -> bool:
 @lru_cache(_KEPT)
 def is_intervention(name: str) -> bool:
     """Whether a mention or a concept's name is that of an operation, an examination, a therapy or a drug."""
-    return bool(_interventions().search(name)) and not _of_interventions().search(name)
+    return bool(_interventions().search(name) or _is_named(name)) and not _of_interventions().search(name)
+
+
+def _is_named(text: str) -> bool:
+    """Whether some words of `text` are the name of a drug, an operation, an examination or a device in the lexicon."""
+    names, words = _names(), _WORD.findall(text.lower())
+    return any(
+        " ".join(words[start:end]) in names
+        for start in range(len(words))
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1)
+    )
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(
+        " ".join(_WORD.findall(f"{name}{ending}".lower()))
+        for concept in shipped_concepts()
+        if concept.group in _DONE
+        for name in concept.names
+        for ending in ("", "s")
+    )
 
 
 @cache
