@@ -122,7 +122,7 @@ _WHOSE: Final = frozenset(
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}[?:]|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
+    r"\s*(?:,\s[a-z-]+\b(?:\s[a-z-]+){0,3}(?:[.;)]|$|\s\d)|[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}[?:]|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
     re.I,
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
@@ -225,4 +225,5 @@ def _of_whom() -> re.Pattern[str]:
 def _relatives() -> re.Pattern[str]:
     kin = "|".join(map(re.escape, classes()["kin"]))
     relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
-    return re.compile(rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?(?:(?:{kin})\s+)*(?:{relative})\b", re.I)
+    whose = rf"(?:(?:{kin})\s+)*(?:{relative})\b"
+    return re.compile(rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?{whose}|,\s{whose}(?=\s*(?:[.;)]|$|\s(?:aged|age|at)\s\d))", re.I)

@@ -63,6 +63,17 @@ _SINCE_NOW: Final = re.compile(
     r"\s(?:\w+\s){0,3}since\s(?:this\b|today\b|yesterday\b|last\snight\b|overnight\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.I
 )
 """What has gone on from a time that is hardly over: "breathless since this morning, asthma as a child, none since"."""
+_AFTER_DONE: Final = re.compile(
+    r"\b(?:after|following|post|since)\s(?:(?:an?|the|his|her|their|recent|elective|emergency|urgent|open|laparoscopic|robotic|total|partial|left|right|bilateral|uneventful|uncomplicated|"
+    r"first|second|last|previous|prior|successful|failed|minor|major)\s){0,3}$",
+    re.I,
+)
+_OPERATION: Final = re.compile(
+    r"(?:ectomy|otomy|ostomy|plasty|surgery|operation|repair|replacement|bypass|transplant(?:ation)?|grafts?|grafting|ablation|stent(?:ing)?|removal|fusion|emboli[sz]ation|radiotherapy|"
+    r"delivery|section|procedure|resection|excision|dissection|fixation|ORIF|CABG|PCI|TURP|ERCP|TAVI|TAVR|amputation|cardioversion|thrombolysis)\b",
+    re.I,
+)
+"""What is over when something is told to be after it: "did well after appendectomy"."""
 _OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
@@ -181,6 +192,8 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
+        return "historical"
+    if not past and _OPERATION.search(called) and _AFTER_DONE.search(sentence, max(0, start - 50), start):
         return "historical"
     return "present" if past == HISTORY else past
 

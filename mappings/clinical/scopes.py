@@ -14,12 +14,12 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?<!\b[A-Z])\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
     re.I,
 )
-_SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
+_SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?:[!?]|(?<!\b[A-Z])\.)(?=\s)")
 _CLAUSE_START: Final = re.compile(
-    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s)|,\s|\b(?:but|however|although|who|which|now(?!\s\d)|denies|currently)\b|"
+    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?<!\b[A-Z])\.(?=\s)|,\s|\b(?:but|however|although|who|which|now(?!\s\d)|denies|currently)\b|"
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
@@ -44,7 +44,7 @@ _DUE_TO: Final = re.compile(
     r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I
 )
 _IS_LAST: Final = re.compile(
-    r"(?:likely|probabl[ey]|possibl[ey]|plausible|suspected|presumed|questionable|conceivabl[ey])[.;)]?$|"
+    r"(?:likely|probabl[ey]|possibl[ey]|plausible|suspected|presumed|questionable|conceivabl[ey]|query)[.;)]?$|"
     r"\w\s(?:\w+\s)?(?:likely|probable|possible|plausible|suspected|presumed),$",
     re.I,
 )

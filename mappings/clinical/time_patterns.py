@@ -84,6 +84,7 @@ _TIMES: Final = "|".join(
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
         rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
+        rf"as\s(?:recently|late|early|long\sago)\sas\s(?:{_MONTH_NAME}\s)?{_YEAR_NUMBER}\b",
         r"up\sto\s(?:the\s)?age\s(?:of\s)?\d{1,2}\b",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )

@@ -58,7 +58,7 @@ _DID_HAVE: Final = re.compile(
 )
 _BEFORE_WHICH: Final = re.compile(
     r"(?:^|(?<=[.;]\s))(?:prior\sto|before|until)\s(?!(?:the\s|this\s|his\s|her\s)?(?:admission|arrival|presentation|visit|transfer|onset|hospitali[sz]ation|coming|being|bed|meals?|going))"
-    r"(?:(?:the|his|her|their|starting|having)\s(?!admission)[^,.;:]{2,40}?,?\s(?:there\s(?:was|were)|(?:he|she|they|it)\s(?:had|was|were))\b|(?:that|then),?(?=\s))",
+    r"(?:(?:the|his|her|their|starting|having)\s(?!admission)[^,.;:]{2,40}?,?\s(?:there\s(?:was|were)|(?:he|she|they|it)\s(?:had|was|were))\b|(?:that|then|this),?(?=\s)(?:\s(?:he|she|they|it)\s(?:had|was|were)\b(?:\s(?:on|taking|treated\swith|given|managed\swith))?)?)",
     re.I,
 )
 """What came before: "prior to the injection there was pain", "before that heavy drinking"."""
@@ -126,6 +126,20 @@ _GIVEN_THERE: Final = re.compile(
     re.I,
 )
 """What was given in another place than where the note is written: "received two units in theatre"."""
+_LAST_ONE: Final = re.compile(
+    r"\b(?:last|latest|most\srecent)\s(?:had\s(?:an?\s)?|took\s|used\s|received\s|known\s|documented\s)?(?=(?!year|month|week|night|time|visit|admission|seen|hour|day|dose\b|meal|oral|menstrual|two|three|few|few|scan|couple|\d)[^.;,:]{2,40}?"
+    r"(?:\sago\b|\s(?:was\s|being\s)?(?:in|on|at|over)\s(?:\d|the\s\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|mon|tue|wed|thu|fri|sat|sun|early|late|last)\w*)|\s(?:19|20)\d\d\b|\slast\s|\syesterday\b))",
+    re.I,
+)
+"""The last of several is over: "last migraine three months ago"."""
+_DAY_AFTER: Final = re.compile(
+    r"\b(?:POD|post-?op(?:erative)?\sday|d(?:ay)?\s?p\.?o\.?)\s?#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|\bday\s?#?\d+\s(?:after|following|post|s/p|from)\s", re.I
+)
+_FIRST_NOW: Final = re.compile(
+    r"(?P<cue>(?:\b(?:presented|came\sin|arrived|had|was|were|found)\s)?\b(?:initially|at\sfirst|originally)\b(?:\s(?:presented|presenting|had|was|were|with|found))*)(?=[^.]{3,80}[;,]\s(?:but\s|and\s)?(?:he\sis\s|she\sis\s|is\s)?now\b(?!\swith))",
+    re.I,
+)
+"""What there was at first, before "now": "presented initially with confusion; now orientated"."""
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -160,6 +174,9 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
         _GIVEN_THERE,
         CueKind("doubt-before", TAKEN),
     ),
+    word_pattern("last latest recent", _LAST_ONE, CueKind("next-before", _HISTORICAL)),
+    CuePattern(("pod", "day", "dpo", "d po"), _DAY_AFTER, CueKind("next-before", TAKEN)),
+    word_pattern("initially first originally", _FIRST_NOW, CueKind("doubt-before", _HISTORICAL)),
     word_pattern("underwent", _DONE_TODAY, CueKind("skip")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),

@@ -149,6 +149,14 @@ _INSTEAD_IT_IS: Final = re.compile(
     re.I,
 )
 """Where the main clause starts: "rather than a stroke this is a palsy", "without any warning he had a seizure"."""
+_RULED_IT_OUT: Final = re.compile(
+    r"(?<!\bnot\s)(?<!\bto\s)(?<!n['’]t\s)(?<!\byet\s)(?<!\bbeen\s)\b(?P<cue>(?:ruled|rules|ruling))\s(?=[^.;,]{2,40}?\sout\b)", re.I
+)
+_MAKES: Final = r"\b(?:makes?|made|making|renders?|rendered|leaves)\s(?=[^.;,]{2,40}?\s"
+_MADE_IMPOSSIBLE: Final = re.compile(rf"{_MAKES}(?:impossible|untenable|inconceivable|implausible)\b)", re.I)
+_MADE_UNLIKELY: Final = re.compile(
+    rf"{_MAKES}(?:(?:much|far|very|most|highly|extremely|rather|somewhat)\s)?(?:unlikely|less\slikely|improbable|doubtful|a\slittle\sless\slikely)\b)", re.I
+)
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 DOUBTS: Final = (
@@ -158,6 +166,9 @@ DOUBTS: Final = (
         CueKind("either", "ruled-out"),
     ),
     word_pattern("than instead far despite with having without absence lack", _INSTEAD_IT_IS, CueKind("end")),
+    word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
+    word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),
+    word_pattern("unlikely likely improbable doubtful", _MADE_UNLIKELY, CueKind("doubt-before", "uncertain")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(
         "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "
