@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
@@ -49,6 +50,22 @@ _IS_LAST: Final = re.compile(
     re.I,
 )
 """A doubt that nothing follows: "vasovagal most probable"."""
+_LEADING: Final = {"after": "before", "doubt-after": "doubt-before", FACING: "doubt-before"}
+_NEVER: Final = re.compile(r"(?P<that>(?!))")
+_OF_IT: Final = re.compile(r"\s(?:from|of)\s(?P<that>(?!))?")
+_LEADS_ON: Final = defaultdict(
+    lambda: _NEVER,
+    {
+        False: re.compile(r"\s(?:for|of)\s(?!now\b|the\s(?:time|moment|present)|this\b|lack\b|want\b|good\b|sure\b|certain\b)(?P<that>(?!))?", re.I),
+        "historical": _OF_IT,
+        HISTORY: _OF_IT,
+        "uncertain": re.compile(r"\s(?:(?P<that>that|whether|if)|about|regarding|as\sto|of|for)\s", re.I),
+    },
+)
+"""What a cue is about that follows it, though most often it follows what it is about: "ruled out for sepsis", "unlikely that"."""
+_HAS_SUBJECT: Final = re.compile(
+    r"(?:^|[.;:,]\s?|\b(?:he|she|they|it|we|i|you|patient|pt|who|and|there|this|him|her|then)\s)(?:(?:is|was|were|are|has|have|had|been|be|to|me|us|now|since|also|a|an|the|made|being)\s){0,4}$", re.I
+)
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
@@ -104,10 +121,18 @@ def _is_of_cause(sentence: str, cue: Cue) -> bool:
     return _LIKELY.fullmatch(sentence, cue.start, cue.end) is not None and _DUE_TO.match(sentence, cue.end) is not None
 
 
+def _is_last(sentence: str, cue: Cue) -> bool:
+    """Whether nothing follows a doubt, so that it is about what precedes it: "vasovagal most probable"."""
+    return _IS_LAST.search(sentence, max(0, cue.start - 2), cue.end + 1) is not None
+
+
 def _as_list(sentence: str, cue: Cue) -> Cue:
     """A cue with the direction in which it reaches over a list."""
-    if cue.kind == "doubt-before" and cue.says == "uncertain" and _IS_LAST.search(sentence, max(0, cue.start - 2), cue.end + 1):
-        return cue._replace(kind="doubt-after")  # "Vasovagal most probable."
+    if cue.kind == "doubt-before" and cue.says == "uncertain" and _is_last(sentence, cue):
+        return cue._replace(kind="doubt-after")
+    if cue.kind in _LEADING and (on := _LEADS_ON[cue.kind != "after" and cue.says].match(sentence, cue.end)):
+        if on["that"] or _HAS_SUBJECT.search(sentence, 0, cue.start):
+            return cue._replace(kind=_LEADING[cue.kind], end=on.end() - 1)
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:
