@@ -36,7 +36,7 @@ _WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
 _EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
 _STAY: Final = (
     r"(?:pregnanc(?:y|ies)|admissions?|hospitali[sz]ations?|stays?|visits?|deliver(?:y|ies)|births?|gestations?|"
-    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
+    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|labou?rs?|confinements?|relationship|posting|tour|trip|holiday|attempts?|attacks?|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
     r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
@@ -84,6 +84,8 @@ _TIMES: Final = "|".join(
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
         rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
+        r"(?:between|from)\s(?:the\s)?ages?\s(?:of\s)?\w+\s(?:and|to|until|till)\s\w+\b",
+        rf"that\s(?:night|evening|morning|afternoon|week|month|year|{_SEASON})\b",
         rf"as\s(?:recently|late|early|long\sago)\sas\s(?:{_MONTH_NAME}\s)?{_YEAR_NUMBER}\b",
         r"up\sto\s(?:the\s)?age\s(?:of\s)?\d{1,2}\b",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",

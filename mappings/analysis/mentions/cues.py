@@ -27,7 +27,8 @@ KINDS: Final = (
     "keep",
     "relative",
 )
-_RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
+_RANKS: Final = {kind: rank for rank, kind in enumerate(("skip", "clause-either", "", *KINDS))}
+"""Which of two cues of the same words counts, the first; other kinds stand where "" does."""
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
@@ -170,7 +171,7 @@ def disjoint(found: list[Cue]) -> list[Cue]:
     ordered = sorted(found)
     if all(before.end <= after.start for before, after in pairwise(ordered)):
         return ordered
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1 - cue.kind.endswith("either"))))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, _RANKS[""])))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):

@@ -140,6 +140,14 @@ _FIRST_NOW: Final = re.compile(
     re.I,
 )
 """What there was at first, before "now": "presented initially with confusion; now orientated"."""
+_WELL_SINCE: Final = re.compile(
+    r"[,;–-]\s(?P<cue>(?:but\s|and\s|then\s)?(?:(?:he|she|they|it|is|was|has|been|feels|feeling|now|completely|entirely|quite|perfectly|absolutely|all|fully|totally|very|since|remained|remains|stayed|otherwise)\s){0,4}"
+    r"(?:well|fine|dry|none|nil|comfortable|settled|normal|asymptomatic|better|clear|afebrile|apyrexial|(?:symptom|pain|seizure|fit|attack)[-\s]free|alert|orientated|oriented|ok|okay|sound|back\sto\s(?:normal|baseline|work|school)|(?:him|her)self(?:\sagain)?|no\smore|none\sthereafter)"
+    r"\s(?:today|now|since|currently|at\spresent|this\s(?:morning|am|afternoon|evening|time)|at\sreview|on\sreview|on\sarrival|when\sseen|thereafter|afterwards|after\sthat|from\sthen\son|ever\ssince|again)\b)",
+    re.I,
+)
+"""How well somebody is since: "incontinence overnight, dry today"."""
+_BORN: Final = re.compile(r"\bborn\s(?:at|by|via|pre-?term|preterm|prematurely|early|premature|vaginally|after|in)\b(?:\s(?:\d+(?:\+\d)?\s?(?:/40|weeks?|wks?)?(?:\sgestation)?|term))?(?:[^.;]{0,30};)?", re.I)
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -177,6 +185,12 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("last latest recent", _LAST_ONE, CueKind("next-before", _HISTORICAL)),
     CuePattern(("pod", "day", "dpo", "d po"), _DAY_AFTER, CueKind("next-before", TAKEN)),
     word_pattern("initially first originally", _FIRST_NOW, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "today now since currently present this review arrival seen thereafter afterwards that on ever again",
+        _WELL_SINCE,
+        CueKind("sentence-after", HISTORY),
+    ),
+    word_pattern("born", _BORN, CueKind("clause-before", HISTORY)),
     word_pattern("underwent", _DONE_TODAY, CueKind("skip")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),

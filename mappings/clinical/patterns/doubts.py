@@ -91,7 +91,7 @@ _NOT_SO_SURE: Final = re.compile(
 )
 """Who doubts what someone else has named: "they call it measles; I am not convinced"."""
 _STILL_THERE: Final = re.compile(
-    r"\b(?:gone|resolved|settled|cleared|better|improved|stopped|clear|healed|vanished|faded|over)\b[^.]{0,30}?[,;]\s(?:(?:and|but|while|the|his|her)\s)*[^.,;]{3,40}?"
+    r"\b(?:gone|resolved|settled|cleared|better|improved|stopped|clear|healed|vanished|faded|over)\b[^.]{0,30}?(?:[,;]\s|\sbut\s|\swhile\s|\swhereas\s)(?:(?:and|but|while|the|his|her)\s)*[^.,;]{3,40}?"
     r"(?P<cue>(?:\s(?:has|have|is|are|does|do|did|was)\snot|\s(?:has|have|is|are|does|do|did|was)n['’]t))(?=\s*(?:[.;,]|$))",
     re.I,
 )
@@ -157,6 +157,8 @@ _MADE_IMPOSSIBLE: Final = re.compile(rf"{_MAKES}(?:impossible|untenable|inconcei
 _MADE_UNLIKELY: Final = re.compile(
     rf"{_MAKES}(?:(?:much|far|very|most|highly|extremely|rather|somewhat)\s)?(?:unlikely|less\slikely|improbable|doubtful|a\slittle\sless\slikely)\b)", re.I
 )
+_NIL_BAR: Final = re.compile(r"\b(?:nil|nothing|none|no)\b[^.;:]{0,40}?\s(?P<cue>(?:bar|save|save\sfor|barring|excepting))\s", re.I)
+"""The one thing that there is: "nil of note bar glandular fever"."""
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 DOUBTS: Final = (
@@ -166,6 +168,7 @@ DOUBTS: Final = (
         CueKind("either", "ruled-out"),
     ),
     word_pattern("than instead far despite with having without absence lack", _INSTEAD_IT_IS, CueKind("end")),
+    word_pattern("bar save barring excepting", _NIL_BAR, CueKind("end")),
     word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
     word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),
     word_pattern("unlikely likely improbable doubtful", _MADE_UNLIKELY, CueKind("doubt-before", "uncertain")),
