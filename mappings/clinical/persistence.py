@@ -7,13 +7,13 @@ from functools import cache, lru_cache
 from typing import Final
 
 from mappings.analysis.lexicon import rows
+from mappings.analysis.mentions.screens import blanked
 from mappings.clinical.concepts import shipped_concepts
 
 _KEPT: Final = 20_000
 _DONE: Final = frozenset(["drugs", "drug-classes", "procedures", "devices"])
 """The groups of concepts that are done or taken, not had."""
 _LONGEST: Final = 5
-_WORD: Final = re.compile(r"[\w'’]+")
 
 
 @lru_cache(_KEPT)
@@ -31,7 +31,7 @@ def is_intervention(name: str) -> bool:
 
 def _is_named(text: str) -> bool:
     """Whether some words of `text` are the name of a drug, an operation, an examination or a device in the lexicon."""
-    names, words = _names(), _WORD.findall(text.lower())
+    names, words = _names(), _words(text)
     return any(
         " ".join(words[start:end]) in names
         for start in range(len(words))
@@ -39,10 +39,14 @@ def _is_named(text: str) -> bool:
     )
 
 
+def _words(text: str) -> list[str]:
+    return blanked(text.lower()).split()
+
+
 @cache
 def _names() -> frozenset[str]:
     return frozenset(
-        " ".join(_WORD.findall(f"{name}{ending}".lower()))
+        f"{' '.join(_words(name))}{ending}"
         for concept in shipped_concepts()
         if concept.group in _DONE
         for name in concept.names

@@ -131,7 +131,7 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
     if cue.kind == "doubt-before" and cue.says == "uncertain" and _is_last(sentence, cue):
         return cue._replace(kind="doubt-after")
     if cue.kind in _LEADING and (on := _LEADS_ON[cue.kind != "after" and cue.says].match(sentence, cue.end)):
-        if on["that"] or _HAS_SUBJECT.search(sentence, 0, cue.start):
+        if on["that"] or _HAS_SUBJECT.search(sentence, max(0, cue.start - 40), cue.start):
             return cue._replace(kind=_LEADING[cue.kind], end=on.end() - 1)
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")

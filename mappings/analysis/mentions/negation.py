@@ -31,7 +31,7 @@ _GRADED: Final = re.compile(r"\d\+|\+|\d+(?:\.\d+)?\s?(?:cm|mm|x\s?\d)")
 """How a positive finding starts: "2+ edema", "3 mm nodule"."""
 _OPENING: Final = re.compile(r"(?:[-,;:(.\u2013\u2014]|\b(?:and|or|but|with|(?:this|that|there|it) is))$", re.I)
 _WHY: Final = re.compile(r"\s*(?:because|due|for|after|when|until|only|since|there)\b", re.I)
-_CONDITION: Final = re.compile(r"\b(?:once|until|till|unless|as soon as)\s", re.I)
+_CONDITIONS: Final = (" once ", " until ", " till ", " unless ", " as soon as ")
 """What starts a clause that says nothing of what precedes it: "start allopurinol once the attack has settled"."""
 _SPACE: Final = re.compile(r"\s*")
 _KEPT: Final = 64
@@ -224,8 +224,8 @@ def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
     # "an effusion, which has resolved": the clause is about what precedes "which".
     before = [other.end for other in found[:number] if other.kind != "relative" and other.end <= cue.start]
     stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
-    stops += [match.end() for match in _CONDITION.finditer(sentence, 0, cue.start)]
-    return max([0, *before, *stops])
+    conditions = [sentence.rfind(word, 0, cue.start) for word in _CONDITIONS]
+    return max([0, *before, *stops, *conditions])
 
 
 def _subject_end(sentence: str, first: int, end: int) -> int:
