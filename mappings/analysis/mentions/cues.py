@@ -27,6 +27,8 @@ KINDS: Final = (
     "keep",
     "relative",
 )
+SILENT: Final = frozenset(["pseudo", "skip", "keep", "end", "relative", "family-end"])
+"""Kinds of cues that state nothing: they only delimit what others are about."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
@@ -105,11 +107,12 @@ class CueLexicon:
         self._alternatives = {name: _joined(words) for name, words in classes.items()}
         self._prepared = CuePhrases(classes)
         self._phrases = _by_first_word(phrases)
+        self._first = frozenset(self._phrases)
         self._starts: dict[str, _Start] = {}
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        return disjoint(self.find_all(Screened.of(sentence)))
+        return disjoint([*self.find_all(Screened.of(sentence)), *numbers(sentence)])
 
     def find_all(self, screened: Screened) -> list[Cue]:
         """The cues of a sentence in no order; they can overlap."""
@@ -124,14 +127,14 @@ class CueLexicon:
                     if end >= 0:
                         found.append(Cue(first, end, *kind))
                         break
-        found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
         return found
 
     def _plain(self, screened: Screened) -> Iterator[tuple[int, _Group]]:
         """Where words stand with which a phrase starts, with those phrases of which the sentence has some words."""
-        known, words, said, starts = self._phrases, screened.words, screened.said, self._starts
+        words, said, starts = screened.words, screened.said, self._starts
+        known = self._first & said
         letters: list[int] = []
-        for place in [place for place, word in enumerate(words) if word in known]:
+        for place in [place for place, word in enumerate(words) if word in known] if known else ():
             word, following = words[place], words[place + 1] if place + 1 < len(words) else ""
             start = starts.get(word) or self._start(word)
             group = start.group(following or next(filter(None, words[place + 1 :]), ""))
@@ -174,6 +177,12 @@ def disjoint(found: list[Cue]) -> list[Cue]:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):
             kept.append(cue)
     return sorted(kept)
+
+
+def numbers(sentence: str) -> Iterator[Cue]:
+    """What only looks like a negation: "no. 5"."""
+    for match in _NUMBERED.finditer(sentence):
+        yield Cue(*match.span(), "pseudo")
 
 
 def cues(sentence: str) -> list[Cue]:
