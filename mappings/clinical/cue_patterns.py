@@ -229,9 +229,10 @@ class CuePatterns:
         for number in possible:
             if number < past and number not in self._silent:
                 yield from self._finders[number](screened)
-        if possible and possible[-1] >= past:
-            yield from past_times(sentence, [number - past for number in possible if past <= number < future])
-            yield from future_times(sentence, [number - future for number in possible if number >= future])
+        if times := [number - past for number in possible if past <= number < future]:
+            yield from past_times(sentence, times)
+        if times := [number - future for number in possible if number >= future]:
+            yield from future_times(sentence, times)
 
     def find_silent(self, screened: Screened, possible: Sequence[int]) -> Iterator[Cue]:
         """The cues of a sentence that only delimit others, as `find` gives those that state something."""

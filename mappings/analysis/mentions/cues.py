@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
 from mappings.analysis.mentions.cue_phrases import CuePhrase, CuePhrases, tokens
+from mappings.analysis.mentions.memo import Memo
 from mappings.analysis.mentions.screens import Screened
 
 KINDS: Final = (
@@ -108,7 +109,7 @@ class CueLexicon:
         self._prepared = CuePhrases(classes)
         self._phrases = _by_first_word(phrases)
         self._first = frozenset(self._phrases)
-        self._starts: dict[str, _Start] = {}
+        self._starts = Memo(self._start)
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
@@ -131,24 +132,23 @@ class CueLexicon:
 
     def _plain(self, screened: Screened) -> Iterator[tuple[int, _Group]]:
         """Where words stand with which a phrase starts, with those phrases of which the sentence has some words."""
-        words, said, starts = screened.words, screened.said, self._starts
-        known = self._first & said
+        words, said = screened.words, screened.said
+        starts = {word: self._starts[word] for word in self._first & said}
+        starts = {word: start for word, start in starts.items() if start.alone or not start.words.isdisjoint(said)}
         letters: list[int] = []
-        for place in [place for place, word in enumerate(words) if word in known] if known else ():
-            word, following = words[place], words[place + 1] if place + 1 < len(words) else ""
-            start = starts.get(word) or self._start(word)
-            group = start.group(following or next(filter(None, words[place + 1 :]), ""))
+        for place in [place for place, word in enumerate(words) if word in starts] if starts else ():
+            following = words[place + 1] if place + 1 < len(words) else ""
+            group = starts[words[place]].group(following or next(filter(None, words[place + 1 :]), ""))
             if group and not (group.needed and group.needed.isdisjoint(said)):
                 letters = letters or list(accumulate(map(len, words)))
-                yield letters[place] - len(word) + place, group
+                yield letters[place] - len(words[place]) + place, group
 
     def _odd(self, text: str, said: Set[str]) -> Iterator[tuple[int, _Group]]:
         """As `_plain`, where "isn't" is "is" and "not", and "h/o" one word."""
         for match in _WORD.finditer(text):
             word = "not" if match[0] in _NOTS else match[0]
-            if word in self._phrases:
-                start = self._starts.get(word) or self._start(word)
-                group = start.group(_run(text, match.end()))
+            if word in self._first:
+                group = self._starts[word].group(_run(text, match.end()))
                 if group and not (group.needed and group.needed.isdisjoint(said)):
                     yield match.start(), group
 
@@ -156,10 +156,9 @@ class CueLexicon:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
         by_kind = self._phrases[word].items()
         prepared = [(kind, list(map(self._prepared.phrase, phrases))) for kind, phrases in by_kind]
-        self._starts[word] = _Start(
+        return _Start(
             [(kind, [(phrase, phrase.following(len(word))) for phrase in phrases]) for kind, phrases in prepared]
         )
-        return self._starts[word]
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
