@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from mappings.analysis.headings import level
-from mappings.analysis.mentions.cues import Cue
+from mappings.analysis.mentions.cues import SILENT, Cue
 from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer, is_normal, is_of_relative, is_reaction
 from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
@@ -89,8 +89,6 @@ _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
 _IF: Final = ("clause-before", "clause-after")
 _UNHIDDEN: Final = ("before", "skip", "keep")
-_SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
-"""Kinds of cues that only delimit the scopes of others."""
 
 
 class _Layers(NamedTuple):
@@ -228,7 +226,7 @@ def _hidden(sentence: str, start: int, end: int) -> str:
 
 @lru_cache(_KEPT)
 def _cues(text: str) -> tuple[Cue, ...]:
-    return tuple(assertion_cues().find(text))
+    return tuple(assertion_cues().find_stating(text))
 
 
 @lru_cache(_KEPT_NAMES)
@@ -287,7 +285,7 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
 @lru_cache(_KEPT)
 def _layers(sentence: str) -> _Layers:
     found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
-    if all(cue.kind in _SILENT for cue in found):
+    if all(cue.kind in SILENT for cue in found):
         return _Layers((), (), (), ())
     plain = [cue for cue in found if cue.kind != "family-end"]
     said = {cue.says for cue in plain}
