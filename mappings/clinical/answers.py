@@ -40,7 +40,8 @@ _AFTER: Final = (
     ),
 )
 _FURTHER: Final = re.compile(
-    r"(?!\s*(?:grade|score|count|stage)\b)\s[^.,;:?\n()]{2,30}:\s(?:no|none|nil|absent|denies|denied|never|negative)(?=\s*(?:[.,;)\n]|$))", re.I
+    r"(?!\s*(?:grade|score|count|stage)\b)\s[^.,;:?\n()]{2,30}:\s(?:no|none|nil|absent|denies|denied|never|negative)(?=\s*(?:[.,;)\n]|$))",
+    re.I,
 )
 """An answer to what is said more closely: "dizziness on standing: none"."""
 _BARE: Final = re.compile(
@@ -218,7 +219,9 @@ def _described() -> re.Pattern[str]:
 def _of_whom() -> re.Pattern[str]:
     kin = "|".join(map(re.escape, classes()["kin"]))
     relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
-    return re.compile(rf"\sof\s(?:an?|his|her|their|the|one|two|another)\s(?:(?:{kin})\s)*(?:{relative})(?!['’\w])", re.I)
+    return re.compile(
+        rf"\sof\s(?:an?|his|her|their|the|one|two|another)\s(?:(?:{kin})\s)*(?:{relative})(?!['’\w])", re.I
+    )
 
 
 @cache
@@ -226,4 +229,6 @@ def _relatives() -> re.Pattern[str]:
     kin = "|".join(map(re.escape, classes()["kin"]))
     relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
     whose = rf"(?:(?:{kin})\s+)*(?:{relative})\b"
-    return re.compile(rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?{whose}|,\s{whose}(?=\s*(?:[.;)]|$|\s(?:aged|age|at)\s\d))", re.I)
+    return re.compile(
+        rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?{whose}|,\s{whose}(?=\s*(?:[.;)]|$|\s(?:aged|age|at)\s\d))", re.I
+    )

@@ -18,10 +18,10 @@ from mappings.analysis.mentions.cues import SILENT, Cue
 from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer, is_normal, is_of_relative, is_reaction
 from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
-from mappings.clinical.persistence import is_chronic, is_intervention
+from mappings.clinical.persistence import is_chronic, is_intervention, is_past_operation
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default, shows_remains
-from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, SINCE_NOW, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
@@ -59,21 +59,6 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_SINCE_NOW: Final = re.compile(
-    r"\s(?:\w+\s){0,3}since\s(?:this\b|today\b|yesterday\b|last\snight\b|overnight\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.I
-)
-"""What has gone on from a time that is hardly over: "breathless since this morning, asthma as a child, none since"."""
-_AFTER_DONE: Final = re.compile(
-    r"\b(?:after|following|post|since)\s(?:(?:an?|the|his|her|their|recent|elective|emergency|urgent|open|laparoscopic|robotic|total|partial|left|right|bilateral|uneventful|uncomplicated|"
-    r"first|second|last|previous|prior|successful|failed|minor|major)\s){0,3}$",
-    re.I,
-)
-_OPERATION: Final = re.compile(
-    r"(?:ectomy|otomy|ostomy|plasty|surgery|operation|repair|replacement|bypass|transplant(?:ation)?|grafts?|grafting|ablation|stent(?:ing)?|removal|fusion|emboli[sz]ation|radiotherapy|"
-    r"delivery|section|procedure|resection|excision|dissection|fixation|ORIF|CABG|PCI|TURP|ERCP|TAVI|TAVR|amputation|cardioversion|thrombolysis)\b",
-    re.I,
-)
-"""What is over when something is told to be after it: "did well after appendectomy"."""
 _OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
@@ -184,14 +169,14 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     past = _past(sentence, layers.past, start, end)
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
-    if past == HISTORY and _SINCE_NOW.match(sentence, end):
+    if past == HISTORY and SINCE_NOW.match(sentence, end):
         return CURRENT
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
-    if not past and _OPERATION.search(called) and _AFTER_DONE.search(sentence, max(0, start - 50), start):
+    if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
         return "historical"
     return "present" if past == HISTORY else past
 

@@ -15,6 +15,18 @@ _DONE: Final = frozenset(["drugs", "drug-classes", "procedures", "devices"])
 """The groups of concepts that are done or taken, not had."""
 _LONGEST: Final = 5
 
+_AFTER_DONE: Final = re.compile(
+    r"\b(?:after|following|post|since)\s(?:(?:an?|the|his|her|their|recent|elective|emergency|urgent|open|laparoscopic|robotic|total|partial|left|right|bilateral|uneventful|uncomplicated|"
+    r"first|second|last|previous|prior|successful|failed|minor|major)\s){0,3}$",
+    re.I,
+)
+_OPERATION: Final = re.compile(
+    r"(?:ectomy|otomy|ostomy|plasty|surgery|operation|repair|replacement|bypass|transplant(?:ation)?|grafts?|grafting|ablation|stent(?:ing)?|removal|fusion|emboli[sz]ation|radiotherapy|"
+    r"delivery|section|procedure|resection|excision|dissection|fixation|ORIF|CABG|PCI|TURP|ERCP|TAVI|TAVR|amputation|cardioversion|thrombolysis)\b",
+    re.I,
+)
+"""What is over when something is told to be after it: "did well after appendectomy"."""
+
 
 @lru_cache(_KEPT)
 def is_chronic(name: str) -> bool:
@@ -27,6 +39,11 @@ def is_chronic(name: str) -> bool:
 def is_intervention(name: str) -> bool:
     """Whether a mention or a concept's name is that of an operation, an examination, a therapy or a drug."""
     return bool(_interventions().search(name) or _is_named(name)) and not _of_interventions().search(name)
+
+
+def is_past_operation(name: str, before: str) -> bool:
+    """Whether a mention is an operation that something is told to be after; `before` precedes it."""
+    return _OPERATION.search(name) is not None and _AFTER_DONE.search(before) is not None
 
 
 def _is_named(text: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
@@ -51,20 +50,22 @@ _IS_LAST: Final = re.compile(
 )
 """A doubt that nothing follows: "vasovagal most probable"."""
 _LEADING: Final = {"after": "before", "doubt-after": "doubt-before", FACING: "doubt-before"}
-_NEVER: Final = re.compile(r"(?P<that>(?!))")
-_OF_IT: Final = re.compile(r"\s(?:from|of)\s(?P<that>(?!))?")
-_LEADS_ON: Final = defaultdict(
-    lambda: _NEVER,
-    {
-        False: re.compile(r"\s(?:for|of)\s(?!now\b|the\s(?:time|moment|present)|this\b|lack\b|want\b|good\b|sure\b|certain\b)(?P<that>(?!))?", re.I),
-        "historical": _OF_IT,
-        HISTORY: _OF_IT,
-        "uncertain": re.compile(r"\s(?:(?P<that>that|whether|if)|about|regarding|as\sto|of|for)\s", re.I),
-    },
+_FROM: Final = (" from ", " of ")
+_LEADS_ON: Final[dict[str, tuple[str, ...]]] = {
+    "": (" for ", " of "),
+    "ruled-out": (" for ", " of "),
+    "historical": _FROM,
+    HISTORY: _FROM,
+    "uncertain": (" that ", " whether ", " if ", " about ", " regarding ", " as to ", " of ", " for "),
+}
+"""What a cue can lead on with, though most often it follows what it is about: "ruled out for sepsis", "unlikely that"."""
+_CLAUSES: Final = (" that ", " whether ", " if ")
+_FOR_NOW: Final = re.compile(
+    r"\s(?:for|of)\s(?:now|the\s(?:time|moment|present)|this|lack|want|good|sure|certain)\b", re.I
 )
-"""What a cue is about that follows it, though most often it follows what it is about: "ruled out for sepsis", "unlikely that"."""
 _HAS_SUBJECT: Final = re.compile(
-    r"(?:^|[.;:,]\s?|\b(?:he|she|they|it|we|i|you|patient|pt|who|and|there|this|him|her|then)\s)(?:(?:is|was|were|are|has|have|had|been|be|to|me|us|now|since|also|a|an|the|made|being)\s){0,4}$", re.I
+    r"(?:^|[.;:,]\s?|\b(?:he|she|they|it|we|i|you|patient|pt|who|and|there|this|him|her|then)\s)(?:(?:is|was|were|are|has|have|had|been|be|to|me|us|now|since|also|a|an|the|made|being)\s){0,4}$",
+    re.I,
 )
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
@@ -123,16 +124,28 @@ def _is_of_cause(sentence: str, cue: Cue) -> bool:
 
 def _is_last(sentence: str, cue: Cue) -> bool:
     """Whether nothing follows a doubt, so that it is about what precedes it: "vasovagal most probable"."""
+    if sentence[cue.end : cue.end + 1] not in ("", ".", ";", ",", ")"):
+        return False
     return _IS_LAST.search(sentence, max(0, cue.start - 2), cue.end + 1) is not None
+
+
+def _leads_on(sentence: str, cue: Cue) -> int:
+    """The end of a cue with the word that leads on to what it is about, or 0: "unlikely that" he has gout."""
+    words = _LEADS_ON.get(cue.says, ())
+    if not (words and sentence.startswith(words, cue.end)) or _FOR_NOW.match(sentence, cue.end):
+        return 0
+    word = next(word for word in words if sentence.startswith(word, cue.end))
+    if word in _CLAUSES or _HAS_SUBJECT.search(sentence, max(0, cue.start - 40), cue.start):
+        return cue.end + len(word) - 1
+    return 0
 
 
 def _as_list(sentence: str, cue: Cue) -> Cue:
     """A cue with the direction in which it reaches over a list."""
     if cue.kind == "doubt-before" and cue.says == "uncertain" and _is_last(sentence, cue):
         return cue._replace(kind="doubt-after")
-    if cue.kind in _LEADING and (on := _LEADS_ON[cue.kind != "after" and cue.says].match(sentence, cue.end)):
-        if on["that"] or _HAS_SUBJECT.search(sentence, max(0, cue.start - 40), cue.start):
-            return cue._replace(kind=_LEADING[cue.kind], end=on.end() - 1)
+    if cue.kind in _LEADING and (end := _leads_on(sentence, cue)):
+        return cue._replace(kind=_LEADING[cue.kind], end=end)
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:

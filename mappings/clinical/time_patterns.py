@@ -103,7 +103,9 @@ _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
-_FOR_WHAT: Final = re.compile(r"\s(?:for|with|because\sof|due\sto)\s(?!a\sfew\b|\d|two\b|three\b|\w+\s(?:days?|weeks?|months?|years?)\b)", re.I)
+_FOR_WHAT: Final = re.compile(
+    r"\s(?:for|with|because\sof|due\sto)\s(?!a\sfew\b|\d|two\b|three\b|\w+\s(?:days?|weeks?|months?|years?)\b)", re.I
+)
 """What follows a time and tells what was then: "ventilated at birth for apnea"."""
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
@@ -124,6 +126,11 @@ _FUTURE: Final = re.compile(
 )
 
 
+SINCE_NOW: Final = re.compile(
+    r"\s(?:\w+\s){0,3}since\s(?:this\b|today\b|yesterday\b|last\snight\b|overnight\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)",
+    re.I,
+)
+"""What has gone on from a time that is hardly over: "breathless since this morning, asthma as a child, none since"."""
 _STILL: Final = re.compile(
     r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still|began|started|noticed)\b(?!\s(?:had|been))",
     re.IGNORECASE,
@@ -149,7 +156,11 @@ def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
         roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
         start, end = roughly.start() if roughly else match.start(), match.end()
         if not is_beginning(sentence, start, end):
-            both = _FOR_WHAT.match(sentence, end) or _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            both = (
+                _FOR_WHAT.match(sentence, end)
+                or _IN_YEAR.match(match[0])
+                or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            )
             yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 

@@ -122,14 +122,14 @@ class CueLexicon:
         found: list[Cue] = []
         for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
             for kind, phrases in group.phrases:
-                longest = -1
+                longest = first
                 for phrase in phrases:
-                    if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
+                    if first + phrase.reach <= longest or (phrase.needed and any(map(said.isdisjoint, phrase.needed))):
                         continue
                     end = phrase.end(text, first)
                     if end > longest:
                         longest = end
-                if longest >= 0:
+                if longest > first:
                     found.append(Cue(first, longest, *kind))
         return found
 

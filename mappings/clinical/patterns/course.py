@@ -133,21 +133,27 @@ _LAST_ONE: Final = re.compile(
 )
 """The last of several is over: "last migraine three months ago"."""
 _DAY_AFTER: Final = re.compile(
-    r"\b(?:POD|post-?op(?:erative)?\sday|d(?:ay)?\s?p\.?o\.?)\s?#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|\bday\s?#?\d+\s(?:after|following|post|s/p|from)\s", re.I
+    r"\b(?:POD|post-?op\sday|postoperative\sday)\s#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
+    r"\bday\s#?\d+\s(?:after|following|post|s/p|from)\s",
+    re.I,
 )
+"""How long after an operation: "POD 3 laparotomy"."""
 _FIRST_NOW: Final = re.compile(
     r"(?P<cue>(?:\b(?:presented|came\sin|arrived|had|was|were|found)\s)?\b(?:initially|at\sfirst|originally)\b(?:\s(?:presented|presenting|had|was|were|with|found))*)(?=[^.]{3,80}[;,]\s(?:but\s|and\s)?(?:he\sis\s|she\sis\s|is\s)?now\b(?!\swith))",
     re.I,
 )
 """What there was at first, before "now": "presented initially with confusion; now orientated"."""
 _WELL_SINCE: Final = re.compile(
-    r"[,;–-]\s(?P<cue>(?:but\s|and\s|then\s)?(?:(?:he|she|they|it|is|was|has|been|feels|feeling|now|completely|entirely|quite|perfectly|absolutely|all|fully|totally|very|since|remained|remains|stayed|otherwise)\s){0,4}"
+    r"[,;–-]\s(?=[^.;]*?\b(?:well|fine|dry|none|nil|comfortable|settled|normal|asymptomatic|better|clear|afebrile|apyrexial|free|alert|orientated|oriented|ok|okay|sound|back|himself|herself|more)\b)(?P<cue>(?:but\s|and\s|then\s)?(?:(?:he|she|they|it|is|was|has|been|feels|feeling|now|completely|entirely|quite|perfectly|absolutely|all|fully|totally|very|since|remained|remains|stayed|otherwise)\s){0,4}"
     r"(?:well|fine|dry|none|nil|comfortable|settled|normal|asymptomatic|better|clear|afebrile|apyrexial|(?:symptom|pain|seizure|fit|attack)[-\s]free|alert|orientated|oriented|ok|okay|sound|back\sto\s(?:normal|baseline|work|school)|(?:him|her)self(?:\sagain)?|no\smore|none\sthereafter)"
     r"\s(?:today|now|since|currently|at\spresent|this\s(?:morning|am|afternoon|evening|time)|at\sreview|on\sreview|on\sarrival|when\sseen|thereafter|afterwards|after\sthat|from\sthen\son|ever\ssince|again)\b)",
     re.I,
 )
 """How well somebody is since: "incontinence overnight, dry today"."""
-_BORN: Final = re.compile(r"\bborn\s(?:at|by|via|pre-?term|preterm|prematurely|early|premature|vaginally|after|in)\b(?:\s(?:\d+(?:\+\d)?\s?(?:/40|weeks?|wks?)?(?:\sgestation)?|term))?(?:[^.;]{0,30};)?", re.I)
+_BORN: Final = re.compile(
+    r"\bborn\s(?:at|by|via|pre-?term|preterm|prematurely|early|premature|vaginally|after|in)\b(?:\s(?:\d+(?:\+\d)?\s?(?:/40|weeks?|wks?)?(?:\sgestation)?|term))?(?:[^.;]{0,30};)?",
+    re.I,
+)
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -183,7 +189,7 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
         CueKind("doubt-before", TAKEN),
     ),
     word_pattern("last latest recent", _LAST_ONE, CueKind("next-before", _HISTORICAL)),
-    CuePattern(("pod", "day", "dpo", "d po"), _DAY_AFTER, CueKind("next-before", TAKEN)),
+    word_pattern("pod day", _DAY_AFTER, CueKind("next-before", TAKEN)),
     word_pattern("initially first originally", _FIRST_NOW, CueKind("doubt-before", _HISTORICAL)),
     word_pattern(
         "today now since currently present this review arrival seen thereafter afterwards that on ever again",

@@ -144,20 +144,24 @@ _WITHIN_NORMAL: Final = re.compile(
     re.I,
 )
 _INSTEAD_IT_IS: Final = re.compile(
-    r"(?:^|[.;:]\s)(?:(?:rather\sthan|instead\sof|far\sfrom|despite|with|having|without|in\sthe\sabsence\sof|for\slack\sof)\s)[^.,;:]{3,50}?"
+    r"(?:^|[.;:]\s)(?:(?:rather\sthan|instead\sof|far\sfrom|despite|without|in\sthe\sabsence\sof|for\slack\sof)\s)[^.,;:]{3,50}?"
     r"(?<!\bthat)(?<!\bwhich)(?<!\bwhen)(?<!\bif)(?<!\bthan)(?<!\bbecause)(?<!\bwho)(?<!\bas)\s(?P<cue>(?:he|she|they|it|this|we|i|there)\s(?:has|have|had|is|was|are|were|does|did))\b",
     re.I,
 )
 """Where the main clause starts: "rather than a stroke this is a palsy", "without any warning he had a seizure"."""
 _RULED_IT_OUT: Final = re.compile(
-    r"(?<!\bnot\s)(?<!\bto\s)(?<!n['’]t\s)(?<!\byet\s)(?<!\bbeen\s)\b(?P<cue>(?:ruled|rules|ruling))\s(?=[^.;,]{2,40}?\sout\b)", re.I
+    r"(?<!\bnot\s)(?<!\bto\s)(?<!n['’]t\s)(?<!\byet\s)(?<!\bbeen\s)\b(?P<cue>(?:ruled|rules|ruling))\s(?=[^.;,]{2,40}?\sout\b)",
+    re.I,
 )
 _MAKES: Final = r"\b(?:makes?|made|making|renders?|rendered|leaves)\s(?=[^.;,]{2,40}?\s"
 _MADE_IMPOSSIBLE: Final = re.compile(rf"{_MAKES}(?:impossible|untenable|inconceivable|implausible)\b)", re.I)
 _MADE_UNLIKELY: Final = re.compile(
-    rf"{_MAKES}(?:(?:much|far|very|most|highly|extremely|rather|somewhat)\s)?(?:unlikely|less\slikely|improbable|doubtful|a\slittle\sless\slikely)\b)", re.I
+    rf"{_MAKES}(?:(?:much|far|very|most|highly|extremely|rather|somewhat)\s)?(?:unlikely|less\slikely|improbable|doubtful|a\slittle\sless\slikely)\b)",
+    re.I,
 )
-_NIL_BAR: Final = re.compile(r"\b(?:nil|nothing|none|no)\b[^.;:]{0,40}?\s(?P<cue>(?:bar|save|save\sfor|barring|excepting))\s", re.I)
+_NIL_BAR: Final = re.compile(
+    r"\b(?:nil|nothing|none|no)\b[^.;:]{0,40}?\s(?P<cue>(?:bar|save|save\sfor|barring|excepting))\s", re.I
+)
 """The one thing that there is: "nil of note bar glandular fever"."""
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
@@ -167,7 +171,7 @@ DOUBTS: Final = (
         _OFFERED,
         CueKind("either", "ruled-out"),
     ),
-    word_pattern("than instead far despite with having without absence lack", _INSTEAD_IT_IS, CueKind("end")),
+    word_pattern("than instead far despite without absence lack", _INSTEAD_IT_IS, CueKind("end")),
     word_pattern("bar save barring excepting", _NIL_BAR, CueKind("end")),
     word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
     word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),

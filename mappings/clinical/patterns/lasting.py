@@ -36,7 +36,8 @@ _UNLIKE_BEFORE: Final = re.compile(
     re.I,
 )
 _SHORT_LIVED: Final = re.compile(
-    r"\b(?:short-?\s?lived|fleeting|momentary|(?:brief|short|transient)\s(?:run|episode|spell|period|burst|bout)\sof|transient(?=\s\w+\s(?:during|on|in|after)\s))\s(?=[^.;,]{2,40}?(?:\s(?:at|on|during|after|with|around|in|overnight|last)\b|,))", re.I
+    r"\b(?:short-?\s?lived|fleeting|momentary|(?:brief|short|transient)\s(?:run|episode|spell|period|burst|bout)\sof|transient(?=\s\w+\s(?:during|on|in|after)\s))\s(?=[^.;,]{2,40}?(?:\s(?:at|on|during|after|with|around|in|overnight|last)\b|,))",
+    re.I,
 )
 _WHICH_EXPLAINS: Final = re.compile(
     r",\swhich\s(?:may|might|could|would|can|probably|possibly)\s(?:well\s|also\s|partly\s|in\spart\s)?(?:explains?|account(?:s)?\sfor|be\s(?:why|the\sreason|the\scause|responsible))\b",

@@ -95,7 +95,7 @@ _TELLERS: Final = (
 def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
     """The patterns for people other than the patient, who are called by the words `relatives`."""
     words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-    return (*_of_relatives(words), *_of_others(words))
+    return (*_of_relatives(words), *_of_others(words), *_of_tellers(words))
 
 
 def _of_others(words: str) -> Iterator[WordPattern]:
@@ -132,6 +132,16 @@ def _of_others(words: str) -> Iterator[WordPattern]:
         ),
         forward,
     )
+    yield word_pattern("told informed", _MOTHER_TOLD, CueKind("skip", "family"))
+
+
+def _of_tellers(words: str) -> Iterator[WordPattern]:
+    """Who of those that tell of the patient has something, too, and whom they call by what the patient is to them."""
+    forward = CueKind("clause-before", "family")
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.I)
+
     yield word_pattern(
         "herself himself themselves",
         pattern(
@@ -150,4 +160,3 @@ def _of_others(words: str) -> Iterator[WordPattern]:
     for teller, patient in _TELLERS:
         told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:her|his|their)\s(?:{patient}))\b(?!['’])"
         yield word_pattern("her his their", pattern(told), CueKind("skip", "family"))
-    yield word_pattern("told informed", _MOTHER_TOLD, CueKind("skip", "family"))

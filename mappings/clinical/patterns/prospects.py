@@ -97,7 +97,8 @@ _REFERRED_FOR: Final = re.compile(
     re.I,
 )
 _IS_A_RISK: Final = re.compile(
-    r"(?<=[a-z])(?<!\bthere)(?<!\bhe)(?<!\bshe)(?<!\bthey)\s(?:is|are|remains?)\s(?:an?\s|the\s|one\s|also\s|of\scourse\s)(?:\w+\s){0,2}?(?:risks?|side[\s-]effects?|hazards?|dangers?|possibility)\s(?:of|with|from|after)\b", re.I
+    r"(?<=[a-z])(?<!\bthere)(?<!\bhe)(?<!\bshe)(?<!\bthey)\s(?:is|are|remains?)\s(?:an?\s|the\s|one\s|also\s|of\scourse\s)(?:\w+\s){0,2}?(?:risks?|side[\s-]effects?|hazards?|dangers?|possibility)\s(?:of|with|from|after)\b",
+    re.I,
 )
 """What a treatment can bring: "miscarriage is a risk of amniocentesis"."""
 _PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
