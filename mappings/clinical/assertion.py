@@ -85,6 +85,9 @@ class _Layers(NamedTuple):
     done: tuple[Scope, ...]
 
 
+_NO_LAYERS: Final = _Layers((), (), (), ())
+
+
 def assertion(sentence: str, start: int, end: int, section: str = "", name: str = "") -> Assertion:
     """What `sentence`, in a section with the heading `section`, asserts of the mention `start:end`.
 
@@ -147,28 +150,10 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
 
 def _read(sentence: str, start: int, end: int, called: str) -> str:
     """As `_stated`, from cues alone."""
-    layers = _layers(_hidden(sentence, start, end))
-    if _is_conditional(layers.state, start, end):
-        return "hypothetical"
-    kin = _nearest_before(layers.kin, start, end)
-    # "Both parents have gout, he has none": what is said of him is not about theirs.
-    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
-    state = _winner(about, start, end)
-    if state == "ruled-out":
-        return state
-    if kin is not None and not (
-        state == "hypothetical"
-        and (_nearest_before(layers.state, start, end) or 0) > kin
-        and not _ALLERGIC.search(sentence, kin, start)
-    ):
-        return "family"
-    if state == CONSIDERED:
-        return "hypothetical" if is_intervention(called) else "uncertain"
-    if state:
-        return state
-    past = _past(sentence, layers.past, start, end)
-    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
-        return "hypothetical" if done == PLANNED else "historical"
+    layers = _layers(_hidden(sentence, start, end)) if _cues(sentence) else _NO_LAYERS
+    stated, past = ("", "") if layers is _NO_LAYERS else _by_cues(sentence, layers, start, end, called)
+    if stated:
+        return stated
     if past == HISTORY and SINCE_NOW.match(sentence, end):
         return CURRENT
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
@@ -179,6 +164,32 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
         return "historical"
     return "present" if past == HISTORY else past
+
+
+def _by_cues(sentence: str, layers: _Layers, start: int, end: int, called: str) -> tuple[str, str]:
+    """What cues state of a mention, and, where that is nothing, what the past says of it."""
+    if _is_conditional(layers.state, start, end):
+        return "hypothetical", ""
+    kin = _nearest_before(layers.kin, start, end)
+    # "Both parents have gout, he has none": what is said of him is not about theirs.
+    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
+    state = _winner(about, start, end)
+    if state == "ruled-out":
+        return state, ""
+    if kin is not None and not (
+        state == "hypothetical"
+        and (_nearest_before(layers.state, start, end) or 0) > kin
+        and not _ALLERGIC.search(sentence, kin, start)
+    ):
+        return "family", ""
+    if state == CONSIDERED:
+        return ("hypothetical" if is_intervention(called) else "uncertain"), ""
+    if state:
+        return state, ""
+    past = _past(sentence, layers.past, start, end)
+    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
+        return ("hypothetical" if done == PLANNED else "historical"), ""
+    return "", past
 
 
 def _is_of_patient(sentence: str, scope: Scope) -> bool:
@@ -271,7 +282,7 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
 def _layers(sentence: str) -> _Layers:
     found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
     if all(cue.kind in SILENT for cue in found):
-        return _Layers((), (), (), ())
+        return _NO_LAYERS
     plain = [cue for cue in found if cue.kind != "family-end"]
     said = {cue.says for cue in plain}
 

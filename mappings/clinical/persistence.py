@@ -43,7 +43,12 @@ def is_intervention(name: str) -> bool:
 
 def is_past_operation(name: str, before: str) -> bool:
     """Whether a mention is an operation that something is told to be after; `before` precedes it."""
-    return _OPERATION.search(name) is not None and _AFTER_DONE.search(before) is not None
+    return _is_operation(name) and _AFTER_DONE.search(before) is not None
+
+
+@lru_cache(_KEPT)
+def _is_operation(name: str) -> bool:
+    return _OPERATION.search(name) is not None
 
 
 def _is_named(text: str) -> bool:
