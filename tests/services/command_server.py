@@ -31,20 +31,17 @@ LATER = (
 )
 """What commands import when they run."""
 
-TEXT = "Aspirin lowered mortality. No fever was seen since 3 May; if pain returns in 2 weeks, her father's doctor may help."
-
 
 def main() -> None:
     from mappings.clinical.reading import shipped_reader
-    from mappings.documents import Section
     from web.cli import commands
     from web.cli.main import main as run_command
+    from workers.indexing import rebuild
 
     for module in (*(f"web.cli.commands.{item.name}" for item in pkgutil.iter_modules(commands.__path__)), *LATER):
         importlib.import_module(module)
-    shipped_reader().read(
-        [Section("PLAN", TEXT)]
-    )  # loads the concepts, and compiles what reading compiles when first used
+    shipped_reader()  # which every command that opens a collection loads
+    rebuild.GRACE_SECONDS = 2.0  # of ten: nobody searches what was replaced
     assert len(os.listdir("/proc/self/task")) == 1, "a process of several threads must not be forked"
     gc.freeze()  # what is imported stays shared with the processes that are forked
     with socket.socket(fileno=int(sys.argv[1])) as listening:
