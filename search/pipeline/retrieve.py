@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
@@ -28,6 +28,13 @@ from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, m
 from search.ranking.fusion import fuse
 from search.ranking.levels import rank_by_level
 from search.understanding.understand import Understanding, understand
+
+
+NOTHING_PASSES: Final = (
+    "no document that you may see meets all criteria",
+    "no document passes the fields that were typed",
+)
+"""What is said where nothing is found because of the criteria, and because of the fields."""
 
 
 class Contents:
@@ -201,9 +208,7 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
 
 
 def _nothing_passes(understanding: Understanding) -> str:
-    if understanding.criteria:
-        return "no document that you may see meets all criteria"
-    return "no document passes the fields that were typed"
+    return NOTHING_PASSES[0 if understanding.criteria else 1]
 
 
 def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:

@@ -6,6 +6,7 @@ a finding when it, or another one of the text, is changed: from then on the text
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -89,6 +90,25 @@ class CriterionChips:
             ("no sentence says that it is present", self._address.drop("absence"), not self.strict),
             ("a sentence rules it out", self._address.with_value("absence", RULED_OUT), self.strict),
         ]
+
+    @property
+    def cohort_rows(self) -> list[tuple[str, str]]:
+        """The fields of the form of a cohort whose patients meet the criteria, under the filters of the search."""
+        given: dict[str, list[str]] = {}
+        for name, value in self._address.pairs:
+            if name.startswith("filter."):
+                given.setdefault(name.removeprefix("filter."), []).append(value)
+        filters = json.dumps({name: values if len(values) > 1 else values[0] for name, values in given.items()})
+        rows = []
+        for place, item in enumerate(self._understood.criteria):
+            excluded = item.assertion == NOT_PRESENT
+            rows += [
+                (f"group.{place}", "none" if excluded else "all"),
+                (f"concept.{place}", item.typed if item.bundle else self._name(item.concept)),
+                (f"assertion.{place}", PRESENT if excluded else item.assertion),
+                *([(f"filters.{place}", filters)] if given else []),
+            ]
+        return rows
 
     def _chip(self, item: Criterion) -> CriterionChip:
         # Where "without" means that it is ruled out, the two are one choice.
