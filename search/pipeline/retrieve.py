@@ -17,7 +17,7 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
-from search.pipeline.evidence import doubts
+from search.pipeline.evidence import NOT_PROVEN, doubts, preference_tier
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
 from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
@@ -28,7 +28,6 @@ from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, m
 from search.ranking.fusion import fuse
 from search.ranking.levels import rank_by_level
 from search.understanding.understand import Understanding, understand
-
 
 NOTHING_PASSES: Final = (
     "no document that you may see meets all criteria",
@@ -198,13 +197,14 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
         return candidates, replace(understanding, notes=(*understanding.notes, _nothing_passes(understanding)))
     if understanding.criteria:
         return _proving_first(candidates, context), understanding
-    if not (lexical.wanted or lexical.named):
-        return by_tier(candidates, frozenset(), False, _in_asked_sections(candidates, context)), understanding
-    passages = context.contents.passages([item.passage for item in answer.holders])
-    held = genuine(answer, understanding, passages)
-    if candidates and not held and (understanding.asked or lexical.required):
+    held: frozenset[str] = frozenset()
+    if lexical.wanted or lexical.named:
+        held = genuine(answer, understanding, context.contents.passages([item.passage for item in answer.holders]))
+    tiered = by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
+    ranked, asserted = _preferred_first(tiered, context)
+    if candidates and not (held or asserted) and (understanding.asked or lexical.required):
         understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
-    return by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context)), understanding
+    return ranked, understanding
 
 
 def _nothing_passes(understanding: Understanding) -> str:
@@ -223,6 +223,25 @@ def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequen
         for item in candidates
         if item.passage in passages
     )
+
+
+def _preferred_first(candidates: Sequence[Candidate], context: _Context) -> tuple[Sequence[Candidate], bool]:
+    """The candidates by how surely they assert what a short text names, and whether any does.
+
+    Those that rule it out are the last of those whose words are alike.
+    """
+    reader = context.services.reader(context.collection)
+    preferences = context.understanding.preferences
+    if reader is None or not preferences:
+        return candidates, False
+    passages = context.contents.passages([item.passage for item in candidates])
+    lexicon, tiers = reader.lexicon, max((item.tier for item in candidates), default=0) + 1
+    tiered = [
+        item.unranked()._replace(tier=preference_tier(passages[item.passage], preferences, lexicon, item.tier, tiers))
+        for item in candidates
+        if item.passage in passages
+    ]
+    return rank_by_level(tiered), any(item.tier < NOT_PROVEN * tiers for item in tiered)
 
 
 def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:

@@ -51,18 +51,25 @@ class CriterionChips:
     @property
     def chips(self) -> list[CriterionChip]:
         """One chip for each criterion, in order."""
-        return [self._chip(item) for item in self._understood.criteria]
+        return [self._chip(item) for item in self._understood.proven]
 
     @property
     def words(self) -> list[tuple[str, SearchAddress]]:
         """(finding, search without it) of those that name no concept, and are searched as words."""
-        return [(item, self._moved(self._understood.criteria, dropped=item)) for item in self._understood.unknown]
+        return [(item, self._moved(self._understood.proven, dropped=item)) for item in self._understood.unknown]
 
     @property
     def plain(self) -> SearchAddress | None:
         """The same search with its text as plain words, if criteria were read from it."""
-        reads = any(item.source == _TEXT for item in self._understood.criteria)
+        reads = any(item.source == _TEXT for item in self._understood.proven)
         return self._address.with_value(*PLAIN) if reads else None
+
+    @property
+    def only(self) -> SearchAddress | None:
+        """The search of those documents alone that meet what is preferred; None if nothing is."""
+        preferred = self._understood.preferences
+        found = [replace(item, source="with") for item in preferred if not self._understood.criteria]
+        return self._moved(found, as_words=True) if found else None
 
     @property
     def read(self) -> SearchAddress | None:
@@ -72,7 +79,7 @@ class CriterionChips:
     @property
     def lacking(self) -> bool:
         """Whether a criterion can depend on what `without` means."""
-        negative = (item for item in self._understood.criteria if item.assertion in (NOT_PRESENT, RULED_OUT))
+        negative = (item for item in self._understood.proven if item.assertion in (NOT_PRESENT, RULED_OUT))
         return any(
             item.source == "without" or item.assertion == NOT_PRESENT or (self.strict and item.source == _TEXT)
             for item in negative
@@ -100,7 +107,7 @@ class CriterionChips:
                 given.setdefault(name.removeprefix("filter."), []).append(value)
         filters = json.dumps({name: values if len(values) > 1 else values[0] for name, values in given.items()})
         rows = []
-        for place, item in enumerate(self._understood.criteria):
+        for place, item in enumerate(self._understood.proven):
             excluded = item.assertion == NOT_PRESENT
             rows += [
                 (f"group.{place}", "none" if excluded else "all"),
@@ -129,7 +136,7 @@ class CriterionChips:
 
     def _changed(self, item: Criterion, other: Criterion | None) -> SearchAddress:
         """The search with `other` instead of a criterion."""
-        criteria = [other if found is item else found for found in self._understood.criteria]
+        criteria = [other if found is item else found for found in self._understood.proven]
         return self._moved([found for found in criteria if found], as_words=item.source == _TEXT)
 
     def _moved(self, criteria: Sequence[Criterion], dropped: str = "", as_words: bool = False) -> SearchAddress:

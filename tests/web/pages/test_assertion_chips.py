@@ -169,8 +169,39 @@ def test_articles_have_no_patients_to_count(client):
 
 
 @pytest.mark.parametrize(
-    ("address", "leads_to"), [("/compare", "/saved?kind=cohort"), ("/compare?a=x", "/saved?kind=cohort"), ("/patient", "/")]
+    ("address", "leads_to"),
+    [("/compare", "/saved?kind=cohort"), ("/compare?a=x", "/saved?kind=cohort"), ("/patient", "/")],
 )
 def test_an_address_that_names_nothing_leads_to_where_it_is_chosen(client, address, leads_to):
     answer = client.get(address)
     assert (answer.status_code, answer.headers["Location"]) == (303, leads_to)
+
+
+def test_the_name_of_one_concept_brings_those_who_have_it_first(client):
+    page = Page(send(client, "/search", {"collection": "notes", "text": "effusion"}).text)
+    assert "with effusion Change with effusion" in page.text
+    assert "Documents that say so come first." in page.text
+    assert "2 documents match the words" in page.text
+    assert "with effusion FINDINGS Pneumonia with large effusion . present" in page.text.replace(
+        "effusion.", "effusion ."
+    )
+    first, last = page.text.index("large effusion"), page.text.index("No effusion")
+    assert first < page.text.index("From here on, documents do not say so") < last
+    assert "no sentence found" not in page.text
+
+
+def test_a_preference_can_be_made_a_criterion_or_dropped(client):
+    page = Page(send(client, "/search", {"collection": "notes", "text": "effusion"}).text)
+    states = {attrs["value"] for attrs in page.all("button", form="again", name="state")}
+    only, plain = "collection=notes&with=effusion&plain=true", "collection=notes&plain=true"
+    assert {only, plain} <= states
+    answer = Page(send(client, "/search", {"text": "effusion", "state": only}).text)
+    assert "1 document matches the criteria" in answer.text
+    words = Page(send(client, "/search", {"text": "effusion", "state": plain}).text)
+    assert "Documents that say so come first." not in words.text
+    assert "The text is searched as plain words." in words.text
+
+
+def test_two_joined_names_are_criteria(client):
+    page = get(client, "/search?collection=notes&text=pneumonia+with+effusion")
+    assert "1 document matches the criteria" in page.text
