@@ -78,22 +78,6 @@ def _doubt(passage: Passage, criterion: Criterion, lexicon: ConceptLexicon) -> i
     return asked + (DENIED if denied else 0)
 
 
-def preference_tier(
-    passage: Passage, preferences: Sequence[Criterion], lexicon: ConceptLexicon, tier: int, tiers: int
-) -> int:
-    """The tier of a passage, one of `tiers` by its words, where documents that assert `preferences` rank first.
-
-    Among those that assert them it is the lesser the fewer doubts are left; of the others, the words decide, and then
-    whether they rule out what is preferred.
-    """
-    left = doubts(passage, preferences, lexicon)
-    if left < NOT_PROVEN:
-        return left * tiers + tier
-    said = [(item.concept, item.assertion) for item in passage.mentions]
-    denied = any(item.denies(said, lexicon) for item in preferences)
-    return NOT_PROVEN * tiers + 2 * tier + denied
-
-
 def find_proofs(
     engine: SearchEngine,
     index: str,

@@ -17,16 +17,15 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
-from search.pipeline.evidence import NOT_PROVEN, doubts, preference_tier
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
-from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
+from search.pipeline.lookup import asserts, by_doubt, by_preference, by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
-from search.ranking.levels import rank_by_level
+from search.understanding.criteria import Criterion
 from search.understanding.understand import Understanding, understand
 
 NOTHING_PASSES: Final = (
@@ -194,54 +193,38 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
     if not candidates and understanding.filters:
-        return candidates, replace(understanding, notes=(*understanding.notes, _nothing_passes(understanding)))
+        note = NOTHING_PASSES[0 if understanding.criteria else 1]
+        return candidates, replace(understanding, notes=(*understanding.notes, note))
     if understanding.criteria:
-        return _proving_first(candidates, context), understanding
+        return _proving_first(candidates, understanding.criteria, context), understanding
     held: frozenset[str] = frozenset()
     if lexical.wanted or lexical.named:
         held = genuine(answer, understanding, context.contents.passages([item.passage for item in answer.holders]))
     tiered = by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
-    ranked, asserted = _preferred_first(tiered, context)
-    if candidates and not (held or asserted) and (understanding.asked or lexical.required):
+    ranked = _proving_first(tiered, understanding.preferences, context, required=False)
+    nameless = not held and (understanding.asked or lexical.required)
+    if nameless and ranked and not _asserts(ranked[0], context):
         understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
     return ranked, understanding
 
 
-def _nothing_passes(understanding: Understanding) -> str:
-    return NOTHING_PASSES[0 if understanding.criteria else 1]
+def _asserts(candidate: Candidate, context: _Context) -> bool:
+    """Whether a passage asserts what is preferred, perhaps under another name."""
+    reader, preferences = context.services.reader(context.collection), context.understanding.preferences
+    passages = context.contents.passages([candidate.passage])
+    return any(reader and preferences and asserts(item, preferences, reader.lexicon) for item in passages.values())
 
 
-def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
-    """The candidates by how surely their passages prove the criteria, otherwise in their order."""
+def _proving_first(
+    candidates: Sequence[Candidate], wanted: Sequence[Criterion], context: _Context, required: bool = True
+) -> Sequence[Candidate]:
+    """The candidates by how surely their passages prove what is wanted; if it is not `required`, others follow."""
     reader = context.services.reader(context.collection)
-    passages = context.contents.passages([item.passage for item in candidates])
-    if reader is None:
+    if reader is None or not wanted:
         return candidates
-    criteria = context.understanding.criteria
-    return rank_by_level(
-        item._replace(tier=doubts(passages[item.passage], criteria, reader.lexicon))
-        for item in candidates
-        if item.passage in passages
-    )
-
-
-def _preferred_first(candidates: Sequence[Candidate], context: _Context) -> tuple[Sequence[Candidate], bool]:
-    """The candidates by how surely they assert what a short text names, and whether any does.
-
-    Those that rule it out are the last of those whose words are alike.
-    """
-    reader = context.services.reader(context.collection)
-    preferences = context.understanding.preferences
-    if reader is None or not preferences:
-        return candidates, False
     passages = context.contents.passages([item.passage for item in candidates])
-    lexicon, tiers = reader.lexicon, max((item.tier for item in candidates), default=0) + 1
-    tiered = [
-        item.unranked()._replace(tier=preference_tier(passages[item.passage], preferences, lexicon, item.tier, tiers))
-        for item in candidates
-        if item.passage in passages
-    ]
-    return rank_by_level(tiered), any(item.tier < NOT_PROVEN * tiers for item in tiered)
+    arranged = by_doubt if required else by_preference
+    return arranged([item for item in candidates if item.passage in passages], passages, wanted, reader.lexicon)
 
 
 def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:

@@ -28,6 +28,7 @@ REPORTS = [
     report("named", "FINDINGS", "A medial collection of pleural air is seen on the right side, unchanged in size."),
     report("suspected", "IMPRESSION", "Possible pneumothorax."),
     report("hidden", "IMPRESSION", "Pneumothorax.", label="ward-a"),
+    report("collapsed", "FINDINGS", "Collapsed lower lobe."),
     report("other", "IMPRESSION", "Clear lungs."),
     report("mother", "HISTORY", "Her mother has asthma. She has a cough."),
     report("child", "HISTORY", "Asthma since childhood."),
@@ -78,6 +79,14 @@ def test_their_sentences_are_shown_and_no_others(medley):
     ]
     assert [item.assertion for item in proofs["suspected"]] == ["uncertain"]
     assert proofs["no1"] == proofs["asked"] == (None,)
+
+
+def test_who_has_it_under_another_name_is_found_and_nobody_is_said_to_be_missing(medley):
+    under_another_name = ask(medley, "atelectasis")
+    assert names(under_another_name)[0] == "collapsed"
+    assert under_another_name.understood.notes == ()
+    nobody = ask(medley, "gout")
+    assert nobody.understood.notes == ("no document has “gout”: these are the nearest by words and meaning",)
 
 
 def test_as_plain_words_nothing_is_preferred(medley):
