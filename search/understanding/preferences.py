@@ -20,6 +20,8 @@ from mappings.clinical.reading import ConceptMention, ConceptReader
 MAX_WORDS: Final = 8
 """A longer text is about more than what it names."""
 FAMILY: Final[Assertion] = "family"
+_INHERITED: Final = frozenset(["diagnoses", "findings", "symptoms"])
+"""What relatives are said to have; the family history of an examination is that of whoever was examined."""
 
 _JOINING: Final = frozenset(
     [
@@ -106,6 +108,8 @@ def named_alone(free: str, reader: ConceptReader) -> tuple[NamedConcept, ...]:
     if len(found) > 1 and not all(_joined(found, text)):
         return ()  # side by side, one name can say what of the other is asked for
     if len(found) == 1 and not _is_meant(found[0], text, reader):
+        return ()
+    if relatives and any(reader.lexicon.get(item.concept).group not in _INHERITED for item in found):
         return ()
     asserted = FAMILY if relatives else PRESENT
     named = {

@@ -43,6 +43,7 @@ NEITHER = [
     "pneumonia x-ray",
     "asthma medications",
     "pneumonia or effusion",
+    "MRI brain family history",  # of whoever was examined
     "rule out PE",
     "possible pneumonia",
     "chest pain radiating to left arm",
@@ -83,6 +84,11 @@ def test_several_joined_names_are_criteria(text, expected):
 @pytest.mark.parametrize("text", NEITHER)
 def test_any_other_text_is_searched_by_its_words(text):
     assert asked(read(text)) == ([], [])
+
+
+def test_the_family_history_of_several_diseases_is_a_section_too():
+    expected = [("diabetes-mellitus", "family"), ("hypertension", "family")]
+    assert asked(read("diabetes and hypertension family history")) == ([], expected)
 
 
 def test_a_preference_filters_nothing_and_lets_what_asserts_it_score():
