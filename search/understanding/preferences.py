@@ -91,7 +91,8 @@ class NamedConcept(NamedTuple):
 
 def about_patients(free: str) -> str:
     """The text without its opening words if they only say that patients are sought: "patients with"."""
-    return _SUBJECT.sub("", free, count=1)
+    opening = _SUBJECT.match(free)
+    return free[opening.end() :] if opening else free
 
 
 def named_alone(free: str, reader: ConceptReader) -> tuple[NamedConcept, ...]:

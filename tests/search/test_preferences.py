@@ -7,6 +7,7 @@ import pytest
 from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access
 from search.query import Query
+from search.understanding.preferences import about_patients
 from search.understanding.understand import Understanding, understand
 
 READER = shipped_reader()
@@ -89,6 +90,21 @@ def test_any_other_text_is_searched_by_its_words(text):
 def test_the_family_history_of_several_diseases_is_a_section_too():
     expected = [("diabetes-mellitus", "family"), ("hypertension", "family")]
     assert asked(read("diabetes and hypertension family history")) == ([], expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("patients with pneumonia", "pneumonia"),
+        ("Find all pts on warfarin", "warfarin"),
+        ("those who have gout", "gout"),
+        ("headache in patients with migraine", "headache in patients with migraine"),
+        ("patients with", "patients with"),
+        ("", ""),
+    ],
+)
+def test_only_the_opening_words_say_that_patients_are_sought(text, expected):
+    assert about_patients(text) == expected
 
 
 def test_a_preference_filters_nothing_and_lets_what_asserts_it_score():
