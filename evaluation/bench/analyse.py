@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from evaluation.bench.shared.figures import Report, bench_report
 from mappings.clinical.concepts import ConceptLexicon, shipped_concepts
-from mappings.clinical.reading import READING_VERSION, ConceptReader
+from mappings.clinical.reading import READING_VERSION, prepared_reader
 from mappings.datasets.indiana_cxr import read_reports
 from mappings.documents import Section
 from mappings.errors import NotFound
@@ -93,7 +93,7 @@ def _real(settings: Settings) -> list[str]:
 
 def _reader(lexicon: ConceptLexicon) -> Callable[[str], Any]:
     """A reader that has read nothing yet."""
-    reader = ConceptReader(lexicon)
+    reader = prepared_reader(lexicon)
     return lambda text: reader.read([Section("Findings", text)])
 
 

@@ -17,7 +17,7 @@ from evaluation.bench.shared.ingestion import NAME, require_indexed
 from evaluation.suites import scifact
 from mappings.analysis.passages import passages
 from mappings.clinical.concepts import shipped_concepts
-from mappings.clinical.reading import ConceptReader
+from mappings.clinical.reading import prepared_reader
 from mappings.collection import Collection
 from mappings.documents import Document
 from search.bootstrap import Medley
@@ -41,7 +41,7 @@ def bench_words(settings: Settings) -> Report:
         store.put(documents)
         started = time.perf_counter()
         require_indexed(
-            list(ingest(Indexer(store, engine, {}, collection, reader=ConceptReader(shipped_concepts())))), documents
+            list(ingest(Indexer(store, engine, {}, collection, reader=prepared_reader(shipped_concepts())))), documents
         )
         seconds = time.perf_counter() - started
     steps = _time_steps(documents)

@@ -14,14 +14,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from mappings.analysis.headings import level
-from mappings.analysis.mentions.cues import Cue
+from mappings.analysis.mentions.cues import SILENT, Cue
 from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer, is_normal, is_of_relative, is_reaction
 from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
-from mappings.clinical.persistence import is_chronic, is_intervention
+from mappings.clinical.persistence import is_chronic, is_intervention, is_past_operation
 from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
 from mappings.clinical.section_defaults import section_default, shows_remains
-from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, SINCE_NOW, TAKEN
 
 _KEPT: Final = 4096
 _KEPT_NAMES: Final = 20_000
@@ -59,7 +59,7 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
     re.I,
@@ -74,8 +74,6 @@ _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
 _IF: Final = ("clause-before", "clause-after")
 _UNHIDDEN: Final = ("before", "skip", "keep")
-_SILENT: Final = frozenset(["pseudo", "end", "relative", "family-end"])
-"""Kinds of cues that only delimit the scopes of others."""
 
 
 class _Layers(NamedTuple):
@@ -134,7 +132,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         return "ruled-out"
     found = _read(sentence, start, end, called)
     current, found = found == CURRENT, "" if found == CURRENT else found
-    if not found and is_of_relative(sentence, start, end):
+    if found in ("", "historical") and is_of_relative(sentence, start, end):
         return "family"
     aside = None if found else _ASIDE.match(sentence, end)
     if aside:
@@ -171,10 +169,14 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     past = _past(sentence, layers.past, start, end)
     if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
         return "hypothetical" if done == PLANNED else "historical"
+    if past == HISTORY and SINCE_NOW.match(sentence, end):
+        return CURRENT
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
+        return "historical"
+    if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
         return "historical"
     return "present" if past == HISTORY else past
 
@@ -209,7 +211,7 @@ def _hidden(sentence: str, start: int, end: int) -> str:
 
 @lru_cache(_KEPT)
 def _cues(text: str) -> tuple[Cue, ...]:
-    return tuple(assertion_cues().find(text))
+    return tuple(assertion_cues().find_stating(text))
 
 
 @lru_cache(_KEPT_NAMES)
@@ -268,7 +270,7 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
 @lru_cache(_KEPT)
 def _layers(sentence: str) -> _Layers:
     found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
-    if all(cue.kind in _SILENT for cue in found):
+    if all(cue.kind in SILENT for cue in found):
         return _Layers((), (), (), ())
     plain = [cue for cue in found if cue.kind != "family-end"]
     said = {cue.says for cue in plain}

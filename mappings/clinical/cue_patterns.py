@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern
-from mappings.analysis.mentions.cues import Cue, CueKind
+from mappings.analysis.mentions.cues import SILENT, Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.patterns.course import COURSES
@@ -212,19 +212,29 @@ class CuePatterns:
             *LASTING,
         ]
         self._finders = (*(item.find for item in patterns), _years_of)
+        self._silent = frozenset(number for number, item in enumerate(patterns) if item.kind.kind in SILENT)
         single = (*(item.pattern.pattern for item in patterns), _YEAR_OF.pattern)
         self.expressions: Final = (*single, *PAST.each, *FUTURE.each)
         """All that is looked for, numbered as `PatternWords` tells what is possible."""
         self._words = PatternWords(self.expressions)
 
-    def find(self, screened: Screened) -> Iterator[Cue]:
-        """The cues of a sentence in no order; they can overlap."""
+    def possible(self, screened: Screened) -> Sequence[int]:
+        """The numbers of those patterns that may match in a sentence."""
+        return self._words.possible(screened.text, screened.said)
+
+    def find(self, screened: Screened, possible: Sequence[int]) -> Iterator[Cue]:
+        """The cues of a sentence that state something, in no order; they can overlap."""
         sentence, past = screened.sentence, len(self._finders)
         future = past + len(PAST.each)
-        possible = self._words.possible(screened.text, screened.said)
         for number in possible:
-            if number < past:
+            if number < past and number not in self._silent:
                 yield from self._finders[number](screened)
-        if possible and possible[-1] >= past:
-            yield from past_times(sentence, [number - past for number in possible if past <= number < future])
-            yield from future_times(sentence, [number - future for number in possible if number >= future])
+        if times := [number - past for number in possible if past <= number < future]:
+            yield from past_times(sentence, times)
+        if times := [number - future for number in possible if number >= future]:
+            yield from future_times(sentence, times)
+
+    def find_silent(self, screened: Screened, possible: Sequence[int]) -> Iterator[Cue]:
+        """The cues of a sentence that only delimit others, as `find` gives those that state something."""
+        for number in self._silent.intersection(possible):
+            yield from self._finders[number](screened)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, cast
 
+from mappings.analysis.mentions.memo import Memo
 from mappings.analysis.mentions.screens import blanked
 from mappings.analysis.mentions.spelling import american, in_full, joined_or_apart
 from mappings.analysis.words import STOP_WORDS, lower, terms
@@ -65,25 +66,7 @@ _LEAF: Final = ""
 """The key of a trie's node that holds what its path names; no token is empty."""
 _END: Final = "\n"
 """What follows the last word: no word."""
-_T = TypeVar("_T")
 _Node = dict[str, "_Node | _Leaf"]
-
-
-class _Memo(dict[str, _T]):
-    """What `function` gives for every word seen."""
-
-    _CAPACITY = 200_000
-
-    def __init__(self, function: Callable[[str], _T]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, word: str) -> _T:
-        found = self._function(word)
-        if len(self) >= self._CAPACITY:
-            self.clear()
-        self[word] = found
-        return found
 
 
 def _key(word: str) -> str:
@@ -152,8 +135,8 @@ class ConceptFinder:
     """Finds the names and abbreviations of the concepts of a lexicon, and further ambiguous `short_forms` of them."""
 
     def __init__(self, lexicon: ConceptLexicon, short_forms: Iterable[tuple[str, str]] = ()) -> None:
-        self._keys = _Memo(_key)
-        self._singulars = _Memo(_singular)
+        self._keys = Memo(_key)
+        self._singulars = Memo(_singular)
         self._names: _Node = {}
         self._single: dict[str, _Leaf] = {}
         self._short: _Node = {}
@@ -170,7 +153,7 @@ class ConceptFinder:
         for form, concept_id in short_forms:
             _insert(self._short, _words(form), concept_id, True)
         self._between = frozenset(self._keys[word] for word in _BETWEEN.split())
-        self._starts = _Memo(self._start)
+        self._starts = Memo(self._start)
 
     def _add(self, words: Sequence[str], concept: str) -> None:
         if len(words) > 1:

@@ -5,6 +5,7 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-6"
+READING_VERSION: Final = "reading-7"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000
@@ -193,7 +194,19 @@ class ConceptReader:
 @cache
 def shipped_reader() -> ConceptReader:
     """The reader by the concepts that Medley comes with, one for the process: making it takes half a second."""
-    return ConceptReader(shipped_concepts())
+    return prepared_reader(shipped_concepts())
+
+
+def prepared_reader(lexicon: ConceptLexicon) -> ConceptReader:
+    """A reader that has loaded all that it reads by, for a process to keep.
+
+    What was loaded is taken from the garbage collector, which would look through it again and again: a tenth of the time.
+    """
+    reader = ConceptReader(lexicon)
+    reader.read_alone("no fever")
+    gc.collect()
+    gc.freeze()
+    return reader
 
 
 def assertion_in(text: str, start: int, end: int, heading: str = "") -> Assertion:

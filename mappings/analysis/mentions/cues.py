@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
 from mappings.analysis.mentions.cue_phrases import CuePhrase, CuePhrases, tokens
+from mappings.analysis.mentions.memo import Memo
 from mappings.analysis.mentions.screens import Screened
 
 KINDS: Final = (
@@ -27,7 +28,10 @@ KINDS: Final = (
     "keep",
     "relative",
 )
-_RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
+SILENT: Final = frozenset(["pseudo", "skip", "keep", "end", "relative", "family-end"])
+"""Kinds of cues that state nothing: they only delimit what others are about."""
+_RANKS: Final = {kind: rank for rank, kind in enumerate(("skip", "clause-either", "", *KINDS))}
+"""Which of two cues of the same words counts, the first; other kinds stand where "" does."""
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
@@ -105,11 +109,12 @@ class CueLexicon:
         self._alternatives = {name: _joined(words) for name, words in classes.items()}
         self._prepared = CuePhrases(classes)
         self._phrases = _by_first_word(phrases)
-        self._starts: dict[str, _Start] = {}
+        self._first = frozenset(self._phrases)
+        self._starts = Memo(self._start)
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues of `sentence`, in order and disjoint: of two that overlap, the longer one counts."""
-        return disjoint(self.find_all(Screened.of(sentence)))
+        return disjoint([*self.find_all(Screened.of(sentence)), *numbers(sentence)])
 
     def find_all(self, screened: Screened) -> list[Cue]:
         """The cues of a sentence in no order; they can overlap."""
@@ -117,35 +122,36 @@ class CueLexicon:
         found: list[Cue] = []
         for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
             for kind, phrases in group.phrases:
+                longest = first
                 for phrase in phrases:
-                    if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
+                    if first + phrase.reach <= longest or (phrase.needed and any(map(said.isdisjoint, phrase.needed))):
                         continue
                     end = phrase.end(text, first)
-                    if end >= 0:
-                        found.append(Cue(first, end, *kind))
-                        break
-        found += [Cue(*match.span(), "pseudo") for match in _NUMBERED.finditer(sentence)]
+                    if end > longest:
+                        longest = end
+                if longest > first:
+                    found.append(Cue(first, longest, *kind))
         return found
 
     def _plain(self, screened: Screened) -> Iterator[tuple[int, _Group]]:
         """Where words stand with which a phrase starts, with those phrases of which the sentence has some words."""
-        known, words, said, starts = self._phrases, screened.words, screened.said, self._starts
+        words, said = screened.words, screened.said
+        starts = {word: self._starts[word] for word in self._first & said}
+        starts = {word: start for word, start in starts.items() if start.alone or not start.words.isdisjoint(said)}
         letters: list[int] = []
-        for place in [place for place, word in enumerate(words) if word in known]:
-            word, following = words[place], words[place + 1] if place + 1 < len(words) else ""
-            start = starts.get(word) or self._start(word)
-            group = start.group(following or next(filter(None, words[place + 1 :]), ""))
+        for place in [place for place, word in enumerate(words) if word in starts] if starts else ():
+            following = words[place + 1] if place + 1 < len(words) else ""
+            group = starts[words[place]].group(following or next(filter(None, words[place + 1 :]), ""))
             if group and not (group.needed and group.needed.isdisjoint(said)):
                 letters = letters or list(accumulate(map(len, words)))
-                yield letters[place] - len(word) + place, group
+                yield letters[place] - len(words[place]) + place, group
 
     def _odd(self, text: str, said: Set[str]) -> Iterator[tuple[int, _Group]]:
         """As `_plain`, where "isn't" is "is" and "not", and "h/o" one word."""
         for match in _WORD.finditer(text):
             word = "not" if match[0] in _NOTS else match[0]
-            if word in self._phrases:
-                start = self._starts.get(word) or self._start(word)
-                group = start.group(_run(text, match.end()))
+            if word in self._first:
+                group = self._starts[word].group(_run(text, match.end()))
                 if group and not (group.needed and group.needed.isdisjoint(said)):
                     yield match.start(), group
 
@@ -153,10 +159,9 @@ class CueLexicon:
         """The phrases that start with `word`, prepared when it is first met: most words never are."""
         by_kind = self._phrases[word].items()
         prepared = [(kind, list(map(self._prepared.phrase, phrases))) for kind, phrases in by_kind]
-        self._starts[word] = _Start(
+        return _Start(
             [(kind, [(phrase, phrase.following(len(word))) for phrase in phrases]) for kind, phrases in prepared]
         )
-        return self._starts[word]
 
     def words(self, name: str) -> re.Pattern[str]:
         """A pattern for the words and phrases of the class `<name>`."""
@@ -168,12 +173,18 @@ def disjoint(found: list[Cue]) -> list[Cue]:
     ordered = sorted(found)
     if all(before.end <= after.start for before, after in pairwise(ordered)):
         return ordered
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, _RANKS[""])))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):
             kept.append(cue)
     return sorted(kept)
+
+
+def numbers(sentence: str) -> Iterator[Cue]:
+    """What only looks like a negation: "no. 5"."""
+    for match in _NUMBERED.finditer(sentence):
+        yield Cue(*match.span(), "pseudo")
 
 
 def cues(sentence: str) -> list[Cue]:

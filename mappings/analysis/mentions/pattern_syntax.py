@@ -68,7 +68,7 @@ def needed_words(pattern: str) -> list[tuple[Need, ...]]:
     if 0 < width <= _WIDEST_BRANCH and not _is_told_by_words(found):
         before, after = readings[:place], readings[place + 1 :]
         each = [_rarest(_joined([*before, _read(choice), *after]).all_needed()) for choice in items[place][1][1]]
-        if 2 * sum(map(_is_told_by_words, each)) >= len(each):
+        if any(map(_is_told_by_words, each)):
             return each
     return [found]
 
