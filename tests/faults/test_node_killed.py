@@ -20,7 +20,7 @@ from workers.indexing.inspection import inspect
 pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
 
 KILLS = 3
-DOCUMENTS = 1_500
+DOCUMENTS = 500
 
 
 def world_at(url: str) -> World:
