@@ -27,7 +27,7 @@ class SuiteOptions:
     whether further rows (titles, slots, strict) are printed. Some: `folder`, `split` and `kind` of judgements of your own;
     `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
     (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `half` of the sentences, and whether
-    `mistakes` are printed. Raises `InvalidInput`.
+    `mistakes` are printed; `year` of the questions. Raises `InvalidInput`.
     """
 
     queries: int | None = None
@@ -44,6 +44,7 @@ class SuiteOptions:
     collection: str = ""
     half: str = ""
     mistakes: bool = False
+    year: int | None = None
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -122,6 +123,7 @@ def command(suite: str, options: SuiteOptions) -> str:
     words += [f"--folds {options.folds.name}"] if options.folds else []
     words += [f"--baseline {Path(options.baseline).name}"] if options.baseline else []
     words += [f"--half {options.half}"] if options.half else []
+    words += [f"--year {options.year}"] if options.year else []
     flags = {"--full": options.full, "--distractors": options.distractors, "--mistakes": options.mistakes}
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])

@@ -7,13 +7,17 @@ from typing import Final
 
 from evaluation.suite import Suite, SuiteOptions, spell_option
 from evaluation.suites import (
+    answers,
     assertion,
     beir,
     check_covid,
+    citations,
     claims,
     cystic_fibrosis,
     evidence,
+    experts,
     findings,
+    lay,
     medquad,
     notes,
     press,
@@ -34,6 +38,10 @@ SUITES: Final[Mapping[str, Suite]] = {
         press,
         cystic_fibrosis,
         evidence,
+        citations,
+        lay,
+        answers,
+        experts,
         claims,
         lookups,
         radiology,

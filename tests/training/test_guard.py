@@ -95,7 +95,10 @@ def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path)
     (tmp_path / "mtsamples").symlink_to(data / "mtsamples")
     assert [found.suite for found in read_judged_data(tmp_path)] == ["notes"]
     names = {found.suite for found in read_judged_data(data)}
-    assert names == {"scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"}
+    assert names == {
+        *("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"),
+        *("experts", "citations", "lay", "answers"),
+    }
 
 
 def test_a_folder_without_any_data_set_is_no_guard(tmp_path: Path) -> None:
