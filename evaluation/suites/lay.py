@@ -14,6 +14,7 @@ from encoders.labels.tasks.summaries import summary_question
 from evaluation.corpus.abstracts import abstract, merged, plain, pool
 from evaluation.suite import POOLED, Suite
 from evaluation.task import Corpus, Question, Task
+from mappings.datasets.abstracts import bare_title
 from mappings.datasets.lay import PlainSummary, read_summaries, technical_id
 from mappings.documents import Document, Section
 from search.settings import Settings
@@ -47,16 +48,11 @@ def _documents(summaries: Sequence[PlainSummary], settings: Settings, distractor
     if not distractors:
         return iter(originals)
     titles = {plain(document.title) for document in originals if document.title}
-    return merged(originals, (item for item in pool(settings.data) if _bare_title(item.title) not in titles))
+    return merged(originals, (item for item in pool(settings.data) if plain(bare_title(item.title)) not in titles))
 
 
 def _document(summary: PlainSummary) -> Document:
     return abstract(technical_id(summary.id), summary.title, [Section("", summary.technical)], source=summary.source)
-
-
-def _bare_title(title: str) -> str:
-    """A title of the pool without what a database appended: "Statins for gout. [Review] [45 refs]1452"."""
-    return plain(title.partition("[")[0])
 
 
 SUITE = Suite(

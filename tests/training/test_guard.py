@@ -146,6 +146,13 @@ def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> Non
     assert dropped["trial: answers near a passage of press"] == 1
 
 
+def test_a_judged_title_is_known_with_what_a_database_appended() -> None:
+    sieve = Sieve([suite("lay")], Counter())
+    title = f"{JUDGED.title}. [Review] [12 refs]34"
+    assert list(sieve.filter_corpus("abstracts", [replace(OTHER, title=title), OTHER])) == [OTHER]
+    assert list(sieve.filter_pairs([replace(FREE, id="t:2", query=title), FREE])) == [FREE]
+
+
 def test_the_shared_corpus_keeps_its_own_judged_abstracts_only() -> None:
     dropped: Counter[str] = Counter()
     sieve = Sieve([suite("scifact"), replace(suite("cystic-fibrosis"), texts=(OTHER,))], dropped)
