@@ -280,11 +280,10 @@ def check_distances(distances: list[tuple[int | None, int | None]]) -> None:
 
 
 def _check_chain(number: int, distances: list[tuple[int | None, int | None]]) -> None:
-    seen, at = {number}, distances[number][1]
+    seen, at = [number], distances[number][1]
     while at is not None and 0 <= at < len(distances):
         if at in seen:
-            raise InvalidInput(
-                f"criterion {number}: its days are counted from itself, by way of criterion {at}", field="of"
-            )
-        seen.add(at)
+            way = f", by way of criterion {seen[-1]}" if len(seen) > 1 else ""
+            raise InvalidInput(f"criterion {number}: its days are counted from itself{way}", field="of")
+        seen.append(at)
         at = distances[at][1]

@@ -146,7 +146,8 @@ class UnderstandingJson(WireModel):
     """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any.
 
     `asked` is what a short query asks for: documents that have all of it rank above all others. Documents without the
-    `phrases`, or with what is `excluded`, are left out, and so are those that do not meet all `criteria`.
+    `phrases`, or with what is `excluded`, are left out, and so are those that do not meet all `criteria`. Those that meet
+    `preferences` rank first, and none is left out.
     """
 
     model_config = ConfigDict(title="Understanding")
@@ -158,6 +159,7 @@ class UnderstandingJson(WireModel):
     phrases: list[str]
     excluded: list[str]
     criteria: list[CriterionJson]
+    preferences: list[CriterionJson]
     notes: list[str]
     feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
 
@@ -173,6 +175,7 @@ class UnderstandingJson(WireModel):
             phrases=list(understanding.phrases),
             excluded=list(understanding.excluded),
             criteria=[CriterionJson.model_validate(item) for item in understanding.criteria],
+            preferences=[CriterionJson.model_validate(item) for item in understanding.preferences],
             notes=list(understanding.notes),
             feedback=list(results.feedback),
         )
@@ -201,7 +204,8 @@ class HitJson(WireModel):
         description="of an ambiguous abbreviation in the query: those that the passage spells out"
     )
     proofs: list[ProofJson | None] = Field(
-        description="for each of the criteria the sentence that proves it; null where the document does not mention it"
+        description="for each of the criteria, or else of the preferences, the sentence that proves it; null where the document "
+        "does not mention it"
     )
     explain: ExplanationJson | None
 

@@ -18,7 +18,8 @@ def rows(name: str) -> list[tuple[str, ...]]:
 def rows_of(path: Path) -> list[tuple[int, tuple[str, ...]]]:
     """(line number, columns without surrounding space) of a lexicon file. Raises `InvalidInput`."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # A spreadsheet that saves as UTF-8 begins the file with a byte order mark.
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", field="lexicon") from error
     except UnicodeDecodeError as error:

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Passage
+from search.pipeline.evidence import NOT_PROVEN, doubts
 from search.protocols import BM25, LegsAnswer
 from search.query import Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
+from search.understanding.criteria import Criterion
 from search.understanding.lookups import Words, has, meanings_in
 from search.understanding.understand import Understanding
 
@@ -85,3 +88,42 @@ def by_tier(
         )
         for item in candidates
     )
+
+
+def by_doubt(
+    candidates: Sequence[Candidate],
+    passages: Mapping[str, Passage],
+    criteria: Sequence[Criterion],
+    lexicon: ConceptLexicon,
+) -> list[Candidate]:
+    """The candidates by how surely their `passages` prove the criteria, otherwise in their order."""
+    return rank_by_level(item._replace(tier=doubts(passages[item.passage], criteria, lexicon)) for item in candidates)
+
+
+def by_preference(
+    candidates: Sequence[Candidate],
+    passages: Mapping[str, Passage],
+    preferences: Sequence[Criterion],
+    lexicon: ConceptLexicon,
+) -> list[Candidate]:
+    """The candidates whose `passages` assert what is preferred by how surely they do, then the others.
+
+    Those that are alike in this stay in their tiers; and of the others, those that rule it out end each tier.
+    """
+    tiers = 1 + max((item.tier for item in candidates), default=0)
+
+    def tier(item: Candidate) -> int:
+        passage = passages[item.passage]
+        left = doubts(passage, preferences, lexicon)
+        if left < NOT_PROVEN:
+            return left * tiers + item.tier
+        said = [(mention.concept, mention.assertion) for mention in passage.mentions]
+        denied = any(preferred.denies(said, lexicon) for preferred in preferences)
+        return NOT_PROVEN * tiers + 2 * item.tier + denied
+
+    return rank_by_level(item.unranked()._replace(tier=tier(item)) for item in candidates)
+
+
+def asserts(passage: Passage, preferences: Sequence[Criterion], lexicon: ConceptLexicon) -> bool:
+    """Whether a passage asserts all that is preferred, be it not surely."""
+    return doubts(passage, preferences, lexicon) < NOT_PROVEN

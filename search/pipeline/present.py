@@ -163,7 +163,7 @@ def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None
 def _proofs(
     query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
 ) -> Mapping[str, tuple[Proof | None, ...]]:
-    criteria, reader = retrieved.understanding.criteria, services.reader(retrieved.collection)
+    criteria, reader = retrieved.understanding.proven, services.reader(retrieved.collection)
     if reader is None or not criteria:
         return {}
     return evidence.find_proofs(services.engine, retrieved.meta.index, passages, criteria, reader.lexicon, query.access)

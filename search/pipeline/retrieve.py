@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
@@ -17,17 +17,22 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
-from search.pipeline.evidence import doubts
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
-from search.pipeline.lookup import by_tier, genuine, nobody_holds, with_holders
+from search.pipeline.lookup import asserts, by_doubt, by_preference, by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
-from search.ranking.levels import rank_by_level
+from search.understanding.criteria import Criterion
 from search.understanding.understand import Understanding, understand
+
+NOTHING_PASSES: Final = (
+    "no document that you may see meets all criteria",
+    "no document passes the fields that were typed",
+)
+"""What is said where nothing is found because of the criteria, and because of the fields."""
 
 
 class Contents:
@@ -188,36 +193,38 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
     if not candidates and understanding.filters:
-        return candidates, replace(understanding, notes=(*understanding.notes, _nothing_passes(understanding)))
+        note = NOTHING_PASSES[0 if understanding.criteria else 1]
+        return candidates, replace(understanding, notes=(*understanding.notes, note))
     if understanding.criteria:
-        return _proving_first(candidates, context), understanding
-    if not (lexical.wanted or lexical.named):
-        return by_tier(candidates, frozenset(), False, _in_asked_sections(candidates, context)), understanding
-    passages = context.contents.passages([item.passage for item in answer.holders])
-    held = genuine(answer, understanding, passages)
-    if candidates and not held and (understanding.asked or lexical.required):
+        return _proving_first(candidates, understanding.criteria, context), understanding
+    held: frozenset[str] = frozenset()
+    if lexical.wanted or lexical.named:
+        held = genuine(answer, understanding, context.contents.passages([item.passage for item in answer.holders]))
+    tiered = by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
+    ranked = _proving_first(tiered, understanding.preferences, context, required=False)
+    nameless = not held and (understanding.asked or lexical.required)
+    if nameless and ranked and not _asserts(ranked[0], context):
         understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
-    return by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context)), understanding
+    return ranked, understanding
 
 
-def _nothing_passes(understanding: Understanding) -> str:
-    if understanding.criteria:
-        return "no document that you may see meets all criteria"
-    return "no document passes the fields that were typed"
+def _asserts(candidate: Candidate, context: _Context) -> bool:
+    """Whether a passage asserts what is preferred, perhaps under another name."""
+    reader, preferences = context.services.reader(context.collection), context.understanding.preferences
+    passages = context.contents.passages([candidate.passage])
+    return any(reader and preferences and asserts(item, preferences, reader.lexicon) for item in passages.values())
 
 
-def _proving_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
-    """The candidates by how surely their passages prove the criteria, otherwise in their order."""
+def _proving_first(
+    candidates: Sequence[Candidate], wanted: Sequence[Criterion], context: _Context, required: bool = True
+) -> Sequence[Candidate]:
+    """The candidates by how surely their passages prove what is wanted; if it is not `required`, others follow."""
     reader = context.services.reader(context.collection)
-    passages = context.contents.passages([item.passage for item in candidates])
-    if reader is None:
+    if reader is None or not wanted:
         return candidates
-    criteria = context.understanding.criteria
-    return rank_by_level(
-        item._replace(tier=doubts(passages[item.passage], criteria, reader.lexicon))
-        for item in candidates
-        if item.passage in passages
-    )
+    passages = context.contents.passages([item.passage for item in candidates])
+    arranged = by_doubt if required else by_preference
+    return arranged([item for item in candidates if item.passage in passages], passages, wanted, reader.lexicon)
 
 
 def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:

@@ -15,6 +15,7 @@ from mappings.clinical.reading import ConceptMention, ConceptReader
 from mappings.errors import InvalidInput
 from mappings.fields import ASSERTED
 from search.query import NOT_PRESENT, PROVES, Filter, NoneOf, Query, Terms, stated_finding
+from search.understanding.preferences import NamedConcept, about_patients, named_alone
 
 UNCERTAIN: Final = "uncertain"
 HISTORICAL: Final = "historical"
@@ -129,9 +130,13 @@ def _concept_of(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """The criteria of a query, the texts of its slots that name no concept, and what is to be said about it."""
+    """The criteria of a query, the texts of its slots that name no concept, and what is to be said about it.
+
+    `preferences` are what documents should assert to rank first, though none has to.
+    """
 
     criteria: tuple[Criterion, ...] = ()
+    preferences: tuple[Criterion, ...] = ()
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -142,17 +147,25 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     unknown: list[str] = []
     for source, texts in (("with", query.having), ("without", query.lacking)):
         for text in texts:
-            named = list(_of_slot(text, source, query, reader))
-            criteria += named
-            unknown += [] if named else [text]
+            asked = list(_of_slot(text, source, query, reader))
+            criteria += asked
+            unknown += [] if asked else [text]
+    preferred: list[Criterion] = []
     if reads_text and not query.plain:
-        criteria += _of_text(free, query.absence, reader)
+        text = about_patients(free)
+        named = [_of_name(item, reader.lexicon) for item in named_alone(text, reader)]
+        # A family history is also a section: that of a note on the disease can be meant, whatever it says of relatives.
+        if len(named) > 1 and named[0].assertion == PRESENT:
+            criteria += named
+        elif not (query.slots or query.lacking):
+            preferred = named
+        criteria += [] if named else _of_text(text, query.absence, reader)
     kept: dict[tuple[tuple[str, ...], str], Criterion] = {}
     for item in criteria:  # what a slot asks for is not asked for again by the text
         kept.setdefault((item.concepts, item.assertion), item)
     found = tuple(kept.values())
     _check_size(found)
-    return ReadQuery(found, tuple(unknown), tuple(_notes(found, unknown)))
+    return ReadQuery(found, tuple(preferred), tuple(unknown), tuple(_notes(found, unknown)))
 
 
 def _check_size(criteria: Sequence[Criterion]) -> None:
@@ -185,6 +198,11 @@ def _of_bundle(typed: str, bundle: TermBundle, wanted: Wanted, source: str, lexi
         raise InvalidInput(error.message, field=source) from None
     done = _done(map(lexicon.get, understood.concepts))
     return Criterion(typed, "", bundle.name, wanted, source, done, understood)
+
+
+def _of_name(item: NamedConcept, lexicon: ConceptLexicon) -> Criterion:
+    named = lexicon.get(item.concept)
+    return Criterion(item.typed, named.id, named.name, item.assertion, "text", _done([named]))
 
 
 def _done(concepts: Iterable[ClinicalConcept]) -> frozenset[str]:

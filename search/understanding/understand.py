@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
     `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
-    `criteria` are what documents must assert, `aspects` the sections that are asked for, `unknown` the findings that name no
+    `criteria` are what documents must assert, `preferences` what those should that rank first, `aspects` the sections that are asked for, `unknown` the findings that name no
     concept and were searched as words.
     """
 
@@ -56,6 +56,12 @@ class Understanding:
     criteria: tuple[Criterion, ...] = ()
     aspects: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    preferences: tuple[Criterion, ...] = ()
+
+    @property
+    def proven(self) -> tuple[Criterion, ...]:
+        """What hits are shown a sentence for: the criteria, or else the preferences."""
+        return self.criteria or self.preferences
 
 
 def understand(
@@ -87,7 +93,7 @@ def understand(
         excluded=tuple(phrase(typed) for typed in parsed.excluded),
         required=bool(parsed.phrases or parsed.ids),
         everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
-        keywords=(*(keyword for item in read.criteria for keyword in item.keywords), *aspect_keywords(aspects)),
+        keywords=(*_proving(read), *aspect_keywords(aspects)),
     )
     return Understanding(
         lexical,
@@ -102,7 +108,13 @@ def understand(
         read.criteria,
         aspects,
         read.unknown,
+        read.preferences,
     )
+
+
+def _proving(read: ReadQuery) -> Iterator[tuple[str, str, float]]:
+    """What lets passages that prove a criterion or a preference score in the lexical leg."""
+    return (keyword for item in (*read.criteria, *read.preferences) for keyword in item.keywords)
 
 
 def _named(parsed: Parsed, things: Sequence[Asked], fields: Mapping[str, Field]) -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,7 @@ def test_the_keys_are_listed_switched_off_and_stay_off(visit, served):
     assert "next and previous hit" in page.locator("#keys").inner_text()
     page.keyboard.press("/")
     assert focused(page) != "text"
-    page.get_by_label("Use single characters as keys").uncheck()
+    page.get_by_label("Use keys of a single character").uncheck()
     page.keyboard.press("Escape")
     for key in ("?", "/", "j", "k", "f"):
         page.keyboard.press(key)

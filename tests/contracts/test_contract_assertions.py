@@ -107,6 +107,13 @@ def test_keywords_rank_the_passages_that_prove_something_and_add_their_weight(ba
     assert answer.total.value == 5
 
 
+def test_keywords_find_passages_without_the_words_and_totals_count_the_words(backend, index):
+    query = LexicalQuery((("clear", 1.0),), keywords=((PROVES, "effusion|present", 5.0),))
+    answer = ask(backend, index, lexical=query)
+    assert [item.passage for item in answer.rankings["bm25"]] == ["both@1#1", "with@1#0", "silent@1#0"]
+    assert answer.total.value == 1
+
+
 def test_proofs_are_the_passages_that_assert_it_whole(backend, index):
     found = backend.engine.proofs(index, [item.document for item in ENTRIES], ["effusion|present"], PUBLIC)
     assert found == {

@@ -66,6 +66,25 @@ def test_a_cycle_over_several_concepts_is_an_error(tmp_path: Path) -> None:
         load_concepts(folder=write(tmp_path, rows, ()))
 
 
+def test_a_file_saved_by_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    header = "id\tpreferred name\tparents\tsynonyms\tabbreviations"
+    own.write_bytes(f"{header}\r\nward-fever\tward fever\tfever\t\t\r\n".encode("utf-8-sig"))
+    assert load_concepts(own, folder=write(tmp_path / "concepts")).get("ward-fever").parents == ("fever",)
+
+
+def test_signs_of_a_name_are_no_patterns(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text("signs\tward.*(fever)+[x]?\tfever\ta{1,3}b|C++ sign\t\n", encoding="utf-8")
+    lexicon = load_concepts(own, folder=write(tmp_path / "concepts"))
+    assert [lexicon.named(name) is not None for name in ("C++ sign", "a{1,3}b", "aab", "ward xx fever")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_an_own_file_can_have_codes(tmp_path: Path) -> None:
     own = tmp_path / "own.tsv"
     own.write_text(

@@ -14,6 +14,8 @@ CSV_COLUMNS: Final = (
     *("pmid", "doi", "mesh", "keywords", "type", "language", "source", "collection", "abstract", "note"),
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_UNSEEN: Final = " \0\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2060\ufeff"
+"""What a program can drop from the beginning of a cell before it reads it."""
 
 
 def as_csv(citations: Sequence[Citation]) -> str:
@@ -41,4 +43,4 @@ def as_csv(citations: Sequence[Citation]) -> str:
 def safe_cell(text: str) -> str:
     """`text` on one line, with an apostrophe before it if a spreadsheet would run it as a formula."""
     line = one_line(text)
-    return f"'{line}" if line.startswith(_FORMULA) else line
+    return f"'{line}" if line.lstrip(_UNSEEN).startswith(_FORMULA) else line

@@ -6,6 +6,7 @@ a finding when it, or another one of the text, is changed: from then on the text
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -50,18 +51,25 @@ class CriterionChips:
     @property
     def chips(self) -> list[CriterionChip]:
         """One chip for each criterion, in order."""
-        return [self._chip(item) for item in self._understood.criteria]
+        return [self._chip(item) for item in self._understood.proven]
 
     @property
     def words(self) -> list[tuple[str, SearchAddress]]:
         """(finding, search without it) of those that name no concept, and are searched as words."""
-        return [(item, self._moved(self._understood.criteria, dropped=item)) for item in self._understood.unknown]
+        return [(item, self._moved(self._understood.proven, dropped=item)) for item in self._understood.unknown]
 
     @property
     def plain(self) -> SearchAddress | None:
         """The same search with its text as plain words, if criteria were read from it."""
-        reads = any(item.source == _TEXT for item in self._understood.criteria)
+        reads = any(item.source == _TEXT for item in self._understood.proven)
         return self._address.with_value(*PLAIN) if reads else None
+
+    @property
+    def only(self) -> SearchAddress | None:
+        """The search of those documents alone that meet what is preferred; None if nothing is."""
+        preferred = self._understood.preferences
+        found = [replace(item, source="with") for item in preferred if not self._understood.criteria]
+        return self._moved(found, as_words=True) if found else None
 
     @property
     def read(self) -> SearchAddress | None:
@@ -71,7 +79,7 @@ class CriterionChips:
     @property
     def lacking(self) -> bool:
         """Whether a criterion can depend on what `without` means."""
-        negative = (item for item in self._understood.criteria if item.assertion in (NOT_PRESENT, RULED_OUT))
+        negative = (item for item in self._understood.proven if item.assertion in (NOT_PRESENT, RULED_OUT))
         return any(
             item.source == "without" or item.assertion == NOT_PRESENT or (self.strict and item.source == _TEXT)
             for item in negative
@@ -89,6 +97,25 @@ class CriterionChips:
             ("no sentence says that it is present", self._address.drop("absence"), not self.strict),
             ("a sentence rules it out", self._address.with_value("absence", RULED_OUT), self.strict),
         ]
+
+    @property
+    def cohort_rows(self) -> list[tuple[str, str]]:
+        """The fields of the form of a cohort whose patients meet the criteria, under the filters of the search."""
+        given: dict[str, list[str]] = {}
+        for name, value in self._address.pairs:
+            if name.startswith("filter."):
+                given.setdefault(name.removeprefix("filter."), []).append(value)
+        filters = json.dumps({name: values if len(values) > 1 else values[0] for name, values in given.items()})
+        rows = []
+        for place, item in enumerate(self._understood.proven):
+            excluded = item.assertion == NOT_PRESENT
+            rows += [
+                (f"group.{place}", "none" if excluded else "all"),
+                (f"concept.{place}", item.typed if item.bundle else self._name(item.concept)),
+                (f"assertion.{place}", PRESENT if excluded else item.assertion),
+                *([(f"filters.{place}", filters)] if given else []),
+            ]
+        return rows
 
     def _chip(self, item: Criterion) -> CriterionChip:
         # Where "without" means that it is ruled out, the two are one choice.
@@ -109,7 +136,7 @@ class CriterionChips:
 
     def _changed(self, item: Criterion, other: Criterion | None) -> SearchAddress:
         """The search with `other` instead of a criterion."""
-        criteria = [other if found is item else found for found in self._understood.criteria]
+        criteria = [other if found is item else found for found in self._understood.proven]
         return self._moved([found for found in criteria if found], as_words=item.source == _TEXT)
 
     def _moved(self, criteria: Sequence[Criterion], dropped: str = "", as_words: bool = False) -> SearchAddress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from mappings.documents import Document
 from search.pipeline.results import Hit, Proof, Results
 from search.query import NOT_PRESENT
 from search.understanding.criteria import Criterion
+from search.understanding.understand import Understanding
 from web.pages.addresses import SearchAddress
 from web.pages.assertions import ASKS, SAYS
 from web.pages.explanations import ExplanationTable, explanation_table
@@ -46,7 +47,10 @@ class ProofView:
 
 @dataclass(frozen=True, slots=True)
 class HitView:
-    """A hit for display. `number` counts the hits of the page from 1, `link` leads to the document."""
+    """A hit for display. `number` counts the hits of the page from 1, `link` leads to the document.
+
+    `below`: from this one on, hits do not say what the search prefers.
+    """
 
     hit: Hit
     number: int
@@ -61,6 +65,7 @@ class HitView:
     others_text: str
     patient: str
     patient_link: str
+    below: bool = False
 
     @property
     def share(self) -> int:
@@ -77,13 +82,25 @@ def hit_views(
     results: Results, collection: Collection, address: SearchAddress, others: Mapping[str, Document]
 ) -> list[HitView]:
     """Prepare the hits for display; `others` are the documents of `others_of` that the caller can see."""
-    hits, criteria = results.hits, results.understood.criteria
-    return [
+    hits = results.hits
+    below = next((item for item in hits if _falls_short(item, results)), None)
+    views = [
         _hit_view(
-            hit, number, collection, address, [others[name] for name in hit.others[:OTHERS] if name in others], criteria
+            hit,
+            number,
+            collection,
+            address,
+            [others[name] for name in hit.others[:OTHERS] if name in others],
+            results.understood,
         )
         for number, hit in enumerate(hits, 1)
     ]
+    return [replace(view, below=view.hit is below) for view in views]
+
+
+def _falls_short(hit: Hit, results: Results) -> bool:
+    """Whether the hit does not say what the search prefers: such hits stand below the others."""
+    return bool(results.understood.preferences) and None in hit.proofs
 
 
 def _hit_view(
@@ -92,7 +109,7 @@ def _hit_view(
     collection: Collection,
     address: SearchAddress,
     others: Sequence[Document],
-    criteria: Sequence[Criterion],
+    understood: Understanding,
 ) -> HitView:
     # A sentence that proves a criterion stands there, and not again among the evidence.
     proven = {item.text.strip() for item in hit.proofs if item}
@@ -101,7 +118,11 @@ def _hit_view(
         number=number,
         title=segments(hit.title or hit.document, hit.title_marks if hit.title else ()),
         evidence=[segments(item.text, item.marks) for item in hit.evidence if item.text.strip() not in proven],
-        proofs=[_proof_view(*pair) for pair in zip(criteria, hit.proofs, strict=False)],
+        proofs=[
+            _proof_view(*pair)
+            for pair in zip(understood.proven, hit.proofs, strict=False)
+            if pair[1] or understood.criteria
+        ],
         details=details(hit.fields, collection, of_hit=True),
         link=_document_link(hit, collection, address),
         table=explanation_table(hit.explain) if hit.explain else None,

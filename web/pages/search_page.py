@@ -15,6 +15,7 @@ from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
 from search.pipeline.results import Results
+from search.pipeline.retrieve import NOTHING_PASSES
 from search.query import YEARLY, Terms
 from web.pages.addresses import SearchAddress
 from web.pages.chips import CriterionChips
@@ -142,6 +143,12 @@ class SearchPage:
         return UnderstandingJson.of(self.results) if self.results else None
 
     @property
+    def notes(self) -> Sequence[str]:
+        """What is to be said about how the query was read, without what stands where the hits would."""
+        notes = self.understood.notes if self.understood else []
+        return [item for item in notes if self.hits or item not in NOTHING_PASSES]
+
+    @property
     def meanings(self) -> list[tuple[str, list[tuple[str, SearchAddress]]]]:
         """(abbreviation, [(long form, the same search for that)]) of each abbreviation with several meanings."""
         text = self.address.get("text")
@@ -212,7 +219,7 @@ class SearchPage:
         ways = [("Search without the filters", self.address.drop(*filters))] if filters else []
         chips = self.criteria.chips if self.criteria else []
         if len(chips) > 1:
-            ways += [(f"Search without “{chip.prefix} {chip.name}”", chip.without) for chip in chips[:4]]
+            ways += [(f"Leave out “{chip.prefix} {chip.name}”", chip.without) for chip in chips[:4]]
         elif self.address.get("with") or self.address.get("without"):
             ways.append(("Search without the findings", self.address.drop("with", "without")))
         others = [(item, self.elsewhere(item)) for item in self.collections if item is not self.collection]

@@ -44,7 +44,9 @@ def test_an_export_of_nobody_is_its_header():
     assert rows([], export()) == [HEAD] == [list(EVIDENCE_COLUMNS)]
 
 
-@pytest.mark.parametrize("lead", ["=", "+", "-", "@", "\t=", "\r=", "\n=", "  =", " \n\t-", "\u00a0@", "\uff1d"])
+@pytest.mark.parametrize(
+    "lead", ["=", "+", "-", "@", "\t=", "\r=", "\n=", "  =", " \n\t-", "\u00a0@", "\uff1d", "\ufeff=", "\u200b ="]
+)
 def test_no_cell_is_a_formula(lead):
     bad = f"{lead}HYPERLINK(1)"
     found = said(f"{bad} pneumonia", "pneumonia", "pneumonia", document=bad.strip(), type=bad)

@@ -133,6 +133,75 @@ def test_the_form_keeps_how_without_is_meant_and_sends_nothing_for_the_usual(cli
 def test_of_nothing_found_each_criterion_can_be_given_up(client):
     page = Page(send(client, "/search", {"collection": "notes", "with": "pneumonia, gout"}).text)
     assert "No document that you may see meets all of these criteria." in page.text
-    assert "Search without “with gout”" in page.text
+    assert "Leave out “with gout”" in page.text
     states = {attrs["value"] for attrs in page.all("button", form="again", name="state")}
     assert "collection=notes&with=pneumonia" in states
+
+
+def test_of_nothing_found_the_reason_is_told_once(client):
+    page = Page(send(client, "/search", {"collection": "notes", "with": "pneumonia, gout"}).text)
+    assert page.text.count("meets all") == 1
+
+
+def test_criteria_and_filters_lead_to_the_patients_who_meet_them(client):
+    sent = {"collection": "notes", "text": "pneumonia without effusion", "filter.type": "Radiology"}
+    page = Page(send(client, "/search", sent).text)
+    rows = {attrs["name"]: attrs["value"] for attrs in page.all("input") if attrs.get("name", "")[-2:] in (".0", ".1")}
+    assert rows == {
+        "group.0": "all",
+        "concept.0": "pneumonia",
+        "assertion.0": "present",
+        "filters.0": '{"type": "Radiology"}',
+        "group.1": "none",
+        "concept.1": "effusion",
+        "assertion.1": "present",
+        "filters.1": '{"type": "Radiology"}',
+    }
+    cohort = Page(send(client, "/cohorts", rows | {"collection": "notes"}).text)
+    assert "1 of 2 patients meets these rows" in cohort.text
+    assert "Also: type Radiology" in cohort.text
+    assert page.all("form", action="/cohorts", target="_blank")
+
+
+def test_articles_have_no_patients_to_count(client):
+    page = get(client, "/search?collection=abstracts&with=statins&text=mortality")
+    assert not page.all("form", action="/cohorts")
+
+
+@pytest.mark.parametrize(
+    ("address", "leads_to"),
+    [("/compare", "/saved?kind=cohort"), ("/compare?a=x", "/saved?kind=cohort"), ("/patient", "/")],
+)
+def test_an_address_that_names_nothing_leads_to_where_it_is_chosen(client, address, leads_to):
+    answer = client.get(address)
+    assert (answer.status_code, answer.headers["Location"]) == (303, leads_to)
+
+
+def test_the_name_of_one_concept_brings_those_who_have_it_first(client):
+    page = Page(send(client, "/search", {"collection": "notes", "text": "effusion"}).text)
+    assert "with effusion Change with effusion" in page.text
+    assert "Documents that say so come first." in page.text
+    assert "2 documents match the words" in page.text
+    assert "with effusion FINDINGS Pneumonia with large effusion . present" in page.text.replace(
+        "effusion.", "effusion ."
+    )
+    first, last = page.text.index("large effusion"), page.text.index("No effusion")
+    assert first < page.text.index("From here on, documents do not say so") < last
+    assert "no sentence found" not in page.text
+
+
+def test_a_preference_can_be_made_a_criterion_or_dropped(client):
+    page = Page(send(client, "/search", {"collection": "notes", "text": "effusion"}).text)
+    states = {attrs["value"] for attrs in page.all("button", form="again", name="state")}
+    only, plain = "collection=notes&with=effusion&plain=true", "collection=notes&plain=true"
+    assert {only, plain} <= states
+    answer = Page(send(client, "/search", {"text": "effusion", "state": only}).text)
+    assert "1 document matches the criteria" in answer.text
+    words = Page(send(client, "/search", {"text": "effusion", "state": plain}).text)
+    assert "Documents that say so come first." not in words.text
+    assert "The text is searched as plain words." in words.text
+
+
+def test_two_joined_names_are_criteria(client):
+    page = get(client, "/search?collection=notes&text=pneumonia+with+effusion")
+    assert "1 document matches the criteria" in page.text

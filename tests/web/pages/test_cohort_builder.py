@@ -33,8 +33,8 @@ def values(page, name):
 def test_rows_are_counted_and_patients_shown_with_their_sentences(client):
     page = built(client, FORM)
     assert "1 of 2 patients meets these rows" in page.text
-    assert "Row 1 2 patients by itself" in page.text
-    assert "Row 2 1 patient by itself" in page.text
+    assert "Row 1 alone finds 2 patients" in page.text
+    assert "Row 2 alone leaves out 1 patient" in page.text
     assert (
         "1. with pneumonia met HOSPITAL COURSE Pneumonia treated with antibiotics. present 9 January 2020" in page.text
     )

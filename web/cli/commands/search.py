@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,14 @@ from web.cli.common import json_option, open_medley, open_use_cases, show
 from web.cli.standard_input import DASH, read_text
 
 if TYPE_CHECKING:
-    from web.search_answers import CriterionJson, EvidenceJson, ExplanationJson, HitJson, SearchAnswer
+    from web.search_answers import (
+        CriterionJson,
+        EvidenceJson,
+        ExplanationJson,
+        HitJson,
+        SearchAnswer,
+        UnderstandingJson,
+    )
 
 PATIENCE_MS = 10_000
 """A process for a single search waits for the complete answer; a collection's deadline is meant for a running gateway."""
@@ -107,7 +114,8 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
     lines += answer.understood.notes
-    lines += [f"{_ASSERTIONS.get(item.assertion, item.assertion)}: {item.name}" for item in answer.understood.criteria]
+    lines += [_criterion(item) for item in answer.understood.criteria]
+    lines += [f"first {_criterion(item)}" for item in answer.understood.preferences]
     lines += [
         f"{item.typed} can mean {', '.join(item.meanings)}"
         for item in answer.understood.asked
@@ -116,10 +124,14 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit_lines(rank, hit, hidden, answer.invented)]
-        lines += _proof_lines(hit, answer.understood.criteria)
+        lines += _proof_lines(hit, answer.understood)
     if answer.cursor:
         lines += ["", click.style("there are more hits: use a larger --size, or --json and its cursor", dim=True)]
     return "\n".join(lines)
+
+
+def _criterion(item: CriterionJson) -> str:
+    return f"{_ASSERTIONS.get(item.assertion, item.assertion)}: {item.name}"
 
 
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
@@ -137,8 +149,12 @@ def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool
     return [*lines, f"    {_arithmetic(hit.explain)}"] if hit.explain else lines
 
 
-def _proof_lines(hit: HitJson, criteria: Sequence[CriterionJson]) -> Iterator[str]:
+def _proof_lines(hit: HitJson, understood: UnderstandingJson) -> Iterator[str]:
+    required = understood.criteria
+    criteria = required or understood.preferences
     for item, proof in zip(criteria, hit.proofs, strict=True):
+        if proof is None and not required:
+            continue
         said = " ".join(proof.text.split()) if proof else "not mentioned"
         yield f"    {_ASSERTIONS.get(item.assertion, item.assertion)} {item.name}: {said}"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, Literal
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, make_response, redirect, render_template, request
 from flask.wrappers import Response
 
 from mappings.collection import Collection
@@ -76,8 +77,11 @@ class ComparisonPage:
 
 @blueprint.get("/compare")
 def compare() -> Response:
-    """Two saved cohorts side by side, as of now."""
-    return _shown(request.args.get("a", ""), request.args.get("b", ""), "")
+    """Two saved cohorts side by side, as of now; an address that names none leads to where they are chosen."""
+    a, b = request.args.get("a", ""), request.args.get("b", "")
+    if not (a and b):
+        return make_response(redirect("/saved?kind=cohort", HTTPStatus.SEE_OTHER))
+    return _shown(a, b, "")
 
 
 @blueprint.post("/compare")

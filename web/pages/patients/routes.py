@@ -19,6 +19,8 @@ blueprint.before_request(context.require_caller)
 def patient() -> Response:
     """The page of the patient to whom a document belongs."""
     arguments, use_cases = request.args, context.use_cases()
+    if "document" not in arguments:
+        return make_response(redirect("/", 303))  # where a patient is opened by id
     collection = use_cases.named(arguments.get("collection", ""), "patient")
     found = record.by_document(use_cases, collection, arguments.get("document", ""))
     reader = context.portal().medley.collections.reader(collection.name)

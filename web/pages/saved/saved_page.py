@@ -17,9 +17,9 @@ from web.pages.formatting import format_value
 
 TITLES: Final[Mapping[KeptKind, str]] = {"search": "Searches", "bundle": "Bundles", "cohort": "Cohorts"}
 _MAKING: Final[Mapping[KeptKind, str]] = {
-    "search": "Save a search with the button below its hits.",
+    "search": "Below the hits of each search, “Save this search” keeps it.",
     "bundle": "A bundle is a list of names that belong together, such as the drugs of one kind.",
-    "cohort": "Save a cohort beside its patients.",
+    "cohort": "Beside the patients of a cohort is the field to save it.",
 }
 
 
