@@ -26,8 +26,8 @@ _CLASSES: Final = {
     for kind in ("never", "seldom", "opener")
 }
 
-_MORE_LETTERS: Final = 1 + max(map(len, _CLASSES["never"] | _CLASSES["seldom"]))
-"""More than an abbreviation has."""
+_SHORT: Final = _CLASSES["never"] | _CLASSES["seldom"] | {"no"}
+_NEAR: Final = 32
 
 _CANDIDATE: Final = re.compile(  # It starts with a set of characters, for which a search is fast.
     r"[.!?\n,:](?:"
@@ -75,7 +75,7 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
     stop, end = match.span()
     if text[stop] not in ".?!":
         return True
-    if text[end + 1 : end + 2].isupper() and text[end] == " " and _is_long_word(text, start, stop):
+    if text[end + 1 : end + 2].isupper() and text[end] == " " and _is_plain_word(text, start, stop):
         return True
     following = _WORD_AFTER.match(text, match.end())
     after = following[1] if following else ""
@@ -84,16 +84,17 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
     return text[stop] != "." or _stop_ends(text, start, stop, after)
 
 
-def _is_long_word(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` ends with so many letters that they are no abbreviation, initial or number of an item."""
-    return end - start > _MORE_LETTERS and text[end - _MORE_LETTERS : end].isalpha()
+def _is_plain_word(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` ends with letters after a space that are no abbreviation, initial or number of an item."""
+    before, _, word = text[max(start, end - _NEAR) : end].rpartition(" ")
+    return bool(before) and len(word) > 1 and word.isalpha() and word.lower() not in _SHORT
 
 
 def _stop_ends(text: str, start: int, stop: int, after: str) -> bool:
-    head = text[max(start, stop - 32) : stop]
+    head = text[max(start, stop - _NEAR) : stop]
     before = _NO_WORD.match(head.removesuffix("\n"))
     word = head.removesuffix("\n")[before.end() if before else 0 :][-30:]
-    if _ITEM.search(head.strip(" \t,")) and (stop - start <= 32 or ":" in head or "," in head):
+    if _ITEM.search(head.strip(" \t,")) and (stop - start <= _NEAR or ":" in head or "," in head):
         return False
     lowered = word.lower()
     if lowered in _CLASSES["never"]:

@@ -39,6 +39,11 @@ _AFTER: Final = (
         ),
     ),
 )
+_FURTHER: Final = re.compile(
+    r"(?!\s*(?:grade|score|count|stage)\b)\s[^.,;:?\n()]{2,30}:\s(?:no|none|nil|absent|denies|denied|never|negative)(?=\s*(?:[.,;)\n]|$))",
+    re.I,
+)
+"""An answer to what is said more closely: "dizziness on standing: none"."""
 _BARE: Final = re.compile(
     r"(?:\s+(?:grade|score|count|stage|use))?:?\s+(?:no|nil|none|nad|neg|absent|denied)(?=\s*(?:[,;)]|\.?\s*$))", re.I
 )
@@ -57,7 +62,7 @@ _SAID: Final = re.compile(
 _CROSS: Final = re.compile(r"\s?(?:[:=]\s?)?(?:(?P<no>[✗✘☒∅ø])|(?P<yes>[✓✔☑]))")
 _TICKS: Final = re.compile(r"[✗✘☒∅✓✔☑☐]")
 _ZERO: Final = re.compile(
-    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout)\b)"
+    r"\s*[:=]?\s+[x×]?\s?0(?:\s?%|/\d+)?(?=\s*[,;)]|\.?\s*$|\.\s|\s(?:since|today|overnight|so far|to date|this|in|on|for|throughout|at|with|when|and|both|now)\b)"
 )
 _ZERO_BEFORE: Final = re.compile(r"(?:^|[\s,;(])0\s(?:\w+\s)?$")
 _REACTION: Final = re.compile(
@@ -118,7 +123,7 @@ _WHOSE: Final = frozenset(
 _NEAR: Final = 40
 _MAY_BE_BEFORE: Final = re.compile(r"[\]☐☑☒✓✔✗)\-–+](?:(?<=[\]☐☑☒✓✔✗])|(?=\s{0,2}\Z))|\b0\s(?:\w+\s)?\Z")
 _MAY_BE_AFTER: Final = re.compile(
-    r"\s*(?:[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}\?|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
+    r"\s*(?:,\s[a-z-]+\b(?:\s[a-z-]+){0,3}(?:[.;)]|$|\s\d)|[?:=|(\[+\-–—✓✔☑✗✘☒∅ø×]|\.\.)|[^.,;:?\n]{0,30}[?:]|\t|\s(?:\s|[nyf]|grade|score|count|stage|use|absent|denied|[x×]?\s?0)",
     re.I,
 )
 """What any answer has beside the mention, to tell at once that a mention has none."""
@@ -144,7 +149,7 @@ def answer(sentence: str, start: int, end: int) -> str:
         for says, pattern in _AFTER:
             if pattern.match(following):
                 return says
-        if _BARE.match(following):
+        if _BARE.match(following) or (":" in following and _FURTHER.match(sentence, end)):
             return "ruled-out"
         if _FREE.match(following):
             return "ruled-out"
@@ -192,7 +197,9 @@ def _sign_before(sentence: str, start: int) -> str:
 
 
 def is_of_relative(sentence: str, start: int, end: int) -> bool:
-    """Whether the mention `start:end` only says what a relative is like: "her demented mother"."""
+    """Whether the mention `start:end` says what a relative is like or had: "her demented mother", "suicide of a brother"."""
+    if sentence.startswith(" of ", end) and _of_whom().match(sentence, end):
+        return True
     before = sentence[max(0, start - _NEAR) : start].rpartition(" ")[0].rpartition(" ")[2]
     return before.lower() in _WHOSE and _described().match(sentence, end) is not None
 
@@ -209,7 +216,19 @@ def _described() -> re.Pattern[str]:
 
 
 @cache
+def _of_whom() -> re.Pattern[str]:
+    kin = "|".join(map(re.escape, classes()["kin"]))
+    relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
+    return re.compile(
+        rf"\sof\s(?:an?|his|her|their|the|one|two|another)\s(?:(?:{kin})\s)*(?:{relative})(?!['’\w])", re.I
+    )
+
+
+@cache
 def _relatives() -> re.Pattern[str]:
     kin = "|".join(map(re.escape, classes()["kin"]))
     relative = "|".join(sorted(map(re.escape, classes()["relative"]), key=len, reverse=True))
-    return re.compile(rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?(?:(?:{kin})\s+)*(?:{relative})\b", re.I)
+    whose = rf"(?:(?:{kin})\s+)*(?:{relative})\b"
+    return re.compile(
+        rf"\s*(?::|\(|\s[-–—]\s)\s*(?:in\s+)?{whose}|,\s{whose}(?=\s*(?:[.;)]|$|\s(?:aged|age|at)\s\d))", re.I
+    )

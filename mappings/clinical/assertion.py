@@ -9,24 +9,18 @@ the section decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Final, cast
 
 from mappings.analysis.headings import level
-from mappings.analysis.mentions.cues import SILENT, Cue
 from mappings.analysis.mentions.negation import Scope
 from mappings.clinical.answers import answer, is_normal, is_of_relative, is_reaction
-from mappings.clinical.cue_rules import CURRENT, Assertion, assertion_cues
-from mappings.clinical.persistence import is_chronic, is_intervention
-from mappings.clinical.scopes import PAST, clause_scopes, cue_scopes
+from mappings.clinical.cue_rules import CURRENT, Assertion
+from mappings.clinical.layers import NO_LAYERS, Layers, layers_for
+from mappings.clinical.persistence import is_chronic, is_intervention, is_past_operation
 from mappings.clinical.section_defaults import section_default, shows_remains
-from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, TAKEN
+from mappings.clinical.time_patterns import CONSIDERED, HISTORY, PLANNED, SINCE_NOW
 
-_KEPT: Final = 4096
-_KEPT_NAMES: Final = 20_000
-_DONE: Final = (PLANNED, TAKEN)
-_LAYERED: Final = (*PAST, *_DONE, "family")
 _ASIDE: Final = re.compile(r"[ )]*?(?P<aside>,\s(?:which|who|that|whose|as)\s[^,;]{3,80},|\s\([^()]{2,80}\))")
 _TOLD_OF: Final = re.compile(
     r"\s(?:(?:that|which|whom?)\s(?:(?:he|she|they|we|i)\s)?|he\s|she\s|they\s|we\s|i\s|there\s|"
@@ -59,7 +53,7 @@ _GOES_ON: Final = re.compile(
 )
 """What follows a condition that lasts in a list of past ones: "uveitis, on steroid drops", "pump since 2016"."""
 _LEAD: Final = re.compile(r"([A-Za-z][A-Za-z /&']{1,40})\s*:")
-_OR_AFTER: Final = re.compile(r"\s+or\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
+_OR_AFTER: Final = re.compile(r"\s+or,?\s+(?!so\b|more\b|less\b|not\b|two\b)\w|,\s+or\s[^.;]{2,40}\?", re.I)
 _OR_BEFORE: Final = re.compile(
     r"[a-z)](?<!more)(?<!less)\s+or\s+(?:(?:a|an|the|early|other|possibly|acute|old|new|small|large|simply|just|merely|only|even)\s+){0,2}$",
     re.I,
@@ -73,16 +67,6 @@ _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
 _IF: Final = ("clause-before", "clause-after")
-_UNHIDDEN: Final = ("before", "skip", "keep")
-
-
-class _Layers(NamedTuple):
-    """The scopes of a sentence: of what is so, what was so, whom it is about, and what is planned or was taken."""
-
-    state: tuple[Scope, ...]
-    past: tuple[Scope, ...]
-    kin: tuple[Scope, ...]
-    done: tuple[Scope, ...]
 
 
 def assertion(sentence: str, start: int, end: int, section: str = "", name: str = "") -> Assertion:
@@ -132,7 +116,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         return "ruled-out"
     found = _read(sentence, start, end, called)
     current, found = found == CURRENT, "" if found == CURRENT else found
-    if not found and is_of_relative(sentence, start, end):
+    if found in ("", "historical") and is_of_relative(sentence, start, end):
         return "family"
     aside = None if found else _ASIDE.match(sentence, end)
     if aside:
@@ -147,34 +131,46 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
 
 def _read(sentence: str, start: int, end: int, called: str) -> str:
     """As `_stated`, from cues alone."""
-    layers = _layers(_hidden(sentence, start, end))
-    if _is_conditional(layers.state, start, end):
-        return "hypothetical"
-    kin = _nearest_before(layers.kin, start, end)
-    # "Both parents have gout, he has none": what is said of him is not about theirs.
-    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
-    state = _winner(about, start, end)
-    if state == "ruled-out":
-        return state
-    if kin is not None and not (
-        state == "hypothetical"
-        and (_nearest_before(layers.state, start, end) or 0) > kin
-        and not _ALLERGIC.search(sentence, kin, start)
-    ):
-        return "family"
-    if state == CONSIDERED:
-        return "hypothetical" if is_intervention(called) else "uncertain"
-    if state:
-        return state
-    past = _past(sentence, layers.past, start, end)
-    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
-        return "hypothetical" if done == PLANNED else "historical"
+    layers = layers_for(sentence, start, end)
+    stated, past = ("", "") if layers is NO_LAYERS else _by_cues(sentence, layers, start, end, called)
+    if stated:
+        return stated
+    if past == HISTORY and SINCE_NOW.match(sentence, end):
+        return CURRENT
     past = past or (HISTORY if _is_dated(sentence, end) or _TREATED_IN.match(sentence, end) else "")
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
         return "historical"
+    if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
+        return "historical"
     return "present" if past == HISTORY else past
+
+
+def _by_cues(sentence: str, layers: Layers, start: int, end: int, called: str) -> tuple[str, str]:
+    """What cues state of a mention, and, where that is nothing, what the past says of it."""
+    if _is_conditional(layers.state, start, end):
+        return "hypothetical", ""
+    kin = _nearest_before(layers.kin, start, end)
+    # "Both parents have gout, he has none": what is said of him is not about theirs.
+    about = layers.state if kin is None else [scope for scope in layers.state if not _is_of_patient(sentence, scope)]
+    state = _winner(about, start, end)
+    if state == "ruled-out":
+        return state, ""
+    if kin is not None and not (
+        state == "hypothetical"
+        and (_nearest_before(layers.state, start, end) or 0) > kin
+        and not _ALLERGIC.search(sentence, kin, start)
+    ):
+        return "family", ""
+    if state == CONSIDERED:
+        return ("hypothetical" if is_intervention(called) else "uncertain"), ""
+    if state:
+        return state, ""
+    past = _past(sentence, layers.past, start, end)
+    if past != "historical" and layers.done and is_intervention(called) and (done := _winner(layers.done, start, end)):
+        return ("hypothetical" if done == PLANNED else "historical"), ""
+    return "", past
 
 
 def _is_of_patient(sentence: str, scope: Scope) -> bool:
@@ -195,24 +191,6 @@ def _is_alternative(sentence: str, start: int, end: int) -> bool:
         _OR_AFTER.match(sentence, end)
         or (_MAY_BE_OR.search(sentence, first, start) and _OR_BEFORE.search(sentence, first, start))
     )
-
-
-def _hidden(sentence: str, start: int, end: int) -> str:
-    """`sentence`; a mention whose name contains cues ("influenza vaccine", "graft versus host disease") is hidden."""
-    across = (cue for cue in _cues(sentence) if cue.start < end and start < cue.end)
-    if not _has_cue(sentence[start:end]) and all(cue.kind in _UNHIDDEN and cue.says != "family" for cue in across):
-        return sentence
-    return sentence[:start] + "x" * (end - start) + sentence[end:]
-
-
-@lru_cache(_KEPT)
-def _cues(text: str) -> tuple[Cue, ...]:
-    return tuple(assertion_cues().find_stating(text))
-
-
-@lru_cache(_KEPT_NAMES)
-def _has_cue(name: str) -> bool:
-    return any(cue.kind not in _UNHIDDEN for cue in assertion_cues().find(name))
 
 
 def _nearest_before(found: Sequence[Scope], start: int, end: int) -> int | None:
@@ -261,34 +239,3 @@ def _winner(found: Sequence[Scope], start: int, end: int) -> str:
         inside = [scope for scope in inside if (scope.cue.kind, scope.states) != ("next-after", "hypothetical")]
     states = min(inside, key=lambda scope: scope.rank(start)).states
     return "ruled-out" if states == "absent" else states
-
-
-@lru_cache(_KEPT)
-def _layers(sentence: str) -> _Layers:
-    found = [cue for cue in _cues(sentence) if cue.kind not in ("keep", "skip")]
-    if all(cue.kind in SILENT for cue in found):
-        return _Layers((), (), (), ())
-    plain = [cue for cue in found if cue.kind != "family-end"]
-    said = {cue.says for cue in plain}
-
-    def layer(*says: str) -> tuple[Scope, ...]:
-        if said.isdisjoint(says):
-            return ()
-        chosen = [cue for cue in plain if cue.says in says or cue.says not in _LAYERED]
-        return tuple(cue_scopes(sentence, chosen, found, says))
-
-    return _Layers(
-        tuple(cue_scopes(sentence, [cue for cue in plain if cue.says not in _LAYERED], found)),
-        layer(*PAST),
-        layer("family"),
-        (*layer(*_DONE), *(scope for cue in plain if _is_condition(cue) for scope in _orders(sentence, cue, found))),
-    )
-
-
-def _is_condition(cue: Cue) -> bool:
-    return cue.says == "hypothetical" and cue.kind == "clause-before"
-
-
-def _orders(sentence: str, cue: Cue, found: Sequence[Cue]) -> Iterator[Scope]:
-    """What is done under a condition: "repeat the scan if the pain returns"."""
-    yield from clause_scopes(sentence, cue._replace(says=PLANNED), "after", found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Final, Literal, get_args
 from mappings.analysis.lexicon import LEXICONS, rows_of
 from mappings.analysis.mentions.cue_phrases import tokens
 from mappings.analysis.mentions.cues import (
-    SILENT,
     Cue,
     CueKind,
     CueLexicon,
@@ -43,6 +42,7 @@ _NOT_YET: Final = re.compile(
 )
 _PAST: Final = ("historical", HISTORY)
 _FAMILY_END: Final = "family-end"
+_SHARES: Final = ("share", "Share", "like", "Like")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,7 @@ class AssertionCues:
         signs = {phrase: kind for kind, phrases in own.items() for phrase in phrases if not phrase[0].isalnum()}
         words = {kind: [item for item in phrases if item not in signs] for kind, phrases in own.items()}
         every = {**both, **{kind: [*both.get(kind, ()), *own] for kind, own in words.items()}}
-        self._phrases, self._delimiters = (
-            CueLexicon({kind: phrases for kind, phrases in every.items() if (kind.kind in SILENT) == silent}, classes)
-            for silent in (False, True)
-        )
+        self._lexicon = CueLexicon(every, classes)
         self._signs = signs
         self._patterns = CuePatterns(classes["relative"])
         longest = sorted(signs, key=lambda sign: (-len(sign), sign))
@@ -81,32 +78,24 @@ class AssertionCues:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
-        screened = Screened.of(sentence)
-        possible = self._patterns.possible(screened)
-        return _chosen(sentence, [*self._stating(screened, possible), *self._silent(screened, possible)])
+        return self._find(sentence, alone=True)
 
     def find_stating(self, sentence: str) -> list[Cue]:
         """As `find`, but none where no cue states anything: others only delimit what such a cue is about."""
-        screened = Screened.of(sentence)
-        possible = self._patterns.possible(screened)
-        stating = self._stating(screened, possible)
-        return _chosen(sentence, [*stating, *self._silent(screened, possible)]) if stating else []
+        return self._find(sentence, alone=False)
 
-    def _stating(self, screened: Screened, possible: Sequence[int]) -> list[Cue]:
-        """The cues that state something, in no order. No other patterns than `possible` can match."""
-        sentence = screened.sentence
-        found = [
-            cue for cue in self._phrases.find_all(screened) if cue.says not in _PAST or not _is_void(sentence, cue)
-        ]
+    def _find(self, sentence: str, alone: bool) -> list[Cue]:
+        screened = Screened.of(sentence)
+        places, possible = self._lexicon.places(screened), self._patterns.possible(screened)
+        found = [cue for cue in self._lexicon.stating(screened, places) if not _is_void(sentence, cue)]
         found += [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
         found += self._patterns.find(screened, possible)
-        return found
-
-    def _silent(self, screened: Screened, possible: Sequence[int]) -> Iterator[Cue]:
-        """The cues that delimit others, in no order."""
-        yield from self._delimiters.find_all(screened)
-        yield from numbers(screened.sentence)
-        yield from self._patterns.find_silent(screened, possible)
+        if not found and not alone:
+            return []
+        found += self._lexicon.silent(screened, places)
+        found += numbers(sentence)
+        found += self._patterns.find_silent(screened, possible)
+        return _chosen(sentence, found)
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
         """A sign before a word is about what follows ("? pneumonia"), one after a word about what precedes it."""
@@ -122,6 +111,7 @@ def _chosen(sentence: str, every: list[Cue]) -> list[Cue]:
     """Those of `every` that do not overlap a longer one, in order."""
     # Whom a sentence is about and what it says may be told by the same words: "mother worried that he has measles".
     kin = [cue for cue in every if cue.says == "family" or cue.kind == _FAMILY_END]
+    kin = [cue for cue in kin if not _is_owner(sentence, cue)]
     if kin:
         others = [cue for cue in every if cue.says != "family" and cue.kind != _FAMILY_END]
         kept = sorted([*disjoint(others), *disjoint(kin)])
@@ -159,11 +149,17 @@ def marked(text: str) -> tuple[str, int, int] | None:
 
 def _is_void(sentence: str, cue: Cue) -> bool:
     """Whether a cue of the past says nothing: something only began then, or it is not over ("not settled with morphine")."""
-    if not cue.kind.endswith("-after"):
+    if cue.says not in _PAST or not cue.kind.endswith("-after"):
         return False
     if _NOT_YET.search(sentence, max(0, cue.start - 24), cue.start):
         return True
     return cue.kind == "clause-after" and is_beginning(sentence, cue.start, cue.end)
+
+
+def _is_owner(sentence: str, cue: Cue) -> bool:
+    """Whether a relative is not passed over, but has what follows: "here with her mother's osteoporosis in mind"."""
+    owns = cue.kind == "skip" and sentence[cue.end : cue.end + 2] in ("'s", "’s")
+    return owns and not sentence.startswith(_SHARES, cue.start)
 
 
 def _sign(sign: str) -> str:

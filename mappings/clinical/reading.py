@@ -24,7 +24,7 @@ from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 
-READING_VERSION: Final = "reading-6"
+READING_VERSION: Final = "reading-7"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000

@@ -14,12 +14,12 @@ from mappings.clinical.time_patterns import HISTORY
 PAST: Final = ("historical", HISTORY, CURRENT)
 """What the cues of the past say."""
 _CLAUSE_END: Final = re.compile(
-    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
+    r"[;!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?<!\b[A-Z])\.(?=\s|$)|\b(?:but|(?<!, )however|although|though|whereas|while|and\s(?:since|now))\b",
     re.I,
 )
-_SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)[.!?](?=\s)")
+_SENTENCE_STOP: Final = re.compile(r";|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?:[!?]|(?<!\b[A-Z])\.)(?=\s)")
 _CLAUSE_START: Final = re.compile(
-    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)\.(?=\s)|,\s|\b(?:but|however|although|who|which|now(?!\s\d)|denies|currently)\b|"
+    r"[;:!?]|(?<!\b[DM]r)(?<!\bM[sx])(?<!\bMrs)(?<!\b[A-Z])\.(?=\s)|,\s|\b(?:but|however|although|who|which|now(?!\s\d)|denies|currently)\b|"
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
@@ -28,7 +28,7 @@ _OTHER_SUBJECT: Final = re.compile(
     re.I,
 )
 _NEXT_BREAK: Final = re.compile(
-    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at)\b",
+    r"[.,;:!?)]|\b(?:and|or|with|but|for|of|in|is|was|has|had|due|to|than|after|before|when|during|from|by|on|at|about)\b",
     re.I,
 )
 _NEXT_WORDS: Final = 3
@@ -43,11 +43,35 @@ _LIKELY: Final = re.compile(
 _DUE_TO: Final = re.compile(
     r"\s+(?:due\sto|from|secondary\sto|related\sto|caused\sby|as\sa\s(?:result|consequence)\sof)\b", re.I
 )
+_IS_LAST: Final = re.compile(
+    r"(?:likely|probabl[ey]|possibl[ey]|plausible|suspected|presumed|questionable|conceivabl[ey]|query)[.;)]?$|"
+    r"\w\s(?:\w+\s)?(?:likely|probable|possible|plausible|suspected|presumed),$",
+    re.I,
+)
+"""A doubt that nothing follows: "vasovagal most probable"."""
+_LEADING: Final = {"after": "before", "doubt-after": "doubt-before", FACING: "doubt-before"}
+_FROM: Final = (" from ", " of ")
+_LEADS_ON: Final[dict[str, tuple[str, ...]]] = {
+    "": (" for ", " of "),
+    "ruled-out": (" for ", " of "),
+    "historical": _FROM,
+    HISTORY: _FROM,
+    "uncertain": (" that ", " whether ", " if ", " about ", " regarding ", " as to ", " of ", " for "),
+}
+"""What a cue can lead on with, though most often it follows what it is about: "ruled out for sepsis", "unlikely that"."""
+_CLAUSES: Final = (" that ", " whether ", " if ")
+_FOR_NOW: Final = re.compile(
+    r"\s(?:for|of)\s(?:now|the\s(?:time|moment|present)|this|lack|want|good|sure|certain)\b", re.I
+)
+_HAS_SUBJECT: Final = re.compile(
+    r"(?:^|[.;:,]\s?|\b(?:he|she|they|it|we|i|you|patient|pt|who|and|there|this|him|her|then)\s)(?:(?:is|was|were|are|has|have|had|been|be|to|me|us|now|since|also|a|an|the|made|being)\s){0,4}$",
+    re.I,
+)
 _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
     r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
@@ -98,8 +122,30 @@ def _is_of_cause(sentence: str, cue: Cue) -> bool:
     return _LIKELY.fullmatch(sentence, cue.start, cue.end) is not None and _DUE_TO.match(sentence, cue.end) is not None
 
 
+def _is_last(sentence: str, cue: Cue) -> bool:
+    """Whether nothing follows a doubt, so that it is about what precedes it: "vasovagal most probable"."""
+    if sentence[cue.end : cue.end + 1] not in ("", ".", ";", ",", ")"):
+        return False
+    return _IS_LAST.search(sentence, max(0, cue.start - 2), cue.end + 1) is not None
+
+
+def _leads_on(sentence: str, cue: Cue) -> int:
+    """The end of a cue with the word that leads on to what it is about, or 0: "unlikely that" he has gout."""
+    words = _LEADS_ON.get(cue.says, ())
+    if not (words and sentence.startswith(words, cue.end)) or _FOR_NOW.match(sentence, cue.end):
+        return 0
+    word = next(word for word in words if sentence.startswith(word, cue.end))
+    if word in _CLAUSES or _HAS_SUBJECT.search(sentence, max(0, cue.start - 40), cue.start):
+        return cue.end + len(word) - 1
+    return 0
+
+
 def _as_list(sentence: str, cue: Cue) -> Cue:
     """A cue with the direction in which it reaches over a list."""
+    if cue.kind == "doubt-before" and cue.says == "uncertain" and _is_last(sentence, cue):
+        return cue._replace(kind="doubt-after")
+    if cue.kind in _LEADING and (end := _leads_on(sentence, cue)):
+        return cue._replace(kind=_LEADING[cue.kind], end=end)
     if _is_afterthought(cue):  # What directly precedes an afterthought is over even if it is a chronic condition.
         return cue._replace(kind="doubt-after", says="historical")
     if cue.kind == FACING:

@@ -36,7 +36,7 @@ _WHOSE: Final = r"(?:(?:his|her|their|my|the|a|an|this|that)\s)?"
 _EARLIER: Final = r"(?:(?:previous|prior|last|earlier|first|second|third|past|other|former|preceding|recent|index)\s)"
 _STAY: Final = (
     r"(?:pregnanc(?:y|ies)|admissions?|hospitali[sz]ations?|stays?|visits?|deliver(?:y|ies)|births?|gestations?|"
-    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|job|establishment|shift|cycles?|deployment)"
+    r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|labou?rs?|confinements?|relationship|posting|tour|trip|holiday|attempts?|attacks?|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
     r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
@@ -68,14 +68,16 @@ _TIMES: Final = "|".join(
         r"when\s(?:his|her|the|their)\s(?:(?:first|second|third|fourth|last|youngest|oldest|eldest|other)\s)?(?:child|son|daughter|baby|twins|boy|girl)\s(?:was|were)\sborn\b",
         r"(?:with|after|in|during)\sG[0-9]\b(?!\s?P)",
         r"(?:with|after|in|during)\s(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b",
+        r"(?:with|during)\s(?:cycles?|rounds?|courses?)\s(?:#\s?)?(?:\d|one|two|three|four)\b",
         r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation)\b",
         r"over\s(?:the\s)?(?:christmas|easter|new\syear|half[-\s]?term|holidays?|winter|summer)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
-        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|one|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"(?:last|the\sprevious|the\sfollowing|the\spast|the\syear\sbefore|the\sother|earlier\sthis)\s(?:year|{_SEASON}|season|term|month|week(?:end)?|{_MONTH_NAME})(?=\s*[.,;)]|\s(?!or\b)\w|$)",
+        rf"one\s(?:{_SEASON}|weekend)(?=\s*[.,;)]|\s(?!or\b)\w|$)",
         rf"the\s(?:(?:year|month|week|night|day)\sbefore(?:\slast)?|(?:{_SEASON}|season|term)\sbefore(?:\slast)?)\b",
-        r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week)\b",
+        r"(?:earlier|early)\sin\s(?:the|this|her|his)\s(?:\w+\s)?(?:year|course|admission|stay|pregnancy|life|month|week|shift|evening|night|day|afternoon|morning|illness|season|summer|winter|spring|autumn)\b",
         r"(?:in|at)\s(?:the\s)?(?:\w+\s)?(?:past|birth)(?=\s*[.,;)]|$|\s(?:but|and|for|with|after|treated)\b)",
         r"at\s(?:that|the)\s(?:time|point)\b|back\sthen\b|in\sthose\sdays\b|in\searlier\syears\b|in\sformer\s(?:years|times)\b",
         rf"(?:before|prior\sto|until|till|up\sto|up\suntil)\s(?:the|his|her|that)?\s?(?:{_YEAR_NUMBER}|menopause|retirement|marriage|transplant|transplantation)\b",
@@ -83,11 +85,14 @@ _TIMES: Final = "|".join(
         rf"(?:^|(?<=[.;]\s)){_WHOSE}{_EARLIER}{_STAY}\b",
         rf"after\s{_WHOSE}(?:first|second|third|last|previous|youngest|oldest)\s(?:child|baby|delivery|pregnancy|birth|son|daughter)\b",
         rf"(?:most\srecently|the\slast|latest|the\slast\sone|last\sone)\s(?:was\s)?(?:in\s)?{_YEAR_NUMBER}\b",
+        r"(?:between|from)\s(?:the\s)?ages?\s(?:of\s)?\w+\s(?:and|to|until|till)\s\w+\b",
+        rf"that\s(?:night|evening|morning|afternoon|week|month|year|{_SEASON})\b",
+        rf"as\s(?:recently|late|early|long\sago)\sas\s(?:{_MONTH_NAME}\s)?{_YEAR_NUMBER}\b",
         r"up\sto\s(?:the\s)?age\s(?:of\s)?\d{1,2}\b",
         r"from\swhich\s(?:he|she|they)\s(?:has\s|had\s)?(?:fully\s|completely\s)?(?:recovered|made\sa\sfull)\b",
     )
 )
-_PAST_TIME: Final = re.compile(r"\b(?=\d|a|b|c|during|e|f|g|h|i|l|m|n|o|p|s|t|u|w|y)" rf"(?:{_TIMES})", re.IGNORECASE)
+_PAST_TIME: Final = re.compile(r"\b(?=[\da-jl-pr-uwy])" rf"(?:{_TIMES})", re.IGNORECASE)
 _ROUGHLY: Final = re.compile(
     r"\b(?:(?:more\sthan|well\sover|over|about|nearly|almost|some|around|at\sleast|both|all|each)\s){1,2}$",
     re.IGNORECASE,
@@ -98,6 +103,10 @@ _DONE_THEN: Final = re.compile(
     r"(?:ed|had|was|seen|surgery|operation|admission|hospitali[sz]ation|stay|treatment)\s$", re.IGNORECASE
 )
 """What precedes a time that what follows it shares: "hospitalized in May with sepsis"."""
+_FOR_WHAT: Final = re.compile(
+    r"\s(?:for|with|because\sof|due\sto)\s(?!a\sfew\b|\d|two\b|three\b|\w+\s(?:days?|weeks?|months?|years?)\b)", re.I
+)
+"""What follows a time and tells what was then: "ventilated at birth for apnea"."""
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
@@ -117,6 +126,11 @@ _FUTURE: Final = re.compile(
 )
 
 
+SINCE_NOW: Final = re.compile(
+    r"\s(?:\w+\s){0,3}since\s(?:this\b|today\b|yesterday\b|last\snight\b|overnight\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)",
+    re.I,
+)
+"""What has gone on from a time that is hardly over: "breathless since this morning, asthma as a child, none since"."""
 _STILL: Final = re.compile(
     r",?\s(?:\w+\s){0,2}(?:has|have|is|are|remains?|continues|takes|still|began|started|noticed)\b(?!\s(?:had|been))",
     re.IGNORECASE,
@@ -142,7 +156,11 @@ def past_times(sentence: str, possible: Sequence[int]) -> Iterator[Cue]:
         roughly = _ROUGHLY.search(sentence, max(0, match.start() - 20), match.start())
         start, end = roughly.start() if roughly else match.start(), match.end()
         if not is_beginning(sentence, start, end):
-            both = _IN_YEAR.match(match[0]) or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            both = (
+                _FOR_WHAT.match(sentence, end)
+                or _IN_YEAR.match(match[0])
+                or _DONE_THEN.search(sentence, max(0, start - 30), start)
+            )
             yield Cue(start, end, "clause-either" if both else "clause-after", HISTORY)
 
 

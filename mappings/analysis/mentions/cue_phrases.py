@@ -13,6 +13,7 @@ _LAST: Final = "$"
 _REPEAT: Final = 3
 _MOST: Final = 3
 _GAP: Final = 4
+_FAR: Final = 1_000
 _TOKEN: Final = re.compile(r"\{[^}]*\}[?*]?|\S+")
 _ANY_WORD: Final = re.compile(r"\s+[^\s,.;:()\[\]]+")
 _END_OF_PART: Final = re.compile(r"\s*(?:[.,;:)\]]|$|\s[-–—]\s)")
@@ -41,6 +42,8 @@ class _Part(NamedTuple):
     """Words of which one is in every sentence with this part; none where that cannot be told."""
     only: str = ""
     """The one word that the part stands for, once; "" for others."""
+    reach: int = _FAR
+    """How many characters it has at most."""
 
 
 class CuePhrases:
@@ -63,7 +66,7 @@ class CuePhrases:
 
     def _part(self, token: str) -> _Part:
         if token in (_ANY, _LAST):
-            found = _Part({}, gap=token == _ANY, last=token == _LAST)
+            found = _Part({}, gap=token == _ANY, last=token == _LAST, reach=_FAR if token == _ANY else 0)
         else:
             by_run: dict[str, list[list[str]]] = {}
             for words in sorted(self.choices(token), key=lambda words: (-len(words), words)):
@@ -74,7 +77,8 @@ class CuePhrases:
             runs = frozenset(_first_run(words.lower()) for words in self.choices(token))
             needed = _rarest(self.choices(token)) if least else frozenset()
             only = "" if token[0] in "<{" else token.lower()
-            found = _Part(by_run, least, most, whole=token[0] != "<", runs=runs, needed=needed, only=only)
+            reach = most * (1 + max(map(len, self.choices(token))))
+            found = _Part(by_run, least, most, token[0] != "<", runs=runs, needed=needed, only=only, reach=reach)
         self._parts[token] = found
         return found
 
@@ -83,13 +87,14 @@ class CuePhrase:
     """A phrase of a cue: its first word and what follows.
 
     `needed` has sets of words, of each of which the phrase contains one, to tell without matching it that it is not in a
-    sentence; the set of the rarest words comes first.
+    sentence; the set of the rarest words comes first. It has no more than `reach` characters, if spaces are single.
     """
 
-    __slots__ = ("_first", "_parts", "_plain", "needed")
+    __slots__ = ("_first", "_parts", "_plain", "needed", "reach")
 
     def __init__(self, first: str, parts: tuple[_Part, ...]) -> None:
         self._first, self._parts = first, parts
+        self.reach = len(first) + sum(part.reach for part in parts)
         words = [part.only for part in parts]
         self._plain = " ".join((first, *words)) if all(words) and first != "not" else ""
         sets = {part.needed for part in parts if part.needed}

@@ -30,7 +30,8 @@ KINDS: Final = (
 )
 SILENT: Final = frozenset(["pseudo", "skip", "keep", "end", "relative", "family-end"])
 """Kinds of cues that state nothing: they only delimit what others are about."""
-_RANKS: Final = {kind: rank for rank, kind in enumerate(KINDS)}
+_RANKS: Final = {kind: rank for rank, kind in enumerate(("skip", "clause-either", "", *KINDS))}
+"""Which of two cues of the same words counts, the first; other kinds stand where "" does."""
 _WORD: Final = re.compile(r"\w+?(?=n['’]t\b)|n['’]t\b|\b[wrs]/[op]\b|\b[hc]/o\b|\w+")
 _ODD_WORD: Final = re.compile(r"['’/](?:(?<=[nN].)[tT]|[opOP])\b")
 """What only words with an apostrophe or a slash have: all others are runs of letters and digits."""
@@ -64,10 +65,18 @@ _Following = list[tuple[CueKind, list[tuple[CuePhrase, frozenset[str]]]]]
 
 
 class _Group(NamedTuple):
-    """Phrases of each kind; a sentence with one of them has one of the words `needed`, if there are any."""
+    """Phrases of each kind that is not silent, and of each that is.
 
-    phrases: _Phrases
+    A sentence with one of them has one of the words `needed`, if there are any.
+    """
+
+    stating: _Phrases
+    silent: _Phrases
     needed: frozenset[str]
+
+
+Places = list[tuple[int, _Group]]
+"""Where words of a sentence stand with which phrases start, and those phrases."""
 
 
 class _Start(dict[str, _Group | None]):
@@ -98,7 +107,9 @@ class _Start(dict[str, _Group | None]):
 def _group(phrases: _Phrases) -> _Group | None:
     needed = [phrase.needed[0] if phrase.needed else None for _, found in phrases for phrase in found]
     sets = [words for words in needed if words]
-    return _Group(phrases, frozenset().union(*sets) if len(sets) == len(needed) else frozenset()) if phrases else None
+    stating, silent = ([item for item in phrases if (item[0].kind in SILENT) == silent] for silent in (False, True))
+    every: frozenset[str] = frozenset().union(*sets) if len(sets) == len(needed) else frozenset()
+    return _Group(stating, silent, every) if phrases else None
 
 
 class CueLexicon:
@@ -117,31 +128,40 @@ class CueLexicon:
 
     def find_all(self, screened: Screened) -> list[Cue]:
         """The cues of a sentence in no order; they can overlap."""
-        sentence, text, _, said = screened
-        found: list[Cue] = []
-        for first, group in self._odd(text, said) if _ODD_WORD.search(sentence) else self._plain(screened):
-            for kind, phrases in group.phrases:
-                for phrase in phrases:
-                    if phrase.needed and any(map(said.isdisjoint, phrase.needed)):
-                        continue
-                    end = phrase.end(text, first)
-                    if end >= 0:
-                        found.append(Cue(first, end, *kind))
-                        break
-        return found
+        places = self.places(screened)
+        return [*self.stating(screened, places), *self.silent(screened, places)]
 
-    def _plain(self, screened: Screened) -> Iterator[tuple[int, _Group]]:
-        """Where words stand with which a phrase starts, with those phrases of which the sentence has some words."""
+    def places(self, screened: Screened) -> Places:
+        """Where phrases can start in a sentence."""
+        odd = _ODD_WORD.search(screened.sentence)
+        return list(self._odd(screened.text, screened.said)) if odd else self._plain(screened)
+
+    def stating(self, screened: Screened, places: Places) -> list[Cue]:
+        """The cues at these places that state something, in no order; they can overlap."""
+        return [cue for first, group in places for cue in _longest(screened, first, group.stating)]
+
+    def silent(self, screened: Screened, places: Places) -> list[Cue]:
+        """The cues at these places that only delimit others, as `stating` gives those that state something."""
+        return [cue for first, group in places for cue in _longest(screened, first, group.silent)]
+
+    def _plain(self, screened: Screened) -> Places:
         words, said = screened.words, screened.said
-        starts = {word: self._starts[word] for word in self._first & said}
-        starts = {word: start for word, start in starts.items() if start.alone or not start.words.isdisjoint(said)}
+        starts = {}
+        for word in self._first & said:
+            start = self._starts[word]
+            if start.alone or not start.words.isdisjoint(said):
+                starts[word] = start
+        if not starts:
+            return []
+        found: Places = []
         letters: list[int] = []
-        for place in [place for place, word in enumerate(words) if word in starts] if starts else ():
+        for place in [place for place, word in enumerate(words) if word in starts]:
             following = words[place + 1] if place + 1 < len(words) else ""
             group = starts[words[place]].group(following or next(filter(None, words[place + 1 :]), ""))
             if group and not (group.needed and group.needed.isdisjoint(said)):
                 letters = letters or list(accumulate(map(len, words)))
-                yield letters[place] - len(words[place]) + place, group
+                found.append((letters[place] - len(words[place]) + place, group))
+        return found
 
     def _odd(self, text: str, said: Set[str]) -> Iterator[tuple[int, _Group]]:
         """As `_plain`, where "isn't" is "is" and "not", and "h/o" one word."""
@@ -165,12 +185,27 @@ class CueLexicon:
         return re.compile(rf"\b(?:{self._alternatives[name]})(?!\w)", re.IGNORECASE)
 
 
+def _longest(screened: Screened, first: int, phrases: _Phrases) -> Iterator[Cue]:
+    """The longest phrase of each kind that starts at the character `first`."""
+    text, said = screened.text, screened.said
+    for kind, found in phrases:
+        longest = first
+        for phrase in found:
+            if first + phrase.reach <= longest or (phrase.needed and any(map(said.isdisjoint, phrase.needed))):
+                continue
+            end = phrase.end(text, first)
+            if end > longest:
+                longest = end
+        if longest > first:
+            yield Cue(first, longest, *kind)
+
+
 def disjoint(found: list[Cue]) -> list[Cue]:
     """`found` in order, without those that overlap a longer one; of two equally long, one that says something counts."""
     ordered = sorted(found)
     if all(before.end <= after.start for before, after in pairwise(ordered)):
         return ordered
-    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, -1)))
+    found.sort(key=lambda cue: (cue.start - cue.end, cue.start, not cue.says, _RANKS.get(cue.kind, _RANKS[""])))
     kept: list[Cue] = []
     for cue in found:
         if all(cue.end <= other.start or other.end <= cue.start for other in kept):

@@ -26,10 +26,13 @@ _JOIN: Final = re.compile(
 _STOP: Final = re.compile(r"[;:?!)]|(?<!\b[A-Z])\.(?=\s|$)|\s[-–—]+\s|\n\s*\n")
 _ANSWER: Final = re.compile(r"\s*(?::|[-–=]\s)\s*(?:no|none|negative|absent|nil|denies|denied)\s*(?=[.,;)\n]|$)", re.I)
 _MODAL: Final = re.compile(r"(?:can|could|may|might|will|would)\b", re.I)
-_SUBJECT: Final = re.compile(r"\b(?:we|i|he|she|they|you|one)\b", re.I)
+_SUBJECT: Final = re.compile(r"\b(?:we|i|he|she|they|you|one|there\s(?:is|are|was|were))\b", re.I)
 _GRADED: Final = re.compile(r"\d\+|\+|\d+(?:\.\d+)?\s?(?:cm|mm|x\s?\d)")
 """How a positive finding starts: "2+ edema", "3 mm nodule"."""
 _OPENING: Final = re.compile(r"(?:[-,;:(.\u2013\u2014]|\b(?:and|or|but|with|(?:this|that|there|it) is))$", re.I)
+_WHY: Final = re.compile(r"\s*(?:because|due|for|after|when|until|only|since|there)\b", re.I)
+_CONDITIONS: Final = (" once ", " until ", " till ", " unless ", " as soon as ")
+"""What starts a clause that says nothing of what precedes it: "start allopurinol once the attack has settled"."""
 _SPACE: Final = re.compile(r"\s*")
 _KEPT: Final = 64
 _BEFORE: Final = ("before", "either", "doubt-before")
@@ -112,11 +115,16 @@ def _of_cue(sentence: str, found: Sequence[Cue], number: int) -> Iterator[Scope]
         end = _forward(sentence, found, number)
         yield Scope(cue.start + 1, end, cue, stated)
         # A cue that nothing follows refers to what came before: "hemoptysis denied".
-        looks_back = cue.kind == "before" and not sentence[cue.end : end].strip()
+        looks_back = cue.kind == "before" and not sentence[cue.end : end].strip() and not _goes_on(sentence, end)
     else:
         looks_back = False
     if cue.kind in _AFTER or looks_back:
         yield Scope(_backward(sentence, found, number), cue.start, cue, stated)
+
+
+def _goes_on(sentence: str, end: int) -> bool:
+    """Whether what closed an empty scope tells why: "because of vertigo, not because she tripped"."""
+    return _WHY.match(sentence, end) is not None
 
 
 def _resolve_direction(sentence: str, cue: Cue) -> Cue:
@@ -216,7 +224,8 @@ def _floor(sentence: str, found: Sequence[Cue], number: int) -> int:
     # "an effusion, which has resolved": the clause is about what precedes "which".
     before = [other.end for other in found[:number] if other.kind != "relative" and other.end <= cue.start]
     stops = [match.end() for match in _STOP.finditer(sentence, 0, cue.start) if match[0] != ")"]
-    return max([0, *before, *stops])
+    conditions = [sentence.rfind(word, 0, cue.start) for word in _CONDITIONS]
+    return max([0, *before, *stops, *conditions])
 
 
 def _subject_end(sentence: str, first: int, end: int) -> int:

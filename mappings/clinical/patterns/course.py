@@ -7,7 +7,7 @@ from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern, word_pattern
 from mappings.analysis.mentions.cues import CueKind
-from mappings.clinical.time_patterns import HISTORY
+from mappings.clinical.time_patterns import HISTORY, TAKEN
 
 _HISTORICAL: Final = "historical"
 _CURRENT: Final = "current"
@@ -58,7 +58,7 @@ _DID_HAVE: Final = re.compile(
 )
 _BEFORE_WHICH: Final = re.compile(
     r"(?:^|(?<=[.;]\s))(?:prior\sto|before|until)\s(?!(?:the\s|this\s|his\s|her\s)?(?:admission|arrival|presentation|visit|transfer|onset|hospitali[sz]ation|coming|being|bed|meals?|going))"
-    r"(?:(?:the|his|her|their|starting|having)\s(?!admission)[^,.;:]{2,40}?,?\s(?:there\s(?:was|were)|(?:he|she|they|it)\s(?:had|was|were))\b|(?:that|then),?(?=\s))",
+    r"(?:(?:the|his|her|their|starting|having)\s(?!admission)[^,.;:]{2,40}?,?\s(?:there\s(?:was|were)|(?:he|she|they|it)\s(?:had|was|were))\b|(?:that|then|this),?(?=\s)(?:\s(?:he|she|they|it)\s(?:had|was|were)\b(?:\s(?:on|taking|treated\swith|given|managed\swith))?)?)",
     re.I,
 )
 """What came before: "prior to the injection there was pain", "before that heavy drinking"."""
@@ -119,6 +119,41 @@ _DONE_TODAY: Final = re.compile(
     r"\bunderwent\s(?=[^.;]{2,80}?\b(?:today|this\s(?:morning|afternoon|evening)|earlier\stoday|just\snow)\b)", re.I
 )
 """What is done on the day of the note is no history."""
+_GIVEN_THERE: Final = re.compile(
+    r"\b(?:received|given|got|administered|had|needed|required|transfused|loaded\swith|placed\son)\b(?=[^.;:]{2,60}?\s(?:(?:in|at)\s(?:the\s)?(?:theatre|theater|operating\sroom|OR|ED|ER|A&E|emergency\sdepartment|ambulance|resus|"
+    r"recovery|PACU|field|scene|OSH|outside\shospital|referring\shospital|outlying\shospital|triage|cath\slab|angio\ssuite|first\s24\shours)\b|en\sroute\b|pre-?hospital\b|intra-?op\w*|by\s(?:EMS|paramedics|the\s(?:crew|paramedics))\b|"
+    r"(?:on|at|for)\sinduction\b|before\s(?:transfer|arrival)\b|prior\sto\s(?:transfer|arrival)\b|during\s(?:the\s)?(?:surgery|procedure|operation|case|transfer|transport)\b))",
+    re.I,
+)
+"""What was given in another place than where the note is written: "received two units in theatre"."""
+_LAST_ONE: Final = re.compile(
+    r"\b(?:last|latest|most\srecent)\s(?:had\s(?:an?\s)?|took\s|used\s|received\s|known\s|documented\s)?(?=(?!year|month|week|night|time|visit|admission|seen|hour|day|dose\b|meal|oral|menstrual|two|three|few|few|scan|couple|\d)[^.;,:]{2,40}?"
+    r"(?:\sago\b|\s(?:was\s|being\s)?(?:in|on|at|over)\s(?:\d|the\s\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|mon|tue|wed|thu|fri|sat|sun|early|late|last)\w*)|\s(?:19|20)\d\d\b|\slast\s|\syesterday\b))",
+    re.I,
+)
+"""The last of several is over: "last migraine three months ago"."""
+_DAY_AFTER: Final = re.compile(
+    r"\b(?:POD|post-?op\sday|postoperative\sday)\s#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
+    r"\bday\s#?\d+\s(?:after|following|post|s/p|from)\s",
+    re.I,
+)
+"""How long after an operation: "POD 3 laparotomy"."""
+_FIRST_NOW: Final = re.compile(
+    r"(?P<cue>(?:\b(?:presented|came\sin|arrived|had|was|were|found)\s)?\b(?:initially|at\sfirst|originally)\b(?:\s(?:presented|presenting|had|was|were|with|found))*)(?=[^.]{3,80}[;,]\s(?:but\s|and\s)?(?:he\sis\s|she\sis\s|is\s)?now\b(?!\swith))",
+    re.I,
+)
+"""What there was at first, before "now": "presented initially with confusion; now orientated"."""
+_WELL_SINCE: Final = re.compile(
+    r"[,;–-]\s(?=[^.;]*?\b(?:well|fine|dry|none|nil|comfortable|settled|normal|asymptomatic|better|clear|afebrile|apyrexial|free|alert|orientated|oriented|ok|okay|sound|back|himself|herself|more)\b)(?P<cue>(?:but\s|and\s|then\s)?(?:(?:he|she|they|it|is|was|has|been|feels|feeling|now|completely|entirely|quite|perfectly|absolutely|all|fully|totally|very|since|remained|remains|stayed|otherwise)\s){0,4}"
+    r"(?:well|fine|dry|none|nil|comfortable|settled|normal|asymptomatic|better|clear|afebrile|apyrexial|(?:symptom|pain|seizure|fit|attack)[-\s]free|alert|orientated|oriented|ok|okay|sound|back\sto\s(?:normal|baseline|work|school)|(?:him|her)self(?:\sagain)?|no\smore|none\sthereafter)"
+    r"\s(?:today|now|since|currently|at\spresent|this\s(?:morning|am|afternoon|evening|time)|at\sreview|on\sreview|on\sarrival|when\sseen|thereafter|afterwards|after\sthat|from\sthen\son|ever\ssince|again)\b)",
+    re.I,
+)
+"""How well somebody is since: "incontinence overnight, dry today"."""
+_BORN: Final = re.compile(
+    r"\bborn\s(?:at|by|via|pre-?term|preterm|prematurely|early|premature|vaginally|after|in)\b(?:\s(?:\d+(?:\+\d)?\s?(?:/40|weeks?|wks?)?(?:\sgestation)?|term))?(?:[^.;]{0,30};)?",
+    re.I,
+)
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -148,6 +183,20 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     ),
     word_pattern("on out down along removed further", _YEARS_FROM, CueKind("next-before", _HISTORICAL)),
     word_pattern("like than remember remembers recall recalls", _LIKE_WHEN, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "received given got administered had needed required transfused loaded placed",
+        _GIVEN_THERE,
+        CueKind("doubt-before", TAKEN),
+    ),
+    word_pattern("last latest recent", _LAST_ONE, CueKind("next-before", _HISTORICAL)),
+    word_pattern("pod day", _DAY_AFTER, CueKind("next-before", TAKEN)),
+    word_pattern("initially first originally", _FIRST_NOW, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern(
+        "today now since currently present this review arrival seen thereafter afterwards that on ever again",
+        _WELL_SINCE,
+        CueKind("sentence-after", HISTORY),
+    ),
+    word_pattern("born", _BORN, CueKind("clause-before", HISTORY)),
     word_pattern("underwent", _DONE_TODAY, CueKind("skip")),
     CuePattern(("19", "20"), _YEAR_LIST, CueKind("clause-before", HISTORY)),
     CuePattern(("19", "20"), _YEAR_BEFORE, CueKind("next-before", HISTORY)),

@@ -91,13 +91,13 @@ _NOT_SO_SURE: Final = re.compile(
 )
 """Who doubts what someone else has named: "they call it measles; I am not convinced"."""
 _STILL_THERE: Final = re.compile(
-    r"\b(?:gone|resolved|settled|cleared|better|improved|stopped|clear|healed|vanished|faded|over)\b[^.]{0,30}?[,;]\s(?:(?:and|but|while|the|his|her)\s)*[^.,;]{3,40}?"
+    r"\b(?:gone|resolved|settled|cleared|better|improved|stopped|clear|healed|vanished|faded|over)\b[^.]{0,30}?(?:[,;]\s|\sbut\s|\swhile\s|\swhereas\s)(?:(?:and|but|while|the|his|her)\s)*[^.,;]{3,40}?"
     r"(?P<cue>(?:\s(?:has|have|is|are|does|do|did|was)\snot|\s(?:has|have|is|are|does|do|did|was)n['’]t))(?=\s*(?:[.;,]|$))",
     re.I,
 )
 """What has stayed while another thing has gone: "the rash is gone, the itch is not"."""
 _APART_FROM: Final = re.compile(
-    r"\b(?:apart\sfrom|other\sthan|aside\sfrom|except\sfor|besides|beyond)\s[^.;]{2,50}?(?P<cue>\sno\s(?:other\s|further\s|new\s|specific\s)?(?:complaints?|concerns?|problems?|symptoms?|issues?|abnormalit\w+))(?=\s*(?:[.;,]|$))",
+    r"\b(?:apart\sfrom|other\sthan|aside\sfrom|except\sfor|besides|beyond)\s[^.;]{2,50}?(?P<cue>\sno\s(?:other\s|further\s|new\s|specific\s)?(?:complaints?|concerns?|problems?|symptoms?|issues?|abnormalit\w+)|\s(?:the|his|her|this)\s(?:\w+\s){1,2}(?:is|are|was|were|appears?)\s(?:\w+\s)?(?:normal|unremarkable|clear|negative))(?=\s*(?:[.;,]|$))",
     re.I,
 )
 _LOOKED_FOR: Final = re.compile(
@@ -143,6 +143,26 @@ _WITHIN_NORMAL: Final = re.compile(
     r"\b(?:engorgement|congestion|enlargement|dilat\w+|distension|distention|prominence|widening|elevation|thickening)\s(?P<cue>(?:(?:is|are|appears?|remains?)\s)?within\s(?:the\s)?(?:limits\sof\snormal|normal\slimits|normal\srange))\b",
     re.I,
 )
+_INSTEAD_IT_IS: Final = re.compile(
+    r"(?:^|[.;:]\s)(?:(?:rather\sthan|instead\sof|far\sfrom|despite|without|in\sthe\sabsence\sof|for\slack\sof)\s)[^.,;:]{3,50}?"
+    r"(?<!\bthat)(?<!\bwhich)(?<!\bwhen)(?<!\bif)(?<!\bthan)(?<!\bbecause)(?<!\bwho)(?<!\bas)\s(?P<cue>(?:he|she|they|it|this|we|i|there)\s(?:has|have|had|is|was|are|were|does|did))\b",
+    re.I,
+)
+"""Where the main clause starts: "rather than a stroke this is a palsy", "without any warning he had a seizure"."""
+_RULED_IT_OUT: Final = re.compile(
+    r"(?<!\bnot\s)(?<!\bto\s)(?<!n['’]t\s)(?<!\byet\s)(?<!\bbeen\s)\b(?P<cue>(?:ruled|rules|ruling))\s(?=[^.;,]{2,40}?\sout\b)",
+    re.I,
+)
+_MAKES: Final = r"\b(?:makes?|made|making|renders?|rendered|leaves)\s(?=[^.;,]{2,40}?\s"
+_MADE_IMPOSSIBLE: Final = re.compile(rf"{_MAKES}(?:impossible|untenable|inconceivable|implausible)\b)", re.I)
+_MADE_UNLIKELY: Final = re.compile(
+    rf"{_MAKES}(?:(?:much|far|very|most|highly|extremely|rather|somewhat)\s)?(?:unlikely|less\slikely|improbable|doubtful|a\slittle\sless\slikely)\b)",
+    re.I,
+)
+_NIL_BAR: Final = re.compile(
+    r"\b(?:nil|nothing|none|no)\b[^.;:]{0,40}?\s(?P<cue>(?:bar|save|save\sfor|barring|excepting))\s", re.I
+)
+"""The one thing that there is: "nil of note bar glandular fever"."""
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 DOUBTS: Final = (
@@ -151,6 +171,11 @@ DOUBTS: Final = (
         _OFFERED,
         CueKind("either", "ruled-out"),
     ),
+    word_pattern("than instead far despite without absence lack", _INSTEAD_IT_IS, CueKind("end")),
+    word_pattern("bar save barring excepting", _NIL_BAR, CueKind("end")),
+    word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
+    word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),
+    word_pattern("unlikely likely improbable doubtful", _MADE_UNLIKELY, CueKind("doubt-before", "uncertain")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(
         "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "

@@ -36,7 +36,8 @@ _UNLIKE_BEFORE: Final = re.compile(
     re.I,
 )
 _SHORT_LIVED: Final = re.compile(
-    r"\b(?:short-?\s?lived|fleeting|momentary)\s(?=[^.;,]{2,40}?(?:\s(?:at|on|during|after|with|around)\s|,))", re.I
+    r"\b(?:short-?\s?lived|fleeting|momentary|(?:brief|short|transient)\s(?:run|episode|spell|period|burst|bout)\sof|transient(?=\s\w+\s(?:during|on|in|after)\s))\s(?=[^.;,]{2,40}?(?:\s(?:at|on|during|after|with|around|in|overnight|last)\b|,))",
+    re.I,
 )
 _WHICH_EXPLAINS: Final = re.compile(
     r",\swhich\s(?:may|might|could|would|can|probably|possibly)\s(?:well\s|also\s|partly\s|in\spart\s)?(?:explains?|account(?:s)?\sfor|be\s(?:why|the\sreason|the\scause|responsible))\b",
@@ -55,7 +56,7 @@ _THE_KNOWN: Final = re.compile(r"\b(?:the|his|her|their|patient['’]s|this|with
 
 LASTING: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
-    word_pattern("short fleeting momentary", _SHORT_LIVED, CueKind("next-before", HISTORY)),
+    word_pattern("short shortlived fleeting momentary brief transient", _SHORT_LIVED, CueKind("next-before", HISTORY)),
     word_pattern("started restarted commenced began begun put switched changed initiated", _RESTARTED, CueKind("end")),
     word_pattern(
         "means far anything nowhere all entirely quite", _NOT_AT_ALL_GONE, CueKind("sentence-after", _CURRENT)

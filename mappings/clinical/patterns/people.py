@@ -80,11 +80,22 @@ _MOTHER_TOLD: Final = re.compile(
 )
 """A relative of the other sex was told that the patient has something."""
 
+_SAYS: Final = (
+    r"reports?|reported|says?|said|states?|stated|mentions?|mentioned|adds?|added|admits?|tells\s(?:us|me)|told\s(?:us|me)|notes?|noted|noticed|wonders|wondered|thinks|thought|fears|feared|believes|"
+    r"is\s(?:worried|concerned|sure|afraid|convinced)|was\s(?:worried|concerned|sure|afraid)|worries|feels|felt|asks|asked|found|finds|saw|describes|described|brought|brings"
+)
+_TELLERS: Final = (
+    (r"daughters?|sons?|children|granddaughter|grandson", r"mother|father|mum|dad|mom|parent|grandmother|grandfather"),
+    (r"mother|father|mum|dad|mom|parents", r"son|daughter|child|baby|boy|girl|toddler|little\s\w+"),
+    (r"wife|husband|partner|spouse", r"husband|wife|partner|spouse"),
+)
+"""Who tells of the patient, and what the patient is to them: "daughter wonders if her mother had a stroke"."""
+
 
 def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
     """The patterns for people other than the patient, who are called by the words `relatives`."""
     words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-    return (*_of_relatives(words), *_of_others(words))
+    return (*_of_relatives(words), *_of_others(words), *_of_tellers(words))
 
 
 def _of_others(words: str) -> Iterator[WordPattern]:
@@ -122,3 +133,30 @@ def _of_others(words: str) -> Iterator[WordPattern]:
         forward,
     )
     yield word_pattern("told informed", _MOTHER_TOLD, CueKind("skip", "family"))
+
+
+def _of_tellers(words: str) -> Iterator[WordPattern]:
+    """Who of those that tell of the patient has something, too, and whom they call by what the patient is to them."""
+    forward = CueKind("clause-before", "family")
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.I)
+
+    yield word_pattern(
+        "herself himself themselves",
+        pattern(
+            rf"\b(?:{words})\s(?:also\s|now\s)?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|adds?|added|admits?|tells\s(?:us|me)|told\s(?:us|me)|notes?|noted)\s(?:that\s)?"
+            r"(?:s?he|they)\s(?:(?:has|is|was|had|have|are|were)\s)?(?:her|him|them)sel(?:f|ves)\s(?:is|was|has|had|have|takes|took|tested|on\b|with\b)?"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "too also likewise himself herself same",
+        pattern(
+            rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she)\s(?:also\s)?(?:had|has|was|suffered|got|went\sthrough|took)\b(?=[^.;]*\b(?:too|also|as\swell|likewise|himself|herself|at\s(?:that|his|her|the\ssame)\sage)\b)"
+        ),
+        forward,
+    )
+    for teller, patient in _TELLERS:
+        told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:her|his|their)\s(?:{patient}))\b(?!['’])"
+        yield word_pattern("her his their", pattern(told), CueKind("skip", "family"))

@@ -17,7 +17,7 @@ _SAFE_FROM: Final = re.compile(
 )
 """What is to be kept away: "keep the reflux at bay", "to stop swelling setting in"."""
 _SO_THAT: Final = re.compile(
-    r"\bso(?:\sthat)?\b(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
+    r"\bso(?:\sthat)?\b(?!\s(?:i|we|one)\b)(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
     r"(?:is|are|can be|may be)\s(?:caught|found|spotted|detected|picked up|seen|recogni[sz]ed|diagnosed|avoided|prevented|treated))\b)",
     re.I,
 )
@@ -53,7 +53,7 @@ _RATE_OF: Final = re.compile(
     re.I,
 )
 _MORE_LIKELY: Final = re.compile(
-    r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|less|times\sas|twice\sas|half\sas)\s(?:likely|probable|frequent|common)\b)",
+    r"\b(?:makes?|making|renders?)\s(?=[^.;,]{2,40}?\s(?:more|times\sas|twice\sas|half\sas)\s(?:likely|probable|frequent|common)\b)",
     re.I,
 )
 _AND_CAUSE: Final = re.compile(
@@ -77,9 +77,33 @@ _ORDER: Final = re.compile(
     r"(?=[^.;]{2,40}?\s(?:when|if|once|should|unless|as soon as|after|tomorrow|next|on\s(?:\d|mon|tue|wed|thu|fri|sat|sun|day))\b)",
     re.I,
 )
+_IS_TO_HAVE: Final = re.compile(
+    r"(?:^|[.;:]\s|\b(?:he|she|they|patient|pt)\s(?:is|are)\s)to\s(?:have|get|undergo|receive|start|commence|begin|be\sgiven|be\sstarted\son|go\son|try|attend\sfor|come\sin\sfor|return\sfor|stay\son|finish|complete)\s",
+    re.I,
+)
+_FOR_THE_DAY: Final = re.compile(
+    r"(?:^|[.;:]\s)for\s(?=[^.;,:]{2,40}?\s(?:(?:on\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|later|next\s|mane|today|this\s(?:afternoon|evening|morning|week)|"
+    r"when\s|once\s|as\s(?:an\s)?(?:outpatient|day\scase)|at\s\d|in\s(?:\d|two|three|six|a\s)))",
+    re.I,
+)
+"""What is to be done, without a verb: "for cardioversion Monday"."""
+_TO_USE_WHEN: Final = re.compile(
+    r"\b(?:use|take|give|apply|inhale|spray|spray\sto\suse|tablet|puffs|reserve|dose)\s(?:\w+\s){0,3}(?P<cue>when|whenever|once)\s(?=[^.;,]{1,40}?\b(?:comes?\son|occurs?|starts?|strikes?|gets?|is\s(?:bad|severe|present|felt)|"
+    r"returns?|begins?|arises?|develops?|flares?|builds?|troubles?|worsens?)\b)",
+    re.I,
+)
+_REFERRED_FOR: Final = re.compile(
+    r"\b(?:refer|refers|referred|referring|re-?refer(?:red)?|referral)\b(?:\s(?:back|on|made|sent|urgently|today|routinely))*(?:\sto\s(?:[\w&'’-]+\s){1,4}?|\s)(?:for|re|regarding|with\sa\sview\sto)\s",
+    re.I,
+)
+_IS_A_RISK: Final = re.compile(
+    r"(?<=[a-z])(?<!\bthere)(?<!\bhe)(?<!\bshe)(?<!\bthey)\s(?:is|are|remains?)\s(?:an?\s|the\s|one\s|also\s|of\scourse\s)(?:\w+\s){0,2}?(?:risks?|side[\s-]effects?|hazards?|dangers?|possibility)\s(?:of|with|from|after)\b",
+    re.I,
+)
+"""What a treatment can bring: "miscarriage is a risk of amniocentesis"."""
 _PROPOSAL: Final = re.compile(r"(?:^|[.;:]\s)suggest\s(?:an?\s)?", re.I)
 _DATED_PLAN: Final = re.compile(
-    r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed|slated|lined up|earmarked|set|penned in|down)\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
+    r"\b(?:booked|scheduled|rescheduled|planned|arranged|listed|pencilled in|penciled in|due|fixed(?=\sfor)|slated|lined up|earmarked|set|penned in|down(?=\sfor))\s(?:in\s)?(?:for|on|in|at)\s(?:the\s)?(?:\d|(?:first|second|third|fourth|last|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|next|this|early|mid|late|spring|summer|autumn|winter|easter|christmas|weeks?|six|two|three|four)\w*)",
     re.I,
 )
 _IN_OTHERS: Final = re.compile(
@@ -172,6 +196,15 @@ PROSPECTS: Final = (
         _ORDER,
         CueKind("doubt-before", PLANNED),
     ),
+    word_pattern(
+        "risk risks effect effects hazard hazards danger dangers possibility",
+        _IS_A_RISK,
+        CueKind("doubt-after", "hypothetical"),
+    ),
+    word_pattern("for", _FOR_THE_DAY, CueKind("doubt-before", PLANNED)),
+    word_pattern("when whenever once", _TO_USE_WHEN, CueKind("clause-before", "hypothetical")),
+    word_pattern("refer refers referred referring referral", _REFERRED_FOR, CueKind("doubt-before", PLANNED)),
+    word_pattern("to", _IS_TO_HAVE, CueKind("doubt-before", PLANNED)),
     word_pattern("suggest", _PROPOSAL, CueKind("doubt-before", CONSIDERED)),
     word_pattern("make makes making render renders", _MORE_LIKELY, CueKind("doubt-before", "hypothetical")),
     word_pattern("rule", _TO_CUT_OUT, CueKind("doubt-before", "hypothetical")),
