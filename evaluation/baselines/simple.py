@@ -5,9 +5,8 @@ Both legs rank passages of windows of 60 words; a score is a fraction between th
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from encoders.artifact import MANIFEST
 from evaluation import stages
 from evaluation.corpus.index import home, open_corpus
 from evaluation.measures import Run
+from evaluation.stages import SIMPLE
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import Unavailable
@@ -23,8 +23,6 @@ from search.engines.embedded.layout import write_atomic
 from search.home import open_home
 from search.settings import Settings
 
-SIMPLE: Final = "simple"
-"""The name of the system, and of what is kept for it in the cache home."""
 WINDOW_WORDS: Final = 60
 MODEL: Final = "minilm"
 """The base that is exported, and the name of the model directory."""
@@ -35,12 +33,15 @@ GATE_STEP: Final = 8
 _FUSION: Final = {"method": "weighted", "normalisation": "minmax", "weights": {stages.BM25: 0.5, stages.DENSE: 0.5}}
 
 
-def rank_simple(task: Task, settings: Settings, progress: stages.Progress | None = None) -> Run:
+def rank_simple(
+    task: Task, settings: Settings, progress: stages.Progress | None = None, model: Path | None = None
+) -> Run:
     """Question -> judged keys, best first, of the simple system. Shape of each ranking: as deep as a search goes.
 
-    The corpus is indexed a second time, by untrained MiniLM. Raises `Unavailable` where it is not installed.
+    The corpus is indexed a second time, by untrained MiniLM, or by the model directory `model`. Raises `Unavailable` where
+    MiniLM is not installed.
     """
-    settings = simple_settings(task, settings)
+    settings = simple_settings(task, settings, model)
     corpus = replace(task.corpus, name=f"{task.corpus.name}-{SIMPLE}", kind=f"{SIMPLE}-{task.corpus.kind}")
     session = stages.Session(open_corpus(corpus, settings), replace(task, corpus=corpus), None)
     found = {}
@@ -52,14 +53,15 @@ def rank_simple(task: Task, settings: Settings, progress: stages.Progress | None
     return found
 
 
-def simple_settings(task: Task, settings: Settings) -> Settings:
+def simple_settings(task: Task, settings: Settings, model: Path | None = None) -> Settings:
     """The settings under which the simple system indexes and searches the corpus of a task."""
+    import tomli_w  # of the extra "eval"
+
     folder = home(settings).home / SIMPLE
     open_home(folder.parent)
-    model = _exported(folder / "models" / MODEL)
-    table = kind_of(task.corpus.kind, model, settings.collections)
+    model = model or export_minilm(folder / "models" / MODEL)
     file = folder / "kinds" / f"{SIMPLE}-{task.corpus.kind}.toml"
-    text = to_toml(table)
+    text = tomli_w.dumps(kind_of(task.corpus.kind, model, settings.collections))
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, text.encode())
@@ -78,19 +80,8 @@ def kind_of(kind: str, model: Path, extra: Path | None = None) -> dict[str, Any]
     }
 
 
-def to_toml(table: Mapping[str, Any], name: str = "") -> str:
-    """A table as TOML: values first, then its tables. JSON's scalars and lists are TOML's, too."""
-    values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    lines = [f"[{name}]"] if name and (values or not tables) else []
-    lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in values.items()]
-    parts = ["\n".join(lines)] if lines else []
-    path = f"{name}." if name else ""
-    return "\n\n".join([*parts, *(to_toml(value, f"{path}{json.dumps(key)}") for key, value in tables.items())])
-
-
-def _exported(folder: Path) -> Path:
-    """The model directory of MiniLM, written when it is first needed."""
+def export_minilm(folder: Path) -> Path:
+    """The model directory of untrained MiniLM at `folder`, written when it is first needed."""
     if not (folder / MANIFEST).is_file():
         try:
             from encoders.training.architectures.bases import describe_base, resolve_base
