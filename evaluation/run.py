@@ -9,6 +9,7 @@ from typing import Final
 from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
+from evaluation.baselines.simple import rank_simple
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, keep_scores, require_models
@@ -46,7 +47,10 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
             models = describe_models(medley, task.corpus.name, options.rerank)
             ancestry = describe_ancestry(medley.models, judged_as(name, options), task, options.rerank)
         models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
-        more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
+        runs = _rank(medley, task, options, progress)
+        if options.simple and task is tasks[0]:
+            runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
+        more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}

@@ -32,6 +32,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option("--simple", is_flag=True, help="Also rank by BM25 and untrained MiniLM at equal shares (extra train).")
 @click.option(
     "--reading",
     default="whole",
