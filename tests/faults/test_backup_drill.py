@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fed
 import pytest
+from command_line import quick_command
 from worker_process import eventually
 
 from mappings.errors import NotFound
@@ -39,8 +40,11 @@ class Installation:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a Python program."""
+        return self._started([sys.executable, *arguments])
+
+    def _started(self, command: list[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, *arguments],
+            command,
             env=self.environ,
             cwd=self.home.parent,
             stdout=subprocess.PIPE,
@@ -54,7 +58,7 @@ class Installation:
 
     def run(self, *arguments: str) -> dict:
         """The report of a command, which must succeed."""
-        return finished(self.command(*arguments))
+        return finished(self._started(quick_command(*arguments, "--json")))
 
     def open(self) -> Medley:
         """This installation in this process."""

@@ -25,7 +25,7 @@ def interrupted(home, *command):
     """Run a command several times and kill it, later each time; the last is left to finish."""
     for number in range(KILLS):
         process = start(home, "collection", *command, "--yes")
-        time.sleep(0.5 + number * 0.4 + random.random() * 0.4)
+        time.sleep(0.05 + number * 0.15 + random.random() * 0.15)
         process.kill()
         process.communicate()
         if process.returncode == 0:

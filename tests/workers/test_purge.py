@@ -169,7 +169,8 @@ def test_retention_purges_once_a_day_what_is_old_enough(tmp_path):
 
 
 @pytest.mark.slow
-def test_retention_leaves_nothing_of_what_is_old_in_any_file(tmp_path):
+def test_retention_leaves_nothing_of_what_is_old_in_any_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("workers.indexing.rebuild.GRACE_SECONDS", 0.5)
     world, markers = embedded_world(tmp_path), Markers(seed=6)
     fill(world, markers)
     with world.store._database.write() as store:  # let it all have happened two days ago

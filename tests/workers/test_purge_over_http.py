@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 from markers import Markers
 from worker_process import eventually, working
 
@@ -53,7 +53,7 @@ def test_what_came_and_went_over_http_is_in_no_file(redis, tmp_path):
         eventually(settled, "deletions are indexed", told=lambda: worker.log)
         assert markers.found(home)
         done = subprocess.run(
-            [sys.executable, "-m", "web.cli", "purge", "--json"],
+            quick_command("purge", "--json"),
             env=os.environ | {f"MEDLEY_{name.upper()}": value for name, value in settings.items()},
             cwd=ROOT,
             capture_output=True,

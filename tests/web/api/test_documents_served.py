@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 from portal_home import settings_of
 
 from search.bootstrap import Medley
@@ -32,15 +33,19 @@ def line(number, size=40):
 
 @pytest.fixture
 def start(home):
-    """Starts a portal with one process over the home; returns (host, port, process)."""
+    """Starts a portal with one process over the home; returns (host, port, process).
+
+    Without `quick`, `process` is the parent of those that serve.
+    """
     running = []
 
-    def make(**settings):
+    def make(quick=True, **settings):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         own = {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", **settings}
-        command = [sys.executable, "-m", "web.cli", "serve", "--port", str(port), "--workers", "1"]
+        arguments = ("serve", "--port", str(port), "--workers", "1")
+        command = quick_command(*arguments) if quick else [sys.executable, "-m", "web.cli", *arguments]
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | own, stderr=subprocess.PIPE, text=True)
         running.append(process)
         wait_for(port, process)
@@ -159,7 +164,7 @@ def test_chunked_bodies_are_accepted(start, home, end):
 
 
 def test_a_gateway_that_is_killed_has_stored_what_it_confirmed(start, home):
-    place = start()
+    place = start(quick=False)
     told = [json.loads(item) for item in post(place, b"".join(map(line, range(700))))[2].splitlines()]
     body = b"".join(line(number) for number in range(700, 30_000))
     with sent_in_part(place, f"Content-Length: {len(body)}", body[: len(body) // 2]):
@@ -204,7 +209,7 @@ def test_work_ends_when_its_client_has_gone(start, home):
 
 
 def test_work_does_not_delay_a_stop(start, home):
-    place = start()
+    place = start(quick=False)
     body = long_work()
     with sent_in_part(place, f"Content-Length: {len(body)}", body) as connection:
         until(lambda: (home / "access.log").exists())  # the delivery has begun

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 
 from web.access import tokens
 from workers.messages import QueueTarget
@@ -23,27 +24,38 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def medley(tmp_path) -> Run:
-    """Runs a command on the home folder of a name."""
+def runner(folder: Path) -> Run:
+    """Runs a command on the home of a name in `folder`."""
     given = os.environ | {"MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none", "PYTHONPATH": str(ROOT)}
 
     def run(*arguments: str, home: str = "home", redis_url: str = "") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "web.cli", *arguments]
-        environ = given | {"MEDLEY_HOME": str(tmp_path / home), "MEDLEY_REDIS": redis_url}
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environ)
+        environ = given | {"MEDLEY_HOME": str(folder / home), "MEDLEY_REDIS": redis_url}
+        return subprocess.run(quick_command(*arguments), capture_output=True, text=True, cwd=folder, env=environ)
 
     return run
 
 
 @pytest.fixture
-def saved(medley, tmp_path) -> Path:
-    """A backup of a home with three notes, one of them deleted, and a token."""
-    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in NOTES))
+def medley(tmp_path) -> Run:
+    return runner(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    medley = runner(folder)
+    (folder / "in.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in NOTES))
     answer(medley("ingest", "in.jsonl", "-c", "notes", "--json"))
     answer(medley("delete", "n2", "-c", "notes", "--json"))
-    tokens.add(tmp_path / "home", "ada", ["ward"])
+    tokens.add(folder / "home", "ada", ["ward"])
     answer(medley("backup", "saved", "--json"))
+    return folder
+
+
+@pytest.fixture
+def saved(made, tmp_path) -> Path:
+    """A backup of a home with three notes, one of them deleted, and a token."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "saved"
 
 

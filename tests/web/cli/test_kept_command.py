@@ -6,10 +6,10 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 
 from mappings.documents import Access
 from search.bootstrap import Medley
@@ -26,7 +26,7 @@ def medley(tmp_path):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "web.cli", "kept", *arguments],
+            quick_command("kept", *arguments),
             capture_output=True,
             text=True,
             cwd=tmp_path,

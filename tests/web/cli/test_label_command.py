@@ -3,10 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 
 ROOT = Path(__file__).parents[3]
 PLAN = "PLAN: Allopurinol was begun for her gout and will be checked in spring."
@@ -18,9 +18,7 @@ def medley(tmp_path):
     environ.pop("MEDLEY_DATA", None)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "web.cli", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environ
-        )
+        return subprocess.run(quick_command(*arguments), capture_output=True, text=True, cwd=tmp_path, env=environ)
 
     return run
 

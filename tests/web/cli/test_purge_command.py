@@ -4,11 +4,11 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 from markers import Markers
 
 from mappings.collection import load
@@ -25,7 +25,7 @@ def medley(tmp_path):
 
     def run(*arguments, stdin=subprocess.DEVNULL, **more):
         return subprocess.run(
-            [sys.executable, "-m", "web.cli", *arguments],
+            quick_command(*arguments),
             capture_output=True,
             text=True,
             cwd=tmp_path,

@@ -4,10 +4,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 from portal_home import fill
 
 ROOT = Path(__file__).parents[3]
@@ -21,7 +21,7 @@ def search(tmp_path_factory):
 
     def run(*arguments: str, reranker: str = "medley-crossencoder-small") -> str:
         environ = os.environ | {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": reranker, "PYTHONPATH": str(ROOT)}  # fmt: skip
-        asked = [sys.executable, "-m", "web.cli", "search", "aspirin stroke", "-c", "abstracts", *arguments]
+        asked = quick_command("search", "aspirin stroke", "-c", "abstracts", *arguments)
         done = subprocess.run(asked, capture_output=True, text=True, cwd=home, env=environ)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.parse
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import quick_command
 from portal_home import settings_of
 
 from mappings.errors import ModelError
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[3]
 
 def start(home, *options):
     environment = os.environ | {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": "none"}
-    command = [sys.executable, "-m", "web.cli", "serve", *options]
+    command = quick_command("serve", *options)
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import socket
 import subprocess
 import sys
@@ -22,13 +23,18 @@ def records(count: int = 1) -> bytes:
     return "".join(json.dumps(RECORD | {"id": f"a{number}"}) + "\n" for number in range(count)).encode()
 
 
-@pytest.fixture
-def home(tmp_path):
-    """A home with two indexed abstracts."""
-    folder = tmp_path / "home"
+@pytest.fixture(scope="module")
+def two_abstracts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexed") / "home"
     done = medley(folder, "ingest", "-", "-c", "abstracts", standard_input=records(2))
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def home(two_abstracts, tmp_path):
+    """A home with two indexed abstracts."""
+    return shutil.copytree(two_abstracts, tmp_path / "home")
 
 
 def one_line(done, *parts):
@@ -238,9 +244,9 @@ def test_progress_counts_what_is_read_and_knows_what_is_to_be_indexed(tmp_path):
 
 
 def test_the_help_starts_fast(tmp_path):
-    seconds = []
+    command, seconds = [sys.executable, "-m", "web.cli", "--help"], []
     for _ in range(3):
         started = time.perf_counter()
-        assert medley(tmp_path / "home", "--help").returncode == 0
+        subprocess.run(command, env=environment(tmp_path / "home"), check=True, stdout=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - started)
     assert min(seconds) < 0.3 or os.getloadavg()[0] > 2, seconds

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urllib3
+from command_line import quick_command
 
 sys.path.append(str(Path(__file__).parents[2] / "encoders"))
 from tiny import WIDTH, sentences, write_artifact
@@ -271,7 +272,7 @@ class Process:
             self.port = port or free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         environment = os.environ | {"MEDLEY_HOME": str(home)} | variables
-        command = [sys.executable, "-m", "web.cli", "inference", "--port", str(self.port), *options]
+        command = quick_command("inference", "--port", str(self.port), *options)
         self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
     def wait(self):

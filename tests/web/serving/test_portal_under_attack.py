@@ -5,12 +5,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import pytest
+from command_line import quick_command
 from portal_home import abstract, settings_of
 from small_server import ROOT, ask, opened, wait_for
 
@@ -34,7 +34,7 @@ def portal(home, *command, **settings):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     own = {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "PYTHONPATH": str(ROOT), **settings}
-    started = [sys.executable, "-m", "web.cli", *(command or ("serve", "--workers", "1")), "--port", str(port)]
+    started = quick_command(*(command or ("serve", "--workers", "1")), "--port", str(port))
     process = subprocess.Popen(started, cwd=ROOT, env=os.environ | own, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(port, process, "/healthz")

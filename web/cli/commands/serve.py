@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from functools import partial
 from typing import Any, Final
@@ -10,6 +11,7 @@ import click
 
 from search.home import open_home
 from search.score_memory import ScoreMemory
+from search.settings import Settings
 from search.settings import read as read_settings
 from web.access.auth import check_bind
 from web.access.proxies import Proxies
@@ -70,6 +72,7 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     processes = workers or min(2, os.cpu_count() or 1)
     click.echo(f"Medley starts at http://{address}/ and loads its models", err=True)
+    _load_what_is_shared(settings)
     run_gunicorn(
         {
             "bind": address,
@@ -91,6 +94,21 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
             per_address=per_address,
         ),
     )
+
+
+def _load_what_is_shared(settings: Settings) -> None:
+    """Import what every process of the gateway needs, and load the concepts, before these processes are forked.
+
+    So it is done once, and lies in memory once.
+    """
+    import web.app  # noqa: F401
+    from mappings.clinical.reading import shipped_reader
+
+    if not settings.opensearch:
+        import search.engines.embedded.engine  # noqa: F401
+    if not settings.lexicons:
+        shipped_reader()
+    gc.freeze()  # a collection would write into every object, and end the sharing
 
 
 def _create_gateway(threads: int, scores: ScoreMemory) -> Any:
