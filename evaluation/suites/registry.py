@@ -22,6 +22,7 @@ from evaluation.suites import (
     notes,
     press,
     scifact,
+    transfer,
 )
 from evaluation.suites.lookups import suite as lookups
 from evaluation.suites.polarity import suite as polarity
@@ -48,6 +49,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         findings,
         polarity,
         assertion,
+        transfer,
         beir,
     )
 }
