@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.score_cache import KeptScores
+from evaluation.stages import Session
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.collection import Collection
@@ -95,3 +96,10 @@ def _stages(collection: Collection, settings: Settings) -> dict[str, Any]:
     if first and not settings.reranker:
         described["first_stage"] = {"name": first.model, "keep": first.keep, "weight": first.weight}
     return described
+
+
+def open_session(medley: Medley, task: Task, rerank: bool) -> Session:
+    """The task over its open collection, with cross-encoder scores kept on disk."""
+    found = medley.models.rerank_stages(medley.collections.get(task.corpus.name)) if rerank else None
+    kept = keep_scores(found, medley.settings.home / "scores.sqlite") if found else None
+    return Session(medley, task, kept)

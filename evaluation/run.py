@@ -9,9 +9,10 @@ from typing import Final
 from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
+from evaluation.baselines.simple import rank_simple
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
-from evaluation.models import configure, describe_baseline, describe_models, keep_scores, require_models
+from evaluation.models import configure, describe_baseline, describe_models, open_session, require_models
 from evaluation.rows import describe_rows, find_alike, lead, rows_and_tests
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
@@ -46,7 +47,10 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
             models = describe_models(medley, task.corpus.name, options.rerank)
             ancestry = describe_ancestry(medley.models, judged_as(name, options), task, options.rerank)
         models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
-        more_rows, more_tests = _measure(task, _rank(medley, task, options, progress), options.variants)
+        runs = _rank(medley, task, options, progress)
+        if options.simple and task is tasks[0]:
+            runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
+        more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
@@ -87,13 +91,6 @@ def describe(tasks: Sequence[Task], rows: Sequence[Report], tests: Sequence[Repo
         "published": [item.as_json() for item in tasks[0].published],
         "notes": list(tasks[0].notes),
     }
-
-
-def open_session(medley: Medley, task: Task, rerank: bool) -> stages.Session:
-    """The task over its open collection, with cross-encoder scores kept on disk."""
-    found = medley.models.rerank_stages(medley.collections.get(task.corpus.name)) if rerank else None
-    kept = keep_scores(found, medley.settings.home / "scores.sqlite") if found else None
-    return stages.Session(medley, task, kept)
 
 
 def _rank(medley: Medley, task: Task, options: SuiteOptions, progress: Progress | None) -> dict[str, Run]:

@@ -30,7 +30,9 @@ FUSED: Final = "fused"
 RERANKED: Final = "reranked"
 OF_MODELS: Final = frozenset({DENSE, FUSED, RERANKED})
 """The systems that a trained model has a part in."""
-COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE))
+SIMPLE: Final = "simple"
+"""What training has to beat: `evaluation.baselines.simple`."""
+COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE), (RERANKED, SIMPLE), (FUSED, SIMPLE))
 """(system, against): the paired tests of a report."""
 
 Progress = Callable[[int, int], None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +46,18 @@ def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Es
     means = np.concatenate([values[rows].mean(axis=1) for rows in _draws(values.size, resamples, seed)])
     low, high = np.quantile(means, (0.025, 0.975))
     return Estimate(float(values.mean()), float(low), float(high))
+
+
+def mean_of_means(samples: Sequence[Values], resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+    """The mean of the means of samples, each of shape (queries,), and its interval: the queries of each are resampled."""
+    if not samples or any(values.size == 0 for values in samples):
+        raise InvalidInput("a mean over data sets needs a value of each", field="values")
+    means = [
+        np.concatenate([values[rows].mean(axis=1) for rows in _draws(values.size, resamples, seed + number)])
+        for number, values in enumerate(samples)
+    ]
+    low, high = np.quantile(np.mean(means, axis=0), (0.025, 0.975))
+    return Estimate(float(np.mean([values.mean() for values in samples])), float(low), float(high))
 
 
 def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Comparison:

@@ -15,7 +15,7 @@ from search.settings import Settings
 Report = dict[str, Any]
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
-COMMON: Final = frozenset({"queries", "rerank", "variants"})
+COMMON: Final = frozenset({"queries", "rerank", "variants", "simple"})
 """The options that every suite knows."""
 
 
@@ -24,15 +24,17 @@ class SuiteOptions:
     """The options of a run. A suite refuses those that it does not declare in `Suite.options`.
 
     Every suite: `queries`, a fixed sample of this many; `rerank`, whether the cross-encoder takes part; `variants`,
-    whether further rows (titles, slots, strict) are printed. Some: `folder`, `split` and `kind` of judgements of your own;
+    whether further rows (titles, slots, strict) are printed; `simple`, whether the simple system ranks the main task, too
+    (`evaluation.baselines.simple`). Some: `folder`, `split` and `kind` of judgements of your own;
     `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
     (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `half` of the sentences, and whether
-    `mistakes` are printed. Raises `InvalidInput`.
+    `mistakes` are printed; `year` of the questions. Raises `InvalidInput`.
     """
 
     queries: int | None = None
     rerank: bool = True
     variants: bool = True
+    simple: bool = False
     folder: Path | None = None
     split: str = "test"
     kind: str = "abstracts"
@@ -44,6 +46,7 @@ class SuiteOptions:
     collection: str = ""
     half: str = ""
     mistakes: bool = False
+    year: int | None = None
 
     def __post_init__(self) -> None:
         if self.queries is not None and self.queries < 1:
@@ -122,7 +125,13 @@ def command(suite: str, options: SuiteOptions) -> str:
     words += [f"--folds {options.folds.name}"] if options.folds else []
     words += [f"--baseline {Path(options.baseline).name}"] if options.baseline else []
     words += [f"--half {options.half}"] if options.half else []
-    flags = {"--full": options.full, "--distractors": options.distractors, "--mistakes": options.mistakes}
+    words += [f"--year {options.year}"] if options.year else []
+    flags = {
+        "--full": options.full,
+        "--distractors": options.distractors,
+        "--mistakes": options.mistakes,
+        "--simple": options.simple,
+    }
     flags |= {"--no-rerank": not options.rerank, "--no-variants": not options.variants}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 

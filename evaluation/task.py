@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -22,13 +23,17 @@ CANDIDATE_FIELD: Final = "source"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as text, as the slots entity and aspect, or by what documents must say is present."""
+    """A question as text, as the slots entity and aspect, or by what documents must say is present.
+
+    A sample takes so many questions of each `stratum`, such as a year. It is not part of what identifies a report.
+    """
 
     id: str
     text: str = ""
     entity: str = ""
     aspect: str = ""
     having: tuple[str, ...] = ()
+    stratum: str = field(default="", repr=False)
 
     @property
     def words(self) -> str:
@@ -105,10 +110,15 @@ class Task:
 
     def sampled(self, number: int | None) -> Task:
         """The task on a fixed sample of its questions: the same ones on every machine and in every variant."""
-        if number is None or number >= len(self.questions):
+        if number is None:
             return self
-        chosen = set(Random(SAMPLE_SEED).sample(sorted(item.id for item in self.questions), number))  # noqa: S311
+        strata: defaultdict[str, list[str]] = defaultdict(list)
+        for item in self.questions:
+            strata[item.stratum].append(item.id)
+        chosen = {identifier for stratum in strata.values() for identifier in _sample(stratum, number)}
         questions = tuple(item for item in self.questions if item.id in chosen)
+        if len(questions) == len(self.questions):
+            return self
         return replace(
             self,
             questions=questions,
@@ -119,6 +129,12 @@ class Task:
     def key(self, document: str, passage: str) -> str:
         """The name of a passage, or of its document, in the judgements."""
         return document if self.unit == "document" else passage_key(document, passage)
+
+
+def _sample(identifiers: Sequence[str], number: int) -> Sequence[str]:
+    if number >= len(identifiers):
+        return identifiers
+    return Random(SAMPLE_SEED).sample(sorted(identifiers), number)  # noqa: S311
 
 
 def passage_key(document: str, passage: str) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 from evaluation import stages
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Measure, Values, parse, per_query
-from evaluation.models import require_models
-from evaluation.run import open_session
+from evaluation.models import open_session, require_models
 from evaluation.statistics import interval
 from evaluation.suites import beir
 from evaluation.suites import tuning_judgements as training

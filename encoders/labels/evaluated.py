@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from encoders.labels.pairs import Text
-from encoders.labels.split import is_test_note
+from encoders.labels.split import TEST_YEARS, is_test_note, is_test_summary
 from encoders.labels.tasks import abstracts, claims
 from encoders.labels.tasks.health import read_judged_names
 from encoders.labels.tasks.notes import note_sections
+from encoders.labels.tasks.summaries import summary_question
 from mappings.analysis.sections import split_note
 from mappings.datasets import (
     aci_bench,
+    answer_grades,
+    bioasq,
     check_covid,
+    citation_integrity,
     cystic_fibrosis,
     evidence_inference,
     indiana_cxr,
+    lay,
     medquad,
     mts_dialog,
     mtsamples,
@@ -145,6 +151,49 @@ def _aci_bench(data: Path) -> JudgedData:
     return JudgedData("aci-bench", (), texts, clinical=True)
 
 
+def _experts(data: Path) -> JudgedData:
+    """Every snippet is a text, and so are all snippets of an abstract: pairs can show either."""
+    asked = [item for item in bioasq.read_questions(data) if item.year in TEST_YEARS]
+    marked: defaultdict[str, list[bioasq.Snippet]] = defaultdict(list)
+    for snippet in (snippet for question in asked for snippet in question.snippets):
+        marked[snippet.document].append(snippet)
+    texts = [
+        Text(name, snippet.text if snippet.section == "title" else "", "", snippet.text)
+        for name, snippets in marked.items()
+        for snippet in snippets
+    ]
+    texts += [Text(name, "", "", " ".join(item.text for item in snippets)) for name, snippets in marked.items()]
+    return JudgedData("experts", tuple(item.text for item in asked), tuple(texts), claims=True)
+
+
+def _citations(data: Path) -> JudgedData:
+    found = [claim for claim in citation_integrity.read_claims(data, "dev") if claim.evidence]
+    articles = {citation_integrity.article_of(name) for claim in found for name in claim.evidence}
+    texts = (
+        Text(paragraph.id, "", "", paragraph.text)
+        for paragraph in citation_integrity.read_paragraphs(data)
+        if citation_integrity.article_of(paragraph.id) in articles
+    )
+    return JudgedData("citations", _filled(claim.text for claim in found), tuple(texts), claims=True)
+
+
+def _lay(data: Path) -> JudgedData:
+    """Summaries, technical texts and the sentences of both: whoever knows the summary knows the answer."""
+    summaries = [item for item in lay.read_summaries(data) if is_test_summary(lay.technical_id(item.id))]
+    texts = [Text(item.id, item.title, "", item.technical) for item in summaries]
+    texts += [Text(item.id, item.lay_title, "", item.lay) for item in summaries]
+    for pair in lay.read_sentences(data):
+        if is_test_summary(lay.technical_id(pair.id)):
+            texts += [Text(pair.id, "", "", pair.technical), Text(pair.id, "", "", pair.lay)]
+    return JudgedData("lay", _filled(map(summary_question, summaries)), tuple(texts))
+
+
+def _answers(data: Path) -> JudgedData:
+    asked = list(answer_grades.read_questions(data))
+    texts = (Text(answer.id, "", "", answer.text) for question in asked for answer in question.answers)
+    return JudgedData("answers", tuple(question.text for question in asked), tuple(texts))
+
+
 def _filled(queries: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, queries))
 
@@ -159,6 +208,10 @@ _SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
     evidence_inference.NAME: _evidence,
     mts_dialog.NAME: _mts_dialog,
     aci_bench.NAME: _aci_bench,
+    bioasq.NAME: _experts,
+    citation_integrity.NAME: _citations,
+    lay.NAME: _lay,
+    answer_grades.NAME: _answers,
 }
 """Data set -> what its suite judges. Without `indiana_cxr`: its queries are names of findings, and its folds keep the splits apart."""
 
@@ -170,5 +223,9 @@ _SUITE_DATA: Final[Mapping[str, str]] = {
     "press": press_releases.NAME,
     "notes": mtsamples.NAME,
     "evidence": evidence_inference.NAME,
+    "citations": citation_integrity.NAME,
+    "lay": lay.NAME,
+    "answers": answer_grades.NAME,
 }
-"""Suite of `medley evaluate` -> its data set."""
+"""Suite of `medley evaluate` -> its data set. Without `experts`: its questions are also those of years that training
+sees, so what a model saw of them is asked of the questions themselves."""

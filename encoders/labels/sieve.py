@@ -10,6 +10,7 @@ from encoders.labels.evaluated import JudgedData
 from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, SHARED, JudgedEntities
 from encoders.labels.leaks import SAME_CLAIM, Twins, normalise, unmask
 from encoders.labels.pairs import Pair, Text
+from mappings.datasets.abstracts import bare_title
 
 SAME_TEXT: Final = (3, 0.8)
 """Two passages that share this part of their three-word shingles are one text: templates differ in one name."""
@@ -63,8 +64,8 @@ class Sieve:
         query = normalise(pair.query)
         same = [query] if query in self._queries else []
         suites = {suite for text in (*same, *self._claims.find(pair.query)) for suite in self._suites[text]}
-        if query in self._whole:
-            suites |= self._suites[query] - ({pair.task} & SHARED)
+        for title in {query, normalise(bare_title(pair.query))} & self._whole:
+            suites |= self._suites[title] - ({pair.task} & SHARED)
         return min(suites, default="")
 
     def _suite_of_text(self, text: Text, own: str, corpus: str) -> str:
@@ -74,7 +75,7 @@ class Sieve:
         """
         key = hash((text.title, text.text, corpus in NOTES))
         if key not in self._verdicts:
-            parts = {normalise(text.title), normalise(text.text)}
+            parts = {normalise(part) for part in (text.title, bare_title(text.title), text.text)}
             same = (*(parts & self._whole), *self._texts.find(text.text))
             cut = self._clinical.find(text.text) if corpus in NOTES else ()
             self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found]).union(cut)

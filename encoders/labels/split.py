@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Final
 
 TRAIN, HELD_OUT = "train", "held-out"
+TEST_YEARS: Final = (9, 10)
+"""The years of BioASQ's questions that are for evaluation and that training never sees: the last ones, as in use."""
 
 
 def bucket(key: str, buckets: int) -> int:
@@ -20,3 +23,11 @@ def split_of(group: str) -> str:
 def is_test_note(identifier: str) -> bool:
     """Whether a clinical note belongs to the fifth that is for evaluation and that training never sees."""
     return bucket(f"note:{identifier}", 5) == 0
+
+
+def is_test_summary(technical: str) -> bool:
+    """Whether a technical text, by its id, belongs to the half of the plain-language summaries that is for evaluation.
+
+    All that is told of the text in lay language, whole or by sentence, belongs to the same half.
+    """
+    return bucket(f"lay:{technical}", 2) == 0

@@ -17,8 +17,7 @@ from evaluation import stages
 from evaluation.bench.shared.figures import Report, bench_report
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Values, parse, per_query
-from evaluation.models import open_rerankers
-from evaluation.run import open_session
+from evaluation.models import open_rerankers, open_session
 from evaluation.statistics import compare
 from evaluation.suites import scifact
 from evaluation.task import Task

@@ -7,17 +7,22 @@ from typing import Final
 
 from evaluation.suite import Suite, SuiteOptions, spell_option
 from evaluation.suites import (
+    answers,
     assertion,
     beir,
     check_covid,
+    citations,
     claims,
     cystic_fibrosis,
     evidence,
+    experts,
     findings,
+    lay,
     medquad,
     notes,
     press,
     scifact,
+    transfer,
 )
 from evaluation.suites.lookups import suite as lookups
 from evaluation.suites.polarity import suite as polarity
@@ -34,12 +39,17 @@ SUITES: Final[Mapping[str, Suite]] = {
         press,
         cystic_fibrosis,
         evidence,
+        citations,
+        lay,
+        answers,
+        experts,
         claims,
         lookups,
         radiology,
         findings,
         polarity,
         assertion,
+        transfer,
         beir,
     )
 }

@@ -1,4 +1,7 @@
-"""The pool of biomedical abstracts: 38,996 of them, with labelled sections where these are known."""
+"""The pool of biomedical abstracts: 38,996 of them, with labelled sections where these are known.
+
+764 titles, mostly of reviews, end in what a database appended: "Statins for gout. [Review] [45 refs]1452".
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,11 @@ class SectionedAbstract:
     def text(self) -> str:
         """The text of all sections, joined by spaces."""
         return " ".join(section.text for section in self.sections)
+
+
+def bare_title(title: str) -> str:
+    """A title without what a database appended in brackets; one that is all in brackets, a translation, is empty."""
+    return title.partition("[")[0].strip()
 
 
 def read_abstracts(data: Path | None) -> Iterator[SectionedAbstract]:

@@ -50,7 +50,12 @@ def read_corpus(data: Path | None) -> Iterator[SentenceAbstract]:
 
 def read_claims(data: Path | None, split: str) -> Iterator[ScientificClaim]:
     """The claims of a split, `train` or `dev`."""
-    for record in dataset_records(data, f"{NAME}/claims_{split}", ("id", "claim", "cited_doc_ids", "evidence")):
+    return read_cited_claims(data, f"{NAME}/claims_{split}")
+
+
+def read_cited_claims(data: Path | None, name: str) -> Iterator[ScientificClaim]:
+    """The claims in the file `name`."""
+    for record in dataset_records(data, name, ("id", "claim", "cited_doc_ids", "evidence")):
         cited = tuple(map(str, record["cited_doc_ids"]))
         yield ScientificClaim(str(record["id"]), record["claim"], cited, tuple(record["evidence"]))
 

@@ -39,6 +39,11 @@ def test_all_runs_every_suite_in_every_form() -> None:
         "medley evaluate press",
         "medley evaluate cystic-fibrosis",
         "medley evaluate evidence",
+        "medley evaluate citations",
+        "medley evaluate lay",
+        "medley evaluate lay --distractors",
+        "medley evaluate answers",
+        "medley evaluate experts",
         "medley evaluate radiology",
     } <= set(found)
     assert not any("beir" in line for line in found)

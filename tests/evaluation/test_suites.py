@@ -319,10 +319,11 @@ def test_wrong_options_are_named(settings: Settings) -> None:
         "--folds is for radiology, not for press": SuiteOptions(folds=Path("models")),
         "--baseline is for medquad, radiology, polarity, not for press": SuiteOptions(baseline="minilm"),
         "--full is for medquad, not for press": SuiteOptions(full=True),
-        "--distractors is for scifact, check-covid, not for press": SuiteOptions(distractors=True),
+        "--distractors is for scifact, check-covid, lay, not for press": SuiteOptions(distractors=True),
         "a folder is for claims, beir, not for press": SuiteOptions(folder=Path("mine")),
         "--split is for claims, beir, not for press": SuiteOptions(split="dev"),
         "--kind is for beir, not for press": SuiteOptions(kind="notes"),
+        "--year is for experts, not for press": SuiteOptions(year=9),
     }
     for message, options in wrong.items():
         with pytest.raises(InvalidInput, match=message):
@@ -337,6 +338,7 @@ def test_wrong_options_are_named(settings: Settings) -> None:
         ("scifact", SuiteOptions(distractors=True), "medley evaluate scifact --distractors"),
         ("medquad", SuiteOptions(queries=500, variants=False), "medley evaluate medquad --queries 500 --no-variants"),
         ("medquad", SuiteOptions(full=True, rerank=False), "medley evaluate medquad --full --no-rerank"),
+        ("experts", SuiteOptions(queries=50, year=9), "medley evaluate experts --queries 50 --year 9"),
         ("beir", SuiteOptions(folder=Path("/x/mine"), split="dev"), "medley evaluate beir mine --split dev"),
         ("beir", SuiteOptions(folder=Path("/x/mine"), kind="letters"), "medley evaluate beir mine --kind letters"),
     ],

@@ -21,6 +21,9 @@ REPORT = (
     "Light, noise and the keeper's visits were kept the same, and food came at dawn and at dusk from a machine. "
 )
 
+LAY = {"test": "CD2", "train": "CD1"}
+"""A review of each half of the plain-language summaries, which a hash of the id chooses."""
+
 
 def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,6 +58,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _claims(root)
     _abstracts(root)
     _health(root)
+    _questions(root)
+    _summaries(root)
     write(
         root / "mtsamples/notes.jsonl.gz",
         [
@@ -142,3 +147,47 @@ def _health(root: Path) -> None:
     write(root / "medquad/cdv_test_passages.jsonl.gz", [judged])
     query = {"id": "q", "question": "", "entity": "Judged syndrome", "aspect": "", "aspect_heading": "", "relevant": []}
     write(root / "medquad/cdv_test_queries.jsonl.gz", [query])
+
+
+def _questions(root: Path) -> None:
+    """Questions of experts, claims of citing papers and graded answers, of which a part is judged."""
+
+    def asked(number: int, year: int, text: str) -> dict[str, Any]:
+        marked = f"Otters number {number} slept twice a day where the river was calm, and once where it was not."
+        snippets = [
+            {"document": str(number), "section": "abstract", "text": marked},
+            {"document": str(number), "section": "title", "text": f"Sleep of otters in calm rivers, part {number}"},
+        ]
+        return {"id": f"b{number}", "question": text, "year": year, "snippets": snippets}
+
+    questions = [asked(1, 8, "How long do otters sleep?"), asked(2, 9, "Do calm rivers help otters to sleep?")]
+    write(root / "bioasq/questions.jsonl.gz", questions)
+    paragraphs = [
+        {"doc_id": n, "title": "", "abstract": [f"Nurse {n} counted every bed of the ward twice in one night."]}
+        for n in (7000, 7001, 8000)
+    ]
+    write(root / "citation_integrity/corpus.jsonl.gz", paragraphs)
+    cited = claim(0, "Nurses are said to have counted beds at night.", 7000)
+    unsettled = claim(1, "Nurses are said to have counted chairs.", 8000)
+    write(root / "citation_integrity/claims_dev.jsonl.gz", [{**cited, "evidence": {"7000": []}}, unsettled])
+    answer = "Whoever has hiccups for longer than two days should see a doctor about them soon."
+    graded = {"id": "1_1", "grade": 4, "rank": 1, "text": f"Hiccups (Treatment): {answer}"}
+    write(
+        root / "answer_grades/questions.jsonl.gz", [{"id": "1", "question": "What stops Hiccups?", "answers": [graded]}]
+    )
+
+
+def _summaries(root: Path) -> None:
+    """A review of each half, by the hash of its id; `LAY` tells which is which."""
+
+    def told(name: str) -> dict[str, str]:
+        return {
+            "source": "cochrane-auto",
+            "id": name,
+            "technical": f"Review {name} pooled nine trials of a splint against none for a sprained wrist.",
+            "lay": f"Does a splint help number {name}? We looked at nine studies of people who had fallen on a hand.",
+        }
+
+    titles = {"title": "Splints for acute sprains", "lay_title": "Splints after a fall"}
+    write(root / "lay/passages.jsonl.gz", [{**told(name), **titles} for name in LAY.values()])
+    write(root / "lay/sentences.jsonl.gz", [told(name) for name in LAY.values()])

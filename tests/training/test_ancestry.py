@@ -173,8 +173,10 @@ def test_recorded_overlaps_go_on_to_a_models_children() -> None:
 
 
 def test_a_suite_is_read_by_its_name(data: Path) -> None:
-    for suite in ("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"):
+    older = ("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence")
+    for suite in (*older, "citations", "lay", "answers"):
         found = read_judged_suite(data, suite)
         assert found is not None
         assert found.suite == suite
     assert read_judged_suite(data, "beir") is None
+    assert read_judged_suite(data, "experts") is None

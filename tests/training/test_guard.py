@@ -95,7 +95,10 @@ def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path)
     (tmp_path / "mtsamples").symlink_to(data / "mtsamples")
     assert [found.suite for found in read_judged_data(tmp_path)] == ["notes"]
     names = {found.suite for found in read_judged_data(data)}
-    assert names == {"scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"}
+    assert names == {
+        *("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"),
+        *("experts", "citations", "lay", "answers"),
+    }
 
 
 def test_a_folder_without_any_data_set_is_no_guard(tmp_path: Path) -> None:
@@ -141,6 +144,13 @@ def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> Non
     assert list(sieve.filter_corpus("abstracts", [OTHER, titled, replace(OTHER, text=ASKED)])) == [OTHER]
     assert list(sieve.filter_pairs([replace(FREE, task="trial", positive=titled)])) == []
     assert dropped["trial: answers near a passage of press"] == 1
+
+
+def test_a_judged_title_is_known_with_what_a_database_appended() -> None:
+    sieve = Sieve([suite("lay")], Counter())
+    title = f"{JUDGED.title}. [Review] [12 refs]34"
+    assert list(sieve.filter_corpus("abstracts", [replace(OTHER, title=title), OTHER])) == [OTHER]
+    assert list(sieve.filter_pairs([replace(FREE, id="t:2", query=title), FREE])) == [FREE]
 
 
 def test_the_shared_corpus_keeps_its_own_judged_abstracts_only() -> None:

@@ -25,13 +25,14 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.argument("suite")
 @click.argument("target", metavar="[FOLDER|COLLECTION]", default="")
-@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries; the output names it.")
+@click.option("--queries", type=int, default=None, help="A fixed sample of so many queries (experts: of each year).")
 @click.option("--full", is_flag=True, help="Search all passages instead of the candidates of the protocol.")
 @click.option("--distractors", is_flag=True, help="Add the pool of abstracts to the corpus.")
 @click.option("--split", default="test", show_default=True, help="For beir and claims: the split of the judgements.")
 @click.option("--kind", default="abstracts", show_default=True, help="For beir: the collection kind.")
 @click.option("--no-rerank", is_flag=True, help="Leave out the cross-encoder.")
 @click.option("--no-variants", is_flag=True, help="Only the main rows.")
+@click.option("--simple", is_flag=True, help="Also rank by BM25 and untrained MiniLM at equal shares (extra train).")
 @click.option(
     "--reading",
     default="whole",
@@ -43,6 +44,7 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 @click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
 @click.option("--half", default="", help="For assertion: the open or the kept half of the sentences.")
 @click.option("--mistakes", is_flag=True, help="For assertion: print the mistakes in the open half.")
+@click.option("--year", type=int, default=None, help="For experts: the questions of one year, 1 to 10.")
 @click.option("--report", type=folder_type, default=None, help="Write the JSON to this folder, and its page FOLDER.md.")
 @click.option("--again", is_flag=True, help="For all: also run what the report folder already holds.")
 @click.option("--quick", is_flag=True, help="For all: fixed samples, and nothing over the pool of abstracts.")
@@ -58,8 +60,8 @@ def evaluate(
 ) -> None:
     """Measure each stage on SUITE, or on all.
 
-    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, radiology, findings, assertion,
-    claims [FOLDER], beir FOLDER, lookups [COLLECTION].
+    Suites: scifact, check-covid, medquad, notes, press, cystic-fibrosis, evidence, citations, lay, answers, experts,
+    radiology, findings, polarity, assertion, claims [FOLDER], beir FOLDER, lookups [COLLECTION].
 
     With --report, `all` skips what was measured with the same models, settings and data, so an interrupted run continues.
     """

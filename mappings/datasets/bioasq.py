@@ -1,0 +1,44 @@
+"""BioASQ (tasks 1b to 10b, Krithara et al. 2023): questions of biomedical experts and what they marked in abstracts.
+
+The copies have no abstracts: of each there is only what an expert marked, a sentence or two, sometimes a few words or
+the title. 1,260 abstracts are marked for several questions. The experts' lists of documents (`documents`) are not read:
+they name 6,340 more, without a snippet and so without a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mappings.datasets.files import dataset_records
+
+NAME: Final = "bioasq"
+YEARS: Final = range(1, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of an abstract, and the abstract's PMID. `section` is `title`, `abstract`, or in the first years `sections.0`."""
+
+    document: str
+    section: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertQuestion:
+    """A question and the snippets that an expert judged relevant to it. `year` is its task's number, 1 to 10."""
+
+    id: str
+    text: str
+    year: int
+    snippets: tuple[Snippet, ...]
+
+
+def read_questions(data: Path | None) -> Iterator[ExpertQuestion]:
+    """The 4,433 questions of all years."""
+    for record in dataset_records(data, f"{NAME}/questions", ("id", "question", "year", "snippets")):
+        snippets = tuple(Snippet(item["document"], item["section"], item["text"]) for item in record["snippets"])
+        yield ExpertQuestion(record["id"], record["question"], record["year"], snippets)
