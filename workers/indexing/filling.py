@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Set
+from collections.abc import Generator, Iterable, Iterator, Set
 from contextlib import closing
 from functools import partial
 from typing import Final
@@ -53,11 +53,16 @@ def fill(
 def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Generator[DocumentBatch, None, None]:
     """Batches ready to be written.
 
-    Reading and analysing, encoding if there is an encoder, and writing each run in their own thread and wait only for
-    their next batch. Much of writing is waiting for the disk and for the engine, which other Python code can use.
+    If there is an encoder, reading and analysing, encoding, and writing each run in their own thread and wait only for
+    their next batch.
     """
+    # Without an encoder all work is Python code, which threads cannot run in parallel; `analyse_beside` uses a process.
+    step = prefetch if indexer.encoders else _pass_on
     batches = read_batches(indexer.store, names)
-    analysed = prefetch(analyse_beside(batches, indexer.collection, indexer.reader, len(names)))
-    encoding = (encoder.encode(batch) for batch in analysed)
-    with closing(analysed), closing(prefetch(encoding) if indexer.encoders else encoding) as encoded:
+    analysed = step(analyse_beside(batches, indexer.collection, indexer.reader, len(names)))
+    with closing(analysed), closing(step(encoder.encode(batch) for batch in analysed)) as encoded:
         yield from encoded
+
+
+def _pass_on(items: Iterable[DocumentBatch]) -> Generator[DocumentBatch, None, None]:
+    yield from items
