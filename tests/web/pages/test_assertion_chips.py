@@ -170,7 +170,12 @@ def test_articles_have_no_patients_to_count(client):
 
 @pytest.mark.parametrize(
     ("address", "leads_to"),
-    [("/compare", "/saved?kind=cohort"), ("/compare?a=x", "/saved?kind=cohort"), ("/patient", "/")],
+    [
+        ("/compare", "/saved?kind=cohort"),
+        ("/compare?a=x", "/saved?kind=cohort"),
+        ("/patient", "/"),
+        ("/patient?collection=notes", "/search?collection=notes"),
+    ],
 )
 def test_an_address_that_names_nothing_leads_to_where_it_is_chosen(client, address, leads_to):
     answer = client.get(address)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from flask import Blueprint, make_response, redirect, render_template, request
 from flask.wrappers import Response
 
@@ -20,7 +22,8 @@ def patient() -> Response:
     """The page of the patient to whom a document belongs."""
     arguments, use_cases = request.args, context.use_cases()
     if "document" not in arguments:
-        return make_response(redirect("/", 303))  # where a patient is opened by id
+        named = arguments.get("collection")  # its search page is where a patient is opened by id
+        return make_response(redirect(f"/search?{urlencode({'collection': named})}" if named else "/", 303))
     collection = use_cases.named(arguments.get("collection", ""), "patient")
     found = record.by_document(use_cases, collection, arguments.get("document", ""))
     reader = context.portal().medley.collections.reader(collection.name)
