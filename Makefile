@@ -5,8 +5,8 @@
 PYTHON ?= python3
 SERVE := .venv
 TEST := .venv-test
-# Three workers on two cores, the idle one takes over from the others: much of a test's time is waiting for processes that it started.
-WORKERS := -n 3 --dist worksteal --durations=10
+# Two workers, the idle one takes over from the other; much of a test's time is waiting for processes that it started.
+WORKERS := -n 2 --dist worksteal --durations=10
 # What needs a server or seconds is left out, and its modules are not imported.
 FAST := $(WORKERS) -m 'not slow and not torch and not browser and not opensearch and not data' \
 	--ignore tests/browser --ignore tests/web/test_schemathesis.py -p no:schemathesis
