@@ -153,7 +153,7 @@ def read_query(query: Query, free: str, reader: ConceptReader, reads_text: bool)
     preferred: list[Criterion] = []
     if reads_text and not query.plain:
         text = about_patients(free)
-        named = [_of_name(item, reader.lexicon) for item in named_alone(text, reader)]
+        named = [_of_name(item, reader.lexicon) for item in named_alone(text, reader, sought=text != free)]
         # A family history is also a section: that of a note on the disease can be meant, whatever it says of relatives.
         if len(named) > 1 and named[0].assertion == PRESENT:
             criteria += named

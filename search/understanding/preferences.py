@@ -20,8 +20,8 @@ from mappings.clinical.reading import ConceptMention, ConceptReader
 MAX_WORDS: Final = 8
 """A longer text is about more than what it names."""
 FAMILY: Final[Assertion] = "family"
-_INHERITED: Final = frozenset(["diagnoses", "findings", "symptoms"])
-"""What relatives are said to have; the family history of an examination is that of whoever was examined."""
+_HAD: Final = frozenset(["diagnoses", "findings", "symptoms"])
+"""What patients and relatives are said to have."""
 
 _JOINING: Final = frozenset(
     [
@@ -95,8 +95,12 @@ def about_patients(free: str) -> str:
     return free[opening.end() :] if opening else free
 
 
-def named_alone(free: str, reader: ConceptReader) -> tuple[NamedConcept, ...]:
-    """The concepts of a text that consists of their names, sides and degrees, and joining words; none of any other text."""
+def named_alone(free: str, reader: ConceptReader, sought: bool = False) -> tuple[NamedConcept, ...]:
+    """The concepts of a text that consists of their names, sides and degrees, and joining words; none of any other text.
+
+    `sought`: whether it was said that patients are sought. Otherwise the bare name of a drug, an examination or a value is
+    looked up as a word.
+    """
     relatives = _RELATIVES.search(free)
     text = free[: relatives.start()] if relatives else free
     if len(text.split()) > MAX_WORDS:
@@ -110,7 +114,8 @@ def named_alone(free: str, reader: ConceptReader) -> tuple[NamedConcept, ...]:
         return ()  # side by side, one name can say what of the other is asked for
     if len(found) == 1 and not _is_meant(found[0], text, reader):
         return ()
-    if relatives and any(reader.lexicon.get(item.concept).group not in _INHERITED for item in found):
+    looked_up = not sought and len(found) == 1 and text.strip() == text[found[0].start : found[0].end]
+    if (relatives or looked_up) and any(reader.lexicon.get(item.concept).group not in _HAD for item in found):
         return ()
     asserted = FAMILY if relatives else PRESENT
     named = {

@@ -51,6 +51,9 @@ NEITHER = [
     "lisinopril cough",  # one may cause the other
     "SAD",  # the word "sad" is another concept than the abbreviation
     "MS",
+    "metformin",  # the bare name of a drug or an examination is looked up as a word
+    "colonoscopy",
+    "creatinine",
     "frobnication",
     "",
 ]
