@@ -98,8 +98,8 @@ def about_patients(free: str) -> str:
 def named_alone(free: str, reader: ConceptReader, sought: bool = False) -> tuple[NamedConcept, ...]:
     """The concepts of a text that consists of their names, sides and degrees, and joining words; none of any other text.
 
-    `sought`: whether it was said that patients are sought. Otherwise the bare name of a drug, an examination or a value is
-    looked up as a word.
+    `sought`: whether it was said that patients are sought. Otherwise the bare names of drugs, operations, examinations and
+    values are looked up as words.
     """
     relatives = _RELATIVES.search(free)
     text = free[: relatives.start()] if relatives else free
@@ -114,8 +114,11 @@ def named_alone(free: str, reader: ConceptReader, sought: bool = False) -> tuple
         return ()  # side by side, one name can say what of the other is asked for
     if len(found) == 1 and not _is_meant(found[0], text, reader):
         return ()
-    looked_up = not sought and len(found) == 1 and text.strip() == text[found[0].start : found[0].end]
-    if (relatives or looked_up) and any(reader.lexicon.get(item.concept).group not in _HAD for item in found):
+    had = [reader.lexicon.get(item.concept).group in _HAD for item in found]
+    if relatives and not all(had):
+        return ()
+    bare = len(found) > 1 or text.strip() == text[found[0].start : found[0].end]
+    if bare and not sought and not any(had):  # "Tonsillectomy & adenoidectomy" is a title
         return ()
     asserted = FAMILY if relatives else PRESENT
     named = {

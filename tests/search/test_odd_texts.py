@@ -1,12 +1,10 @@
 """Texts that no author meant: endless sentences, noise, tables, broken characters. Each is indexed, found and shown."""
 
 import random
-from time import process_time
 
 import pytest
 from conftest import fill
 
-from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley
 from search.query import Query
@@ -68,16 +66,3 @@ def test_what_they_rule_out_is_told(medley):
 def test_they_are_answered_as_searches(medley, text):
     results = medley.search(Query("notes", READER, text))
     assert results.degraded == ()
-
-
-def test_a_sentence_takes_time_in_proportion_to_its_words():
-    reader = shipped_reader()
-
-    def seconds(words: int) -> float:
-        text = sentence(words)
-        begun = process_time()
-        reader.read_alone(text)
-        return process_time() - begun
-
-    seconds(1_000)  # the lexicon is prepared
-    assert seconds(20_000) < 12 * max(seconds(5_000), 0.05)

@@ -54,6 +54,7 @@ NEITHER = [
     "metformin",  # the bare name of a drug or an examination is looked up as a word
     "colonoscopy",
     "creatinine",
+    "tonsillectomy & adenoidectomy",  # the title of a note
     "frobnication",
     "",
 ]
