@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from mappings.analysis.lexicon import LEXICONS, rows_of
 from mappings.analysis.mentions.cue_phrases import tokens
@@ -16,6 +16,7 @@ from mappings.analysis.mentions.cues import (
     Cue,
     CueKind,
     CueLexicon,
+    Places,
     disjoint,
     negation_classes,
     negation_phrases,
@@ -59,6 +60,14 @@ class CueRule:
     expected: str
 
 
+class _Seen(NamedTuple):
+    """A sentence, where phrases can start in it, and the numbers of the patterns that may match."""
+
+    screened: Screened
+    places: Places
+    possible: Sequence[int]
+
+
 class AssertionCues:
     """Finds all cues of a sentence: those of negation and those of `rules`."""
 
@@ -78,24 +87,32 @@ class AssertionCues:
 
     def find(self, sentence: str) -> list[Cue]:
         """The cues in order and disjoint: of two that overlap, the longer one counts."""
-        return self._find(sentence, alone=True)
+        seen = self._look(sentence)
+        return _chosen(sentence, [*self._stating(seen), *self._silent(seen)])
 
     def find_stating(self, sentence: str) -> list[Cue]:
         """As `find`, but none where no cue states anything: others only delimit what such a cue is about."""
-        return self._find(sentence, alone=False)
+        seen = self._look(sentence)
+        stating = self._stating(seen)
+        return _chosen(sentence, [*stating, *self._silent(seen)]) if stating else []
 
-    def _find(self, sentence: str, alone: bool) -> list[Cue]:
+    def _look(self, sentence: str) -> _Seen:
         screened = Screened.of(sentence)
-        places, possible = self._lexicon.places(screened), self._patterns.possible(screened)
-        found = [cue for cue in self._lexicon.stating(screened, places) if not _is_void(sentence, cue)]
+        return _Seen(screened, self._lexicon.places(screened), self._patterns.possible(screened))
+
+    def _stating(self, seen: _Seen) -> list[Cue]:
+        """The cues that state something, in no order."""
+        sentence = seen.screened.sentence
+        found = [cue for cue in self._lexicon.stating(seen.screened, seen.places) if not _is_void(sentence, cue)]
         found += [Cue(*match.span(), *self._kind(sentence, match)) for match in self._sign.finditer(sentence)]
-        found += self._patterns.find(screened, possible)
-        if not found and not alone:
-            return []
-        found += self._lexicon.silent(screened, places)
-        found += numbers(sentence)
-        found += self._patterns.find_silent(screened, possible)
-        return _chosen(sentence, found)
+        found += self._patterns.find(seen.screened, seen.possible)
+        return found
+
+    def _silent(self, seen: _Seen) -> Iterator[Cue]:
+        """The cues that only delimit others, in no order."""
+        yield from self._lexicon.silent(seen.screened, seen.places)
+        yield from numbers(seen.screened.sentence)
+        yield from self._patterns.find_silent(seen.screened, seen.possible)
 
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
         """A sign before a word is about what follows ("? pneumonia"), one after a word about what precedes it."""

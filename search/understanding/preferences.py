@@ -1,7 +1,7 @@
 """A short text that is nothing but names of concepts: "pneumothorax", "AF on warfarin", "breast cancer family history".
 
-Who types one name wants the documents that have it, and not those that rule it out; so documents that assert it rank first,
-and none is left out. Several names that a small word joins are criteria, each of which a document must meet.
+Somebody who types the name of a condition wants the documents that have it, not those that rule it out; so documents that
+assert it rank first, and none is left out. Several names that a small word joins are criteria, each of which a document must meet.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from mappings.clinical.reading import ConceptMention, ConceptReader
 MAX_WORDS: Final = 8
 """A longer text is about more than what it names."""
 FAMILY: Final[Assertion] = "family"
-_HAD: Final = frozenset(["diagnoses", "findings", "symptoms"])
-"""What patients and relatives are said to have."""
+_INHERITED: Final = frozenset(["diagnoses", "findings", "symptoms"])
+"""What relatives are said to have; the family history of an examination is that of whoever was examined."""
+_HAD: Final = _INHERITED | {"devices"}
+"""What patients have; what they take and what is done to them is looked up by its bare name."""
 
 _JOINING: Final = frozenset(
     [
@@ -114,11 +116,11 @@ def named_alone(free: str, reader: ConceptReader, sought: bool = False) -> tuple
         return ()  # side by side, one name can say what of the other is asked for
     if len(found) == 1 and not _is_meant(found[0], text, reader):
         return ()
-    had = [reader.lexicon.get(item.concept).group in _HAD for item in found]
-    if relatives and not all(had):
+    groups = {reader.lexicon.get(item.concept).group for item in found}
+    if relatives and not groups <= _INHERITED:
         return ()
     bare = len(found) > 1 or text.strip() == text[found[0].start : found[0].end]
-    if bare and not sought and not any(had):  # "Tonsillectomy & adenoidectomy" is a title
+    if bare and not sought and groups.isdisjoint(_HAD):  # "Tonsillectomy & adenoidectomy" is a title
         return ()
     asserted = FAMILY if relatives else PRESENT
     named = {

@@ -32,7 +32,6 @@ class WordPattern(NamedTuple):
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     kind: CueKind
-    also: frozenset[str] = frozenset()
 
     def find(self, screened: Screened) -> Iterator[Cue]:
         """The cues of a sentence in order."""
@@ -40,9 +39,9 @@ class WordPattern(NamedTuple):
             yield from _cues(self.pattern, self.kind, screened.sentence)
 
 
-def word_pattern(words: str, pattern: re.Pattern[str], kind: CueKind, also: str = "") -> WordPattern:
-    """`words` and `also`: with spaces between them."""
-    return WordPattern(tuple(words.split()), pattern, kind, frozenset(also.split()))
+def word_pattern(words: str, pattern: re.Pattern[str], kind: CueKind) -> WordPattern:
+    """`words`: with spaces between them."""
+    return WordPattern(tuple(words.split()), pattern, kind)
 
 
 def _cues(pattern: re.Pattern[str], kind: CueKind, sentence: str) -> Iterator[Cue]:
