@@ -40,6 +40,8 @@ def plan(options: SuiteOptions, quick: bool = False) -> Iterator[tuple[str, Suit
             )
     for suite in SUITES.values():
         own = options.only(suite.in_all)
+        if suite.standalone is not None:
+            own = replace(own, simple=False)
         if not quick:
             yield from ((suite.name, replace(own, **form)) for form in suite.forms)
         elif suite.quick and suite.forms:

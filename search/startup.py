@@ -8,6 +8,7 @@ from typing import Final
 
 from mappings.documents import Access
 from mappings.errors import MedleyError
+from mappings.garbage import exempt_loaded_objects
 from search.bootstrap import Medley
 from search.completion.completions import CompletionRequest
 
@@ -25,8 +26,7 @@ _MISTYPED: Final = "metfromin"
 
 def freeze_loaded_objects() -> None:
     """Call once everything long-lived is loaded: it is exempted from garbage collection."""
-    gc.collect()
-    gc.freeze()
+    exempt_loaded_objects()
     gc.set_threshold(YOUNG_GENERATION_THRESHOLD, *gc.get_threshold()[1:])
 
 

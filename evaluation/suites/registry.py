@@ -63,6 +63,8 @@ def find_suite(name: str, options: SuiteOptions) -> Suite:
     for option in options.chosen:
         if option not in suite.options:
             raise InvalidInput(f"{spell_option(option)} is for {suites_with(option)}, not for {name}", field=option)
+    if options.simple and suite.standalone is not None:
+        raise InvalidInput(f"--simple is for suites that search one collection, not for {name}", field="simple")
     return suite
 
 

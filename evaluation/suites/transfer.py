@@ -67,14 +67,16 @@ class TransferSuite:
     def run(self, settings: Settings, options: SuiteOptions, progress: Progress | None = None) -> Report:
         """The report in the stable JSON form. Raises what the suites of the data sets raise, `Unavailable` without MiniLM."""
         started = time.perf_counter()
-        tasks = _tasks(settings, options)
+        whole = {name: find(settings) for name, find in DATA_SETS.items()}
+        tasks = {name: task.sampled(options.queries) for name, task in whole.items()}
+        asked, every = (sum(len(task.questions) for task in found.values()) for found in (tasks, whole))
         require_models(list(tasks.values()), settings, options.rerank)
         measured = [_measure(name, task, settings, options, progress) for name, task in tasks.items()]
         return {
             "suite": NAME,
             "collection": "",
-            "queries": sum(len(task.questions) for task in tasks.values()),
-            "sample": None,
+            "queries": asked,
+            "sample": {"queries": asked, "of": every, "fixed": True} if asked < every else None,
             **describe_gains(measured),
             "published": [],
             "command": command(NAME, options),

@@ -5,7 +5,6 @@ Reports repeat their sentences, so what was read of a sentence is kept, by its t
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from mappings.clinical.cue_rules import Assertion
 from mappings.clinical.mentions import ConceptFinder, FoundName, decide
 from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
+from mappings.garbage import exempt_loaded_objects
 
 READING_VERSION: Final = "reading-7"
 """It changes if the same document would give other mentions or assertions; reports name it."""
@@ -129,7 +129,7 @@ class ConceptReader:
         """The mentions of a text that has no context, such as a query.
 
         An ambiguous abbreviation means what its words tell, what it usually means, or its concept if the lexicon has only one
-        of that abbreviation; others are left open. Who asks for "afebrile" does not ask for "no fever", too.
+        of that abbreviation; others are left open. A query for "afebrile" does not ask for "no fever" as well.
         """
         found: list[ConceptMention] = []
         last_start = -1
@@ -200,12 +200,11 @@ def shipped_reader() -> ConceptReader:
 def prepared_reader(lexicon: ConceptLexicon) -> ConceptReader:
     """A reader that has loaded all that it reads by, for a process to keep.
 
-    What was loaded is taken from the garbage collector, which would look through it again and again: a tenth of the time.
+    What was loaded, and all else that there is, is exempted from garbage collection, which took a tenth of reading.
     """
     reader = ConceptReader(lexicon)
     reader.read_alone("no fever")
-    gc.collect()
-    gc.freeze()
+    exempt_loaded_objects()
     return reader
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from mappings.clinical.concepts import ConceptLexicon
@@ -88,6 +88,12 @@ def by_tier(
         )
         for item in candidates
     )
+
+
+Arrangement = Callable[
+    [Sequence[Candidate], Mapping[str, Passage], Sequence[Criterion], ConceptLexicon], list[Candidate]
+]
+"""Puts candidates in order by what their passages assert: `by_doubt` and `by_preference`."""
 
 
 def by_doubt(

@@ -17,8 +17,8 @@ from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
+from search.pipeline import lookup
 from search.pipeline.freshness import find_withheld, only_newest, without_counts
-from search.pipeline.lookup import asserts, by_doubt, by_preference, by_tier, genuine, nobody_holds, with_holders
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
@@ -169,7 +169,7 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
 def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...] = ()) -> Retrieved:
     # The cache key needs the vectors only if feedback moved them: otherwise the query determines them.
     moved_bytes = b"".join(vector.tobytes() for vector in request.vectors.values()) if feedback else b""
-    answer = with_holders(_cached_answer(request, context, moved_bytes))
+    answer = lookup.with_holders(_cached_answer(request, context, moved_bytes))
     context.trace.step("legs")
     candidates, understanding = _rank(answer, context)
     context.trace.step("fuse")
@@ -177,14 +177,7 @@ def _run_legs(request: LegsRequest, context: _Context, feedback: tuple[str, ...]
         len({item.document for item in ranking}) >= request.documents for ranking in answer.rankings.values()
     )
     return Retrieved(
-        context.meta,
-        context.collection,
-        understanding,
-        answer,
-        candidates,
-        has_more,
-        context.contents,
-        feedback,
+        context.meta, context.collection, understanding, answer, candidates, has_more, context.contents, feedback
     )
 
 
@@ -196,35 +189,38 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
         note = NOTHING_PASSES[0 if understanding.criteria else 1]
         return candidates, replace(understanding, notes=(*understanding.notes, note))
     if understanding.criteria:
-        return _proving_first(candidates, understanding.criteria, context), understanding
+        return _arranged(lookup.by_doubt, candidates, understanding.criteria, context), understanding
     held: frozenset[str] = frozenset()
     if lexical.wanted or lexical.named:
-        held = genuine(answer, understanding, context.contents.passages([item.passage for item in answer.holders]))
-    tiered = by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
-    ranked = _proving_first(tiered, understanding.preferences, context, required=False)
+        held = lookup.genuine(
+            answer, understanding, context.contents.passages([item.passage for item in answer.holders])
+        )
+    tiered = lookup.by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
+    ranked = _arranged(lookup.by_preference, tiered, understanding.preferences, context)
     nameless = not held and (understanding.asked or lexical.required)
     if nameless and ranked and not _asserts(ranked[0], context):
-        understanding = replace(understanding, notes=(*understanding.notes, nobody_holds(understanding)))
+        understanding = replace(understanding, notes=(*understanding.notes, lookup.nobody_holds(understanding)))
     return ranked, understanding
 
 
 def _asserts(candidate: Candidate, context: _Context) -> bool:
     """Whether a passage asserts what is preferred, perhaps under another name."""
     reader, preferences = context.services.reader(context.collection), context.understanding.preferences
-    passages = context.contents.passages([candidate.passage])
-    return any(reader and preferences and asserts(item, preferences, reader.lexicon) for item in passages.values())
+    if reader is None or not preferences:
+        return False
+    passage = context.contents.passages([candidate.passage]).get(candidate.passage)
+    return passage is not None and lookup.asserts(passage, preferences, reader.lexicon)
 
 
-def _proving_first(
-    candidates: Sequence[Candidate], wanted: Sequence[Criterion], context: _Context, required: bool = True
+def _arranged(
+    arrange: lookup.Arrangement, candidates: Sequence[Candidate], wanted: Sequence[Criterion], context: _Context
 ) -> Sequence[Candidate]:
-    """The candidates by how surely their passages prove what is wanted; if it is not `required`, others follow."""
+    """The candidates as `arrange` puts them by what their passages assert of what is `wanted`, if anything is."""
     reader = context.services.reader(context.collection)
     if reader is None or not wanted:
         return candidates
     passages = context.contents.passages([item.passage for item in candidates])
-    arranged = by_doubt if required else by_preference
-    return arranged([item for item in candidates if item.passage in passages], passages, wanted, reader.lexicon)
+    return arrange([item for item in candidates if item.passage in passages], passages, wanted, reader.lexicon)
 
 
 def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:

@@ -11,9 +11,14 @@ import tomli_w
 from encoders.artifact import SHIPPED, Artifact
 from evaluation import stages
 from evaluation.baselines.simple import MODEL, export_minilm, kind_of, rank_simple
+from evaluation.plan import plan
+from evaluation.rows import rows_and_tests
+from evaluation.suite import SuiteOptions
+from evaluation.suites.registry import find_suite
 from evaluation.task import Corpus, Question, Task
 from mappings import collection as kinds
 from mappings.documents import Document, Section
+from mappings.errors import InvalidInput
 from search.settings import Settings
 
 BIENCODER = SHIPPED / "medley-biencoder"
@@ -66,5 +71,22 @@ def test_minilm_is_exported_once_and_says_what_it_is(tmp_path: Path) -> None:
     assert (folder / "model.json").stat().st_mtime_ns == written
 
 
-def test_its_system_is_compared_with_what_is_shipped() -> None:
-    assert {(stages.RERANKED, stages.SIMPLE), (stages.FUSED, stages.SIMPLE)} <= set(stages.COMPARED)
+def test_what_is_shipped_is_tested_against_it() -> None:
+    task = small_task()
+    runs = {stages.SIMPLE: {"q1": ["a", "b"], "q2": ["a", "c"]}, stages.RERANKED: {"q1": ["b"], "q2": ["c"]}}
+    rows, tests = rows_and_tests(task, runs, task.judgements, "")
+    assert [row["system"] for row in rows] == [stages.SIMPLE, stages.RERANKED]
+    assert [(item["system"], item["against"], round(item["difference"]["value"], 3)) for item in tests] == [
+        (stages.RERANKED, stages.SIMPLE, 0.369)
+    ]
+
+
+@pytest.mark.parametrize("name", ["radiology", "assertion", "transfer"])
+def test_a_suite_that_searches_no_single_collection_refuses_it(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"--simple is for suites that search one collection, not for {name}"):
+        find_suite(name, SuiteOptions(simple=True))
+
+
+def test_all_asks_for_it_where_it_can_be_had() -> None:
+    chosen = {suite: options.simple for suite, options in plan(SuiteOptions(simple=True))}
+    assert (chosen["scifact"], chosen["radiology"], chosen["polarity"]) == (True, False, False)

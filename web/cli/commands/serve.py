@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from functools import partial
 from typing import Any, Final
@@ -103,12 +102,13 @@ def _load_what_is_shared(settings: Settings) -> None:
     """
     import web.app  # noqa: F401
     from mappings.clinical.reading import shipped_reader
+    from mappings.garbage import exempt_loaded_objects
 
     if not settings.opensearch:
         import search.engines.embedded.engine  # noqa: F401
     if not settings.lexicons:
         shipped_reader()
-    gc.freeze()  # a collection would write into every object, and end the sharing
+    exempt_loaded_objects()
 
 
 def _create_gateway(threads: int, scores: ScoreMemory) -> Any:
