@@ -1,7 +1,7 @@
-"""The suite `transfer`: what each stage gains over the simple system, over data sets that no model was trained on.
+"""The suite `transfer`: what each stage gains over the simple system, over data sets left out of training.
 
 Choices are made by it: the mean over data sets of the gain in nDCG@10, and the worst of them. A data set of which a model
-has seen a question or a judged text is measured, and not counted.
+is known to have seen a question or a judged text is measured, and not counted.
 """
 
 from __future__ import annotations
@@ -117,11 +117,13 @@ def describe_gains(measured: Sequence[Measured]) -> Report:
     rows: list[Report] = [{"system": stages.SIMPLE, "measures": _absolute(measured, stages.SIMPLE)}]
     rows += [{"system": name, "measures": _gains(name, measured, counted)} for name in systems]
     seen = [item.name for item in measured if not item.is_left_out]
+    unknown = [item.name for item in counted if any(row["state"] == "unknown" for row in item.ancestry)]
     lost = [(name, item.name) for name in systems for item in counted if interval(item.gain(name)).high < 0]
     notes = [
         *_NOTES,
         f"{stages.SIMPLE}: nDCG@10 itself",
         *([f"not counted, because a model has seen some of it: {', '.join(seen)}"] if seen else []),
+        *([f"not recorded, whether a model has seen some of it: {', '.join(unknown)}"] if unknown else []),
         *(f"{system} loses on {name} by more than its interval" for system, name in lost),
     ]
     ancestry = [row | {"model": f"{row['model']} ({item.name})"} for item in measured for row in item.ancestry]

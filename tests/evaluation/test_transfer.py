@@ -43,6 +43,14 @@ def test_a_data_set_that_a_model_has_seen_is_shown_and_not_counted() -> None:
     assert [row["model"] for row in report["ancestry"]] == ["m (clean)", "m (seen)"]
 
 
+def test_what_was_not_recorded_counts_and_is_said() -> None:
+    report = describe_gains([measured("clean", [0.6]), measured("unsure", [0.8], "unknown")])
+    assert round(report["rows"][1]["measures"]["gain"]["value"], 6) == 0.2
+    assert [note for note in report["notes"] if "not recorded" in note] == [
+        "not recorded, whether a model has seen some of it: unsure"
+    ]
+
+
 def test_nothing_can_be_said_if_everything_was_seen() -> None:
     with pytest.raises(InvalidInput, match="something of every data set: one, two"):
         describe_gains([measured("one", [0.9], "overlap"), measured("two", [0.9], "overlap")])
