@@ -11,6 +11,7 @@ from typing import Final
 from encoders.labels.leaks import name_key, normalise
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import bucket, link, split_of
+from encoders.labels.tasks.health import read_judged_names
 from mappings.datasets.lay import LayTerm, TermDefinition, read_definitions, read_terms
 
 DEFINITIONS: Final = "definitions"
@@ -37,13 +38,8 @@ class Names:
 
 
 def read_names(data: Path | None, dropped: dict[str, int]) -> Names:
-    """All terms, and what explains them."""
-    every = list(read_definitions(data))
-    explained = [item for item in every if name_key(item.term) and not _is_teaser(item)]
-    definitions: defaultdict[str, list[Text]] = defaultdict(list)
-    for number, item in enumerate(explained):
-        definitions[name_key(item.term)].append(Text(f"definition:{number}", item.term, "", item.definition))
-    dropped["definition: teasers"] += len(every) - len(explained)
+    """All names and what explains them, without the explanations of judged entities, which are articles on them."""
+    definitions = _explain(data, dropped)
     named = list(read_terms(data))
     terms = [item for item in named if _is_name(item)]
     dropped["lay-name: general words, sentences and names with the same words"] += len(named) - len(terms)
@@ -53,7 +49,20 @@ def read_names(data: Path | None, dropped: dict[str, int]) -> Names:
     groups = link(
         [*((name_key(item.lay), name_key(item.technical)) for item in terms), *((key,) for key in definitions)]
     )
-    return Names(dict(definitions), names, terms, groups)
+    return Names(definitions, names, terms, groups)
+
+
+def _explain(data: Path | None, dropped: dict[str, int]) -> dict[str, list[Text]]:
+    every = list(read_definitions(data))
+    meant = [item for item in every if name_key(item.term) and not _is_teaser(item)]
+    judged = read_judged_names(data)
+    kept = [item for item in meant if name_key(item.term) not in judged]
+    dropped["definition: teasers"] += len(every) - len(meant)
+    dropped["definition: terms that are a judged entity, under any of its names"] += len(meant) - len(kept)
+    definitions: defaultdict[str, list[Text]] = defaultdict(list)
+    for number, item in enumerate(kept):
+        definitions[name_key(item.term)].append(Text(f"definition:{number}", item.term, "", item.definition))
+    return dict(definitions)
 
 
 def _is_teaser(item: TermDefinition) -> bool:
