@@ -148,7 +148,7 @@ def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> Non
 
 def test_a_query_that_nearly_repeats_a_judged_passage_is_dropped() -> None:
     sieve = Sieve([suite("lay")], Counter())
-    repeated = replace(FREE, query=f"{JUDGED.text.upper()} Good.")
+    repeated = replace(FREE, id="t:2", query=f"{JUDGED.text.upper()} Good.")
     assert list(sieve.filter_pairs([repeated, FREE])) == [FREE]
 
 
