@@ -66,7 +66,7 @@ setup(
         "train": TRAIN,
         "eval": EVAL,
         "dev": [*DEV, *EVAL],
-        "bench": ["sentence-transformers>=5.1,<7"],
+        "bench": ["bm25s>=0.2.14,<0.4", "sentence-transformers>=5.1,<7"],
     },
     entry_points={"console_scripts": ["medley = web.cli.main:main"]},
 )
