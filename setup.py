@@ -32,7 +32,7 @@ TRAIN = [
     "torch>=2.6,<3",
     "transformers>=4.50,<6",
 ]
-EVAL = ["ir-measures>=0.4,<0.5", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
+EVAL = ["ir-measures>=0.4,<0.5", "matplotlib>=3.9,<4", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
 DEV = [
     "hypothesis>=6.120,<7",
     "import-linter>=2.1,<3",
