@@ -31,3 +31,11 @@ def is_test_summary(technical: str) -> bool:
     All that is told of the text in lay language, whole or by sentence, belongs to the same half.
     """
     return bucket(f"lay:{technical}", 2) == 0
+
+
+def is_test_abstract(identifier: str) -> bool:
+    """Whether an abstract of the pool belongs to the twentieth that is for evaluation and that training never sees.
+
+    None that Check-COVID shares with the pool does: its training claims are about them.
+    """
+    return not identifier.startswith("cord:") and bucket(f"abstract:{identifier}", 20) == 0
