@@ -146,6 +146,12 @@ def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> Non
     assert dropped["trial: answers near a passage of press"] == 1
 
 
+def test_a_query_that_nearly_repeats_a_judged_passage_is_dropped() -> None:
+    sieve = Sieve([suite("lay")], Counter())
+    repeated = replace(FREE, id="t:2", query=f"{JUDGED.text.upper()} Good.")
+    assert list(sieve.filter_pairs([repeated, FREE])) == [FREE]
+
+
 def test_a_judged_title_is_known_with_what_a_database_appended() -> None:
     sieve = Sieve([suite("lay")], Counter())
     title = f"{JUDGED.title}. [Review] [12 refs]34"
