@@ -34,6 +34,14 @@ def is_test_summary(technical: str) -> bool:
     return bucket(f"lay:{technical}", 2) == 0
 
 
+def is_test_abstract(identifier: str) -> bool:
+    """Whether an abstract of the pool belongs to the twentieth that is for evaluation and that training never sees.
+
+    None that Check-COVID shares with the pool does: its training claims are about them.
+    """
+    return not identifier.startswith("cord:") and bucket(f"abstract:{identifier}", 20) == 0
+
+
 def link(sets: Iterable[Iterable[str]]) -> dict[str, str]:
     """Each key -> the least of all keys that are linked to it: the name of a group.
 

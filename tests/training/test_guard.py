@@ -97,7 +97,7 @@ def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path)
     names = {found.suite for found in read_judged_data(data)}
     assert names == {
         *("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"),
-        *("experts", "citations", "lay", "answers"),
+        *("experts", "citations", "lay", "answers", "forms"),
     }
 
 
