@@ -59,7 +59,8 @@ def test_a_passage_longer_than_the_model_reads_is_read_to_its_end(folder: Path) 
     placed = [place_window("trial", text, start, end) for start, end in zip([0, 45, 63], ends, strict=True)]
     vectors = encoder.encode_passages(placed)
     assert [
-        np.allclose(row, mean_of(folder, word), atol=1e-6) for row, word in zip(vectors, ("pain", "cough", "dose"))
+        np.allclose(row, mean_of(folder, word), atol=1e-6)
+        for row, word in zip(vectors, ("pain", "cough", "dose"), strict=True)
     ] == [True] * 3
     assert all(len(item) <= 8 for item in encoder.read_windows(placed))
 
