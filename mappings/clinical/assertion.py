@@ -35,6 +35,7 @@ _YEAR_AFTER: Final = re.compile(
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
     r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
 )
+_SHORT_YEAR: Final = re.compile(r"\s['’]\d\d\b(?!\s?[s\d])")
 _SPAN_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:from )?(?:19|20)\d\d\s?(?:[-–]|to|until)\s?(?:19|20)?\d\d\b")
 """From year to year: "polymyalgia 2010-2013" is over, though it is a condition that lasts."""
 _TREATED_IN: Final = re.compile(
@@ -42,7 +43,7 @@ _TREATED_IN: Final = re.compile(
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _AGAIN: Final = re.compile(
-    r"by no means|far from|anything but|back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
+    r"(?:not|n['’]t|never)\s(?:\w+\s){0,2}(?:gone|go|cleared|resolved|settled|disappeared|vanished|healed|left|over|away)|by no means|far from|anything but|back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
     re.I,
 )
 _GOES_ON: Final = re.compile(
@@ -81,6 +82,8 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     found = _stated(sentence, start, end, called)
     if found == "historical" and shows_remains(section, sentence[:start], called):
         found = "present"
+    if found == "present" and section_default(_heading_within(sentence, start) or section, called) == "family":
+        found = "family"  # "+HTN" in the family's history
     if found in ("", CURRENT):
         heading = _heading_within(sentence, start) or section
         default = section_default(heading, called, sentence[max(0, start - 80) : start])
@@ -181,7 +184,7 @@ def _is_of_patient(sentence: str, scope: Scope) -> bool:
 def _is_dated(sentence: str, end: int) -> bool:
     """Whether a year follows the mention that ends at `end`: "pneumonia 2019"."""
     has_year = sentence.find("20", end) >= 0 or sentence.find("19", end) >= 0
-    return has_year and _YEAR_AFTER.match(sentence, end) is not None
+    return (has_year and _YEAR_AFTER.match(sentence, end) is not None) or _SHORT_YEAR.match(sentence, end) is not None
 
 
 def _is_alternative(sentence: str, start: int, end: int) -> bool:

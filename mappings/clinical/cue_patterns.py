@@ -11,6 +11,7 @@ from mappings.analysis.mentions.cues import SILENT, Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.patterns.course import COURSES
+from mappings.clinical.patterns.denials import DENIALS
 from mappings.clinical.patterns.doubts import DOUBTS
 from mappings.clinical.patterns.lasting import LASTING
 from mappings.clinical.patterns.people import people_patterns
@@ -100,8 +101,8 @@ _THEN_WHEN: Final = re.compile(
 )
 """A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
 _SINCE_OVER: Final = re.compile(
-    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
-    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
+    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon|long|fully|completely|spontaneously)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
+    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed|divided|released|ligated|banded|lanced|evacuated|snared|cauteri[sz]ed|extracted))"
     r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
     re.I,
 )
@@ -134,6 +135,15 @@ _OVER_HINTS: Final = (
     "normali",
     "recovered",
     "lapsed",
+    "divided",
+    "released",
+    "ligated",
+    "banded",
+    "lanced",
+    "evacuated",
+    "snared",
+    "cauteri",
+    "extracted",
 )
 _SWITCHED_TO: Final = re.compile(
     r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",
@@ -208,6 +218,7 @@ class CuePatterns:
             *people_patterns(relatives),
             *PROSPECTS,
             *DOUBTS,
+            *DENIALS,
             *COURSES,
             *LASTING,
         ]

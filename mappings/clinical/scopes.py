@@ -23,6 +23,10 @@ _CLAUSE_START: Final = re.compile(
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
+_OWN_SUBJECT: Final = re.compile(
+    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b)\w+\b", re.I
+)
+"""Where a part starts that is about something else: "limited by pain, although the swelling has settled"."""
 _OTHER_SUBJECT: Final = re.compile(
     r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b",
     re.I,
@@ -71,7 +75,7 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|around|about|roughly|approximately|circa|~|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|mid-?\w*|well\s(?:before|after)|naturally|for\sgood|upon|near|once|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
     r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
@@ -153,7 +157,7 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             return cue._replace(kind="doubt-before")
         if _is_label(sentence, cue):
             return cue._replace(kind="doubt-before", end=cue.end + 1)
-        after = _NOTHING_FOLLOWS.match(sentence, cue.end)
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (cue.says in PAST and sentence.startswith(" (", cue.end))
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
@@ -168,10 +172,12 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
         last = cue.start
-        if _is_afterthought(cue) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+        if cue.says in (HISTORY, "ruled-out") and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
             last = len(sentence[:last].rstrip(" ;:"))
         stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
-        yield Scope(stops[-1] if stops else 0, cue.start, cue, cue.says)
+        if _is_afterthought(cue):
+            stops += [match.start() for match in _OWN_SUBJECT.finditer(sentence, 0, last)]
+        yield Scope(max([0, *stops]), cue.start, cue, cue.says)
 
 
 def _next(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:

@@ -27,6 +27,9 @@ _COUNT: Final = (
     r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|(?:twenty|thirty|forty|fifty|sixty)(?:-\w+)?|"
     r"several|many|few|couple(?:\sof)?|some)"
 )
+_AGE: Final = (
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty)"
+)
 _MONTH_NAME: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)\b\.?"
@@ -44,7 +47,7 @@ _LIFE: Final = (
 )
 _YOUNG: Final = (
     r"(?:(?:young(?:er)?|small|little|very young)\s)?(?:child|kid|baby|infant|toddler|newborn|neonate|boy|girl|teen(?:ager)?|"
-    r"adolescent|youth|youngster|student|schoolboy|schoolgirl|young (?:man|woman|adult)|(?:younger|young) (?:man|woman))"
+    r"adolescent|youth|youngster|student|schoolboy|schoolgirl|lad|lass|schoolchild|undergraduate|young (?:man|woman|adult)|(?:younger|young) (?:man|woman))"
 )
 _DECADE: Final = (
     r"(?:(?:early|mid|late)[-\s])?(?:teens|twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties|"
@@ -57,7 +60,7 @@ _TIMES: Final = "|".join(
         r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
         rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
         rf"(?:at|from|around)\s(?:the\s)?ages?\s(?:of\s)?(?:\d{{1,2}}|{_COUNT})\b",
-        r"(?:age|aged)\s(?:of\s)?\d{1,2}\b",
+        rf"(?:age|aged)\s(?:of\s)?(?:\d{{1,2}}|{_AGE})\b",
         rf"as\san?\s{_YOUNG}\b",
         rf"(?:in|during)\s(?:early\s|late\s)?{_WHOSE}{_LIFE}\b",
         rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
@@ -69,8 +72,8 @@ _TIMES: Final = "|".join(
         r"(?:with|after|in|during)\sG[0-9]\b(?!\s?P)",
         r"(?:with|after|in|during)\s(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b",
         r"(?:with|during)\s(?:cycles?|rounds?|courses?)\s(?:#\s?)?(?:\d|one|two|three|four)\b",
-        r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation)\b",
-        r"over\s(?:the\s)?(?:christmas|easter|new\syear|half[-\s]?term|holidays?|winter|summer)(?=\s|[.,;)]|$)",
+        r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation|one|baby|child)\b",
+        r"(?:at|over|around|during)\s(?:the\s)?(?:christmas|xmas|easter|new\syear|half[-\s]?term|thanksgiving|whitsun|holidays?|winter|summer|bank\sholiday(?:\sweekend)?)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
@@ -110,7 +113,7 @@ _FOR_WHAT: Final = re.compile(
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
+    r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|(?:was|were)\s(?:there|present|around|already|evident|noticeable|troublesome|known)|predat\w+|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
     r"\b(?:cpap|bipap|peep|o2|oxygen|flow|pressures?|infusion|drip|placed\son|sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
@@ -121,7 +124,7 @@ _FUTURE: Final = re.compile(
     rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
     rf"months?|mos?|years?|yrs?)\b(?!\s(?:ago|old))|in\s\d+(?:-\d+)?/(?:7|12|52)|within\s(?:the\snext\s)?{_COUNT}\s(?:days?|weeks?|months?)|at\s(?:follow[-\s]?up|the\snext\svisit)|"
     r"on\s(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\smorning)?(?=\s*[.,;)]|$)|prior\sto\sdischarge|"
-    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
+    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\s(?:a|an|daily|weekly|nightly|monthly|yearly|every|each|per|in|more|again|or|only|before|during|had|took|was)\b)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
     re.IGNORECASE,
 )
 

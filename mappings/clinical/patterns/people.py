@@ -24,8 +24,8 @@ _WORKMATE: Final = re.compile(
     re.I,
 )
 _NEIGHBOR: Final = re.compile(
-    r"\b(?:the|an?|another|other)\s(?:patient|man|woman|lady|gentleman|person|child|baby|infant|resident|boy|girl)s?\s(?:in|on|from|at|across|of)\s(?:the\s)?"
-    r"(?:next|neighbou?ring|adjacent|adjoining|opposite|same|other|far)\s(?:bed|room|bay|cubicle|cot|ward|chair|table|compartment)\b",
+    r"\b(?:(?:the|an?|another|other)\s)?(?:patient|pt|man|woman|lady|gentleman|person|child|baby|infant|resident|boy|girl|gent|chap)s?\s(?:(?:in|on|from|at|across|of)\s(?:the\s)?"
+    r"(?:next|neighbou?ring|adjacent|adjoining|opposite|same|other|far)\s(?:bed|room|bay|cubicle|cot|ward|chair|table|compartment)|opposite(?!\sour)|next\sdoor|alongside|in\sthe\s(?:bed|room|cubicle|cot)\s(?:opposite|beside|next))\b",
     re.I,
 )
 _NOT_OURS: Final = r",?\snot\sour\s(?:own\s)?(?:patient|man|woman|lady|gentleman|boy|girl|child|baby|driver|pt)\b,?"
@@ -62,7 +62,7 @@ def _of_relatives(words: str) -> tuple[CuePattern, ...]:
     himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
     # Whoever told her that he has something is not the patient.
     told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
-    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=\s*(?:[,.;)]|$)|\s(?:and|but|not|who|rather)\b)"
+    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words}|neonate|infant|newborn|f(?:o)?etus|baby|passenger|driver)['’]s?(?=\s*(?:[,.;)]|$)|\s(?:and|but|not|who|rather)\b)"
     return (
         CuePattern((" who ", " whose "), re.compile(who, re.I), forward),
         CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
@@ -113,7 +113,7 @@ def _of_others(words: str) -> Iterator[WordPattern]:
     yield word_pattern(
         "work school nursery daycare college church camp gym office class salon shop clinic", _WORKMATE, forward
     )
-    yield word_pattern("bed room bay cubicle cot ward chair table compartment", _NEIGHBOR, forward)
+    yield word_pattern("bed room bay cubicle cot ward chair table compartment opposite door alongside", _NEIGHBOR, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
@@ -154,6 +154,21 @@ def _of_tellers(words: str) -> Iterator[WordPattern]:
         "too also likewise himself herself same",
         pattern(
             rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she)\s(?:also\s)?(?:had|has|was|suffered|got|went\sthrough|took)\b(?=[^.;]*\b(?:too|also|as\swell|likewise|himself|herself|at\s(?:that|his|her|the\ssame)\sage)\b)"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "too also",
+        pattern(
+            rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she|they)\s(?:too|also)\s(?:is|has|had|takes|sees|was|gets|suffers|uses|attends|needs|comes|have|are|were)\b[^.;]{{0,20}}"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "hers his her our patient pt",
+        pattern(
+            rf"\b(?:{words})\s(?:rang|rings|phoned|phones|called|attended|seen|texted|emailed|{_SAYS})\b(?:\s(?:with|to\ssay|that|us|me|in|him|her|at|back|today)|:)*"
+            r"(?=[^.]{3,100}[;,]\s(?:but\s|and\s)?(?:hers\b|his\s(?:is|own)\b|her\sown\b|our\s(?:pt|patient|lady|man|woman)\b|(?:the\s)?(?:patient|pt)['’]s\b))"
         ),
         forward,
     )
