@@ -111,10 +111,12 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if is_reaction(sentence, end) and is_intervention(called):
         return "hypothetical"
     said = answer(sentence, start, end)
-    if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
+    if said and said != "present":
         return said
     if said and (asked := _ASKED.match(sentence, end)):  # The mark of a question that is answered leaves nothing open.
         sentence = sentence[:end] + ":" + " " * (len(asked[0]) - 1) + sentence[asked.end() :]
+        if asked[0][0] == "?":  # "Diabetes? Yes."
+            return "family" if _read(sentence, start, end, called) == "family" else said
     if is_normal(sentence, end, called):
         return "ruled-out"
     found = _read(sentence, start, end, called)
@@ -126,9 +128,9 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         # "A hernia, which had been wondered about, is not there."
         blank = " " * len(aside["aside"])
         found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
-    clause = None if found else _TOLD_OF.match(sentence, end)
+    clause = _TOLD_OF.match(sentence, end) if found in ("", "present") else None
     if clause:  # "The rash she had in May has gone."
-        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
+        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called) or found
     return found or said or (CURRENT if current else "")
 
 

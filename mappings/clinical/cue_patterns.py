@@ -102,7 +102,7 @@ _THEN_WHEN: Final = re.compile(
 """A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
 _SINCE_OVER: Final = re.compile(
     r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon|long|fully|completely|spontaneously)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
-    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed|divided|released|ligated|banded|lanced|evacuated|snared|cauteri[sz]ed|extracted))"
+    r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
     r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
     re.I,
 )
@@ -135,15 +135,6 @@ _OVER_HINTS: Final = (
     "normali",
     "recovered",
     "lapsed",
-    "divided",
-    "released",
-    "ligated",
-    "banded",
-    "lanced",
-    "evacuated",
-    "snared",
-    "cauteri",
-    "extracted",
 )
 _SWITCHED_TO: Final = re.compile(
     r"\b(?:switched|changed|converted|swapped|rotated|moved|transitioned|stepped)\s(?:over\s)?from\s(?:\S+\s){1,4}?(?P<cue>(?:over\s)?to\s)",

@@ -75,11 +75,18 @@ _NOTHING_FOLLOWS: Final = re.compile(
     r"\s*(?:$|[.,;:)\]?!]|[-–—]\s|(?:in|on|at|by|with|without|for|from|to|of|due|because|given|as|since|after|before|during|"
     r"but|and|or|while|when|until|today|yesterday|overnight|this|last|now|again|here|clinically|radiographically|based|per|is|"
     r"are|was|were|has|have|had|not|although|however|though|secondary|despite|followed|which|who|that|if|yet|either|only|"
-    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|around|about|roughly|approximately|circa|~|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|mid-?\w*|well\s(?:before|after)|naturally|for\sgood|upon|near|once|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
+    r"instead|then|only|following|pending|over\s(?:the|this|time|next|\d)|throughout|at\sany|so|owing|\d[\w:/.]*|within|spontaneously|completely|fully|entirely|recently|abruptly|suddenly|gradually|"
     r"altogether|sometime|shortly|soon|later|already|myself|himself|herself|prior|s/p|post|pod\d*|hd\d*|"
     r"(?:one|two|three|four|five|six|several|a few|some|many|a)\s(?:hours?|days?|weeks?|months?|years?|nights?))\b)",
     re.I,
 )
+
+_ENDED_WHEN: Final = re.compile(
+    r"\s(?:\(|~|(?:around|about|roughly|approximately|circa|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|"
+    r"mid-?\w*|well\s(?:before|after)|naturally|upon|near|once|of\s(?:its|their)\sown)\b)",
+    re.I,
+)
+"""What follows the end of what precedes it: "hiccups stopped the day after", "sertraline discontinued (sodium 121)"."""
 
 
 def cue_scopes(
@@ -117,6 +124,11 @@ def _is_label(sentence: str, cue: Cue) -> bool:
 def _is_afterthought(cue: Cue) -> bool:
     """Whether a cue ends what precedes it, however far: "fits with the fever, since resolved"."""
     return cue.kind == "sentence-after" and cue.says == HISTORY
+
+
+def _is_answer(sentence: str, cue: Cue) -> bool:
+    """Whether a cue tells what came of a search: "looked for nodes; there were none"."""
+    return cue.says == "ruled-out" and sentence[cue.start : cue.start + 6].lower() == "there "
 
 
 def _is_of_cause(sentence: str, cue: Cue) -> bool:
@@ -157,7 +169,9 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             return cue._replace(kind="doubt-before")
         if _is_label(sentence, cue):
             return cue._replace(kind="doubt-before", end=cue.end + 1)
-        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (cue.says in PAST and sentence.startswith(" (", cue.end))
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (
+            cue.says in PAST and _ENDED_WHEN.match(sentence, cue.end)
+        )
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
@@ -172,7 +186,7 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
         last = cue.start
-        if cue.says in (HISTORY, "ruled-out") and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+        if (_is_afterthought(cue) or _is_answer(sentence, cue)) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
             last = len(sentence[:last].rstrip(" ;:"))
         stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
         if _is_afterthought(cue):

@@ -73,7 +73,8 @@ _TIMES: Final = "|".join(
         r"(?:with|after|in|during)\s(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b",
         r"(?:with|during)\s(?:cycles?|rounds?|courses?)\s(?:#\s?)?(?:\d|one|two|three|four)\b",
         r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation|one|baby|child)\b",
-        r"(?:at|over|around|during)\s(?:the\s)?(?:christmas|xmas|easter|new\syear|half[-\s]?term|thanksgiving|whitsun|holidays?|winter|summer|bank\sholiday(?:\sweekend)?)(?=\s|[.,;)]|$)",
+        r"(?:at|over|around)\s(?:the\s)?(?:christmas|xmas|easter|new\syear|half[-\s]?term|thanksgiving|whitsun|bank\sholiday(?:\sweekend)?)(?=\s|[.,;)]|$)",
+        r"over\s(?:the\s)?(?:holidays?|winter|summer)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
@@ -113,11 +114,13 @@ _FOR_WHAT: Final = re.compile(
 _BEGAN: Final = re.compile(
     r"\b(?:start(?:s|ed|ing)?|beg[au]n|beginning|onset|commenced|every|starting|"
     r"noticed|discovered|compared|(?<!more\s)than|worse(?:ned|ning)?|unchanged|stable|dating|dates|present|ongoing|continu\w+|persist\w+|"
-    r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|(?:was|were)\s(?:there|present|around|already|evident|noticeable|troublesome|known)|predat\w+|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
+    r"ununited|united|unhealed|healing|visible|doubled|halved|tripled|raised|lowered|reduced|cut|adjusted|titrated|up-?titrated|changed|first\s(?:noted|seen|noticed|diagnosed|appeared|detected)|diagnosed|dx|dxd|dx'd|established|known|increas\w+|decreas\w+|improv\w+)\s(?:\w+\s){0,2}$|\b(?:since|from|until|till|over|within|for|to)\s(?:(?:about|around|at|the|a)\s)?$|\b(?:since|began|begun|onset)\b[^,;.]{0,60}$|"
     r"\b(?:cpap|bipap|peep|o2|oxygen|flow|pressures?|infusion|drip|placed\son|sats?|spo2|hr|rate|bp|temp|weight|bmi|ef|levels?|scored?|rated|stands|running|set|glucose|sugars?|saturating|fitted|implanted|inserted|sited|formed|created|"
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
+_WAS_THERE: Final = re.compile(r"\b(?:was|were)\s(?:already\s|clearly\s)?(?:there|present|evident|noticeable|established|around)\b", re.IGNORECASE)
+"""What was there before something else, to which it is not due: "the tremor was there two years before the drug"."""
 _FUTURE: Final = re.compile(
     rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"
     rf"{_SEASON}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|available)|in\s(?:the\s)?(?:morning|am|a\.m\.|pm|"
@@ -143,6 +146,8 @@ _STILL: Final = re.compile(
 def is_beginning(sentence: str, start: int, end: int) -> bool:
     """Whether something only began, or is so now, at the time `start:end`: "started at four", "At 14 weeks she has a rash"."""
     still = start == 0 and _STILL.match(sentence, end)
+    if " before " in sentence[start:end] and _WAS_THERE.search(sentence, max(0, start - 40), start):
+        return True
     return bool(still or _BEGAN.search(sentence, max(0, start - 70), start))
 
 

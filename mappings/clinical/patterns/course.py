@@ -159,7 +159,7 @@ _CLOCK: Final = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|day\s?\d+|pod\s?\d|d\d\b|(?:19|20)\d\d\b|(?:january|february|march|april|june|july|august|september|october|november|december)\b)"
 )
 _OFF_SINCE: Final = re.compile(
-    rf"(?<=[\w)%]\s)(?<!day\s)(?<!days\s)(?<!time\s)(?<!work\s)(?<!school\s)(?<!sent\s)(?<!went\s)(?<!goes\s)(?<!fell\s)(?P<cue>off\s(?:(?:since|by|at|from|around|about|as\sof|on|before)\s)?{_CLOCK})",
+    rf"(?<=[\w)%]\s)(?<!day\s)(?<!days\s)(?<!time\s)(?<!work\s)(?<!school\s)(?<!sent\s)(?<!went\s)(?<!goes\s)(?<!fell\s)(?<!came\s)(?<!come\s)(?<!coming\s)(?<!taken\s)(?<!weaned\s)(?<!switched\s)(?<!turned\s)(?<!on\sand\s)(?P<cue>off\s(?:(?:since|by|at|from|around|about|as\sof|on|before)\s)?{_CLOCK})",
     re.I,
 )
 """When an infusion or the like ended: "propofol off 0800"."""
@@ -175,16 +175,16 @@ _DEAF_SINCE: Final = re.compile(
 _WAS_THEN: Final = re.compile(
     r"(?:^|(?<=[.;]\s))(?:was|were)(?:\s(?:initially|very|quite|rather|mildly|briefly|slightly|somewhat|a\sbit|a\slittle|acutely|profoundly|still|extremely))*\s"
     r"(?=(?!found|diagnosed|noted|seen|started|admitted|given|referred|put|told|brought|known|due|using|taking|on|in|to|the|an?|not|no|never|well|born|treated|discharged|transferred|positive|negative|able|unable|her|his|this)[^.;,]{3,60},\s[^.;]{0,60}"
-    r"\b(?:by\s(?:\d|noon|midday|midnight|the\s|evening|morning|night|lunch|tea|breakfast|day)|now|today|this\s(?:morning|evening|afternoon|am|pm)|since|at\spresent|currently|subsequently|later|afterwards|thereafter)\b)",
+    r"\b(?:by\s(?:\d[\d:.]*|noon|midday|midnight|the\s\w+|evening|morning|night|lunch|tea|breakfast|day)|now|today|this\s(?:morning|evening|afternoon|am|pm)|since|at\spresent|currently|subsequently|later|afterwards|thereafter)\b)",
     re.I,
 )
 """A state and what it has become: "was drowsy on arrival, alert by noon"."""
 _HAD_OUT: Final = re.compile(
-    r"\b(?:having|had|have|has)\s(?:had\s)?(?:his|her|the|their|my|a|an|all|both)\s(?=[^.;,]{2,30}?\s(?:taken\s(?:out|away|off|down)|removed|out(?!\s(?:of|on|at|for|with|in))|pulled|extracted|withdrawn|explanted|whipped\sout)\b)",
+    r"(?<!\bto\s)(?<!must\s)(?<!should\s)(?<!will\s)(?<!would\s)(?<!may\s)\b(?:having|had|have|has)\s(?:had\s)?(?:his|her|the|their|my|a|an|all|both)\s(?=[^.;,]{2,30}?\s(?:taken\s(?:out|away|off|down)|removed|out(?!\s(?:of|on|at|for|with|in))|pulled|extracted|withdrawn|explanted|whipped\sout)\b)",
     re.I,
 )
 _TREATED_OUT: Final = re.compile(
-    r"^[^:.]{3,40}:\s[^.:]{0,30}?(?P<cue>\b(?:antibiotics?|abx|course|treatment|therapy|tablets|vanc\w*|tazocin|steroids?|\w+(?:cillin|mycin|cycline|floxacin|azole|prim|oxin|clav|clox)|doxy|eradication|chemo\w*|radiotherapy|regimen|taper)\b"
+    r"^[^:]{3,40}:\s[^.:]{0,30}?(?P<cue>\b(?:antibiotics?|abx|course|treatment|therapy|tablets|vanc\w*|tazocin|steroids?|\w+(?:cillin|mycin|cycline|floxacin|azole|prim|oxin|clav|clox)|doxy|eradication|chemo\w*|radiotherapy|regimen|taper)\b"
     r"(?:\s(?:of|with|for)\s[\w-]+)?\s(?:(?:was|were|has|have|all|now|been|is)\s){0,3}(?:finished|completed?|done|ended|over)\b)(?=[^.]{0,60}?\b(?:ago|last|clear|asymptomatic|normal|well|formed|better|settled|gone|dry|healed)\b)(?![^.]*\b(?:still|but|again|back|recur\w*|persist\w*)\b(?!\sto\snormal))",
     re.I,
 )
@@ -251,7 +251,7 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("at", _AT_AGE, CueKind("clause-after", HISTORY)),
     word_pattern("since thereafter after result then", _DEAF_SINCE, CueKind("clause-after", HISTORY)),
     word_pattern("was were", _WAS_THEN, CueKind("next-before", HISTORY)),
-    word_pattern("out away off down removed pulled extracted withdrawn explanted", _HAD_OUT, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("out away off down removed pulled extracted withdrawn explanted", _HAD_OUT, CueKind("next-before", _HISTORICAL)),
     word_pattern("finished complete completed done ended over", _TREATED_OUT, CueKind("sentence-after", HISTORY)),
     word_pattern("over", _OVER_IT, CueKind("next-before", _HISTORICAL)),
     word_pattern("swapped swap exchanged traded substituted replaced", _SWAPPED, CueKind("doubt-before", _HISTORICAL)),

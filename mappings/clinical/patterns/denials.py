@@ -66,6 +66,13 @@ _BUT_IT_IS: Final = re.compile(
     re.I,
 )
 """What was doubted and is there: "the murmur queried in May is indeed audible"."""
+_NOT_GONE: Final = re.compile(
+    r"(?:,\s|\s)(?P<cue>(?:but|though|although|yet|while|and)\s(?:(?:it|they|this|that|these)\s)?(?:(?:(?:has|have|is|are|was|were)(?:\snot|n['’]t|\snever|\syet\sto)|not|never|far\sfrom|by\sno\smeans)\s)(?:\w+\s){0,2}"
+    r"(?:gone|go|cleared|clear|resolved|settled|disappeared|vanished|healed|over|left|better|right|away))\b",
+    re.I,
+)
+"""What has only got better: "calmed down, although it has not gone"."""
+_BACK_IN: Final = re.compile(r"(?<=\w)\sback\s(?:in|up)(?=\s*(?:[.;,)]|$))", re.I)
 
 DENIALS: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("neither none nobody noone one", _NOBODY_SAW, CueKind("before", "ruled-out")),
@@ -91,6 +98,8 @@ DENIALS: Final[tuple[CuePattern | WordPattern, ...]] = (
         CueKind("doubt-after", "present"),
     ),
     word_pattern(
-        "queried suspected questioned wondered feared presumed possible reported noted", _BUT_IT_IS, CueKind("doubt-after", "present")
+        "queried suspected questioned wondered feared presumed possible reported noted", _BUT_IT_IS, CueKind("sentence-after", "present")
     ),
+    word_pattern("gone go cleared clear resolved settled disappeared vanished healed over left better right away", _NOT_GONE, CueKind("sentence-after", "current")),
+    word_pattern("back", _BACK_IN, CueKind("doubt-after", "current")),
 )

@@ -15,7 +15,7 @@ _REFUSED: Final = (
 _OFFERED: Final = re.compile(
     r"\b(?:(?:was|were|is|are|been|being|has|have|had|we|i|then|also|again)\s){0,4}"
     r"(?:talked about|talked through|broached|brought up|raised|spoke of|offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
-    rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*(?=[\s,][^.;:]{{1,70}}?\b{_REFUSED}\b)",
+    rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*,?(?=[\s,][^.;:]{{1,70}}?\b{_REFUSED}\b)",
     re.I,
 )
 """An offer that is refused in the same sentence: "offered a stoma, which he refused"."""

@@ -160,7 +160,7 @@ def _of_tellers(words: str) -> Iterator[WordPattern]:
     yield word_pattern(
         "too also",
         pattern(
-            rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she|they)\s(?:too|also)\s(?:is|has|had|takes|sees|was|gets|suffers|uses|attends|needs|comes|have|are|were)\b[^.;]{{0,20}}"
+            rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she|they)\s(?:too|also)\s(?:is|has|had|takes|sees|was|gets|suffers|uses|attends|needs|comes|have|are|were)\b"
         ),
         forward,
     )

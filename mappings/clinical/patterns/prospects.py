@@ -169,7 +169,7 @@ _NAMED_AS_RISK: Final = re.compile(
 )
 """What is named as a risk: "went through weight gain and drowsiness as the main problems"."""
 _WHAT_TO_AVERT: Final = re.compile(
-    r"\s(?P<cue>(?:is|are|being)\s(?:what|the\s(?:thing|outcome|one\sthing|scenario)|something|exactly\swhat)\b[^.;,]{3,60}?\s(?:avoid|avert|prevent|head\soff|forestall|guard\sagainst|ward\soff|stave\soff|escape|pre-?empt|fear|dread|worry\sabout|look\sout\sfor)(?:s|ing|ed)?)\b",
+    r"\s(?P<cue>(?:is|are|being)\s(?:what|the\s(?:thing|outcome|one\sthing|scenario)|something|exactly\swhat)\b[^.;,]{3,60}?\s(?:avoid|avert|prevent|head\soff|forestall|guard\sagainst|ward\soff|stave\soff|escape|pre-?empt|fear|dread|worry\sabout|look\sout\sfor)(?:s|ing|ed)?)\b(?!\s?:)",
     re.I,
 )
 _CAN_RARELY: Final = re.compile(
@@ -191,7 +191,7 @@ _FOR_ANY: Final = re.compile(
     re.I,
 )
 _ON_THIS_DRUG: Final = re.compile(
-    r"\b(?:patients|people|women|men|children|those|users|anyone|babies|smokers|carriers)\s(?:on|taking|using|given|treated|exposed|who\s(?:take|have|are|use|smoke|carry)|with)\s[^.;,]{2,40}?\s(?:can|may|might|will|do|could|sometimes|often|tend\sto|are\s(?:more\s)?(?:prone|likely|liable)\sto)\s"
+    r"\b(?:patients|people|women|men|children|those|users|anyone|babies|smokers|carriers)\s(?:on|taking|using|given|exposed\sto|who\s(?:take|use|smoke|carry))\s[^.;,]{2,40}?\s(?:can|may|might|will|do|could|sometimes|often|tend\sto|are\s(?:more\s)?(?:prone|likely|liable)\sto)\s"
     r"(?:\w+\s)?(?:get|develop|have|suffer|experience|notice|need|require|show|be)\b",
     re.I,
 )
