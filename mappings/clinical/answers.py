@@ -9,11 +9,12 @@ from typing import Final
 from mappings.clinical.cue_rules import classes
 
 _END: Final = r"\s*(?=[.,;|)\]\n\t]|$)"
-_MARK: Final = r"\s*(?::|\?\s|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
+_MARK: Final = r"\s*(?::|\?\s|[-–](?=(?:nil|none|neg|no|absent|nad)\b)|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
 _VALUES: Final = (
     (
         "ruled-out",
         r"no|none|neither|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|not\s(?:taking|taken|using|used|given|done|started|needed|required|performed|indicated)|\(-\)|[-–]|"
+        r"(?:both|R(?:ight|E)?|L(?:eft|E)?|bilaterally|bilat)\s(?:none|nil|neg(?:ative)?|absent|clear)\b[^.;\n]{0,30}|"
         r"(?:none|nil|not(?!\s(?:known|at\s(?:goal|target)|in\s(?:range|remission|control)|on\s(?:treatment|target|medication)))|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
         r"appreciated|observed|reported|elicited|palpable|on|in|at|now|throughout|so\sfar|to\sdate|overnight|today|since\s(?:admission|arrival))\b[^.,;|\n]{0,30}",
     ),
@@ -26,7 +27,7 @@ _VALUES: Final = (
     ),
     (
         "historical",
-        r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
+        r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended|corrected|repleted|settled|gone|healed|cured",
     ),
 )
 _WHEN_OR_WHY: Final = r"(?=\s*\(|\s(?:in|on|by|at|after|due|because|since|following|when|last|\d))"
@@ -36,7 +37,7 @@ _AFTER: Final = (
         "historical",
         re.compile(
             rf"{_MARK}(?:(?:now|since|fully|was|has been)\s)?(?:resolved|stopped|discontinued|ceased|quit|removed|excised|resected|"
-            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
+            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|corrected|repleted|relieved|settled|gone|drained|repaired|eradicated|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
             re.I,
         ),
     ),

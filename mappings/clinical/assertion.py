@@ -33,8 +33,17 @@ _TOLD_OF: Final = re.compile(
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|next|due|by|repeat|booked|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
-    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
+    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)s?\b(?!\s*(?:mg|ml|/))"
 )
+_LASTED: Final = re.compile(
+    r"\s(?:for\s)?(?:\d+|two|three|four|five|six|seven|ten|several)\s?(?:hours?|hrs?|days?|nights?|weeks?|wks?|/7|/52)\b(?!\s(?:so\sfar|now|to\sdate|ago))",
+    re.I,
+)
+_TREATED: Final = re.compile(
+    r"(?:ventilated|intubated|dialy[sz]ed|transfused|catheteri[sz]ed|sedated|cooled|paraly[sz]ed|hospitali[sz]ed)\b",
+    re.I,
+)
+"""What somebody was for a time: "ventilated six days"."""
 _SHORT_YEAR: Final = re.compile(r"\s['’]\d\d\b(?!\s?[s\d])")
 _SPAN_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:from )?(?:19|20)\d\d\s?(?:[-–]|to|until)\s?(?:19|20)?\d\d\b")
 """From year to year: "polymyalgia 2010-2013" is over, though it is a condition that lasts."""
@@ -146,6 +155,8 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
+        return "historical"
+    if not past and (_TREATED.match(called) and _LASTED.match(sentence, end)):
         return "historical"
     if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
         return "historical"

@@ -103,7 +103,7 @@ _THEN_WHEN: Final = re.compile(
 _SINCE_OVER: Final = re.compile(
     r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon|long|fully|completely|spontaneously)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
     r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
-    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
+    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully|to\s(?:sinus|sr|nsr|normal|baseline)))",
     re.I,
 )
 """How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""

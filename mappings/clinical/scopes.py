@@ -24,7 +24,8 @@ _CLAUSE_START: Final = re.compile(
     re.I,
 )
 _OWN_SUBJECT: Final = re.compile(
-    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b)\w+\b", re.I
+    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b)\w+\b",
+    re.I,
 )
 """Where a part starts that is about something else: "limited by pain, although the swelling has settled"."""
 _OTHER_SUBJECT: Final = re.compile(
@@ -82,7 +83,7 @@ _NOTHING_FOLLOWS: Final = re.compile(
 )
 
 _ENDED_WHEN: Final = re.compile(
-    r"\s(?:\(|~|(?:around|about|roughly|approximately|circa|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|"
+    r"\s(?:\(|~|->|→|(?:d/t|2/2|around|about|roughly|approximately|circa|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|"
     r"mid-?\w*|well\s(?:before|after)|naturally|upon|near|once|of\s(?:its|their)\sown)\b)",
     re.I,
 )
@@ -169,9 +170,7 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             return cue._replace(kind="doubt-before")
         if _is_label(sentence, cue):
             return cue._replace(kind="doubt-before", end=cue.end + 1)
-        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (
-            cue.says in PAST and _ENDED_WHEN.match(sentence, cue.end)
-        )
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (cue.says in PAST and _ENDED_WHEN.match(sentence, cue.end))
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
@@ -186,7 +185,9 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
         last = cue.start
-        if (_is_afterthought(cue) or _is_answer(sentence, cue)) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+        if (_is_afterthought(cue) or _is_answer(sentence, cue)) and _opens(
+            sentence, cue
+        ):  # "Jaundice as a newborn; well since."
             last = len(sentence[:last].rstrip(" ;:"))
         stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
         if _is_afterthought(cue):

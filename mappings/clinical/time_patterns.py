@@ -27,9 +27,7 @@ _COUNT: Final = (
     r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|(?:twenty|thirty|forty|fifty|sixty)(?:-\w+)?|"
     r"several|many|few|couple(?:\sof)?|some)"
 )
-_AGE: Final = (
-    r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty)"
-)
+_AGE: Final = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty)"
 _MONTH_NAME: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)\b\.?"
@@ -42,7 +40,7 @@ _STAY: Final = (
     r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|labou?rs?|confinements?|relationship|posting|tour|trip|holiday|attempts?|attacks?|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
-    r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
+    r"(?:early\slife|earlier\slife|childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
     r"primary school|high school|college|university|the (?:army|navy|military|service|war|past)|utero|HS)"
 )
 _YOUNG: Final = (
@@ -119,7 +117,9 @@ _BEGAN: Final = re.compile(
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
-_WAS_THERE: Final = re.compile(r"\b(?:was|were)\s(?:already\s|clearly\s)?(?:there|present|evident|noticeable|established|around)\b", re.IGNORECASE)
+_WAS_THERE: Final = re.compile(
+    r"\b(?:was|were)\s(?:already\s|clearly\s)?(?:there|present|evident|noticeable|established|around)\b", re.IGNORECASE
+)
 """What was there before something else, to which it is not due: "the tremor was there two years before the drug"."""
 _FUTURE: Final = re.compile(
     rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"

@@ -133,7 +133,7 @@ _LAST_ONE: Final = re.compile(
 )
 """The last of several is over: "last migraine three months ago"."""
 _DAY_AFTER: Final = re.compile(
-    r"\b(?:POD|post-?op\sday|postoperative\sday)\s#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
+    r"\b(?:POD|post-?op\sday|postoperative\sday)\s?#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
     r"\bday\s#?\d+\s(?:after|following|post|s/p|from)\s",
     re.I,
 )
@@ -163,13 +163,16 @@ _OFF_SINCE: Final = re.compile(
     re.I,
 )
 """When an infusion or the like ended: "propofol off 0800"."""
-_AND_OFF: Final = re.compile(rf",\s(?P<cue>(?:(?:now|but|then|and)\s)?off\s(?:since|from|by|in)\s(?:the\s)?{_CLOCK})", re.I)
+_AND_OFF: Final = re.compile(
+    rf",\s(?P<cue>(?:(?:now|but|then|and)\s)?off\s(?:since|from|by|in)\s(?:the\s)?{_CLOCK})", re.I
+)
 _AT_AGE: Final = re.compile(
     r"\b(?:had|suffered|developed|got|sustained|underwent|survived|caught|with|came\sdown\swith|was\s\w+ed\s(?:for|with))\s[^.;,:]{2,40}?\s(?P<cue>at\s(?:only\s|just\s|about\s)?[1-9]\d?)(?=\s(?:that|which|when|needing|requiring|treated|needed|and|but|from|after|in)\b|,)(?!\sin\sof)",
     re.I,
 )
 _DEAF_SINCE: Final = re.compile(
-    r"(?<=[a-z]\s)at\s\d{1,2},\s(?=[^.;]{2,40}\s(?:since|ever\ssince|from\sthen\son|thereafter|ever\safter|as\sa\sresult)\b)", re.I
+    r"(?<=[a-z]\s)at\s\d{1,2},\s(?=[^.;]{2,40}\s(?:since|ever\ssince|from\sthen\son|thereafter|ever\safter|as\sa\sresult)\b)",
+    re.I,
 )
 """What happened at an age and what it left: "meningitis at 7, deaf since"."""
 _WAS_THEN: Final = re.compile(
@@ -194,12 +197,32 @@ _OVER_IT: Final = re.compile(
     re.I,
 )
 _SWAPPED: Final = re.compile(
-    r"\b(?:swapped|swap|exchanged|traded|substituted)\s(?:his|her|the)?\s?(?=[^.;,]{2,30}?\sfor\s)|\breplaced\s(?:his|her|the)\s(?=[^.;,]{2,30}?\s(?:with|by)\s)", re.I
+    r"\b(?:swapped|swap|exchanged|traded|substituted)\s(?:his|her|the)?\s?(?=[^.;,]{2,30}?\sfor\s)|\breplaced\s(?:his|her|the)\s(?=[^.;,]{2,30}?\s(?:with|by)\s)",
+    re.I,
 )
 _PREVIOUS_BIRTH: Final = re.compile(
     r"(?:^|(?<=[.;]\s)|(?<=\n))(?:first|second|third|fourth|last|previous|eldest|youngest|1st|2nd|3rd)\s(?:baby|child|pregnancy|delivery|labou?r|birth|confinement)\s?[:–-]\s?",
     re.I,
 )
+_LAST_SAW: Final = re.compile(
+    r"\b(?:last|first|originally|previously)\s(?:saw|met|seen|reviewed|assessed|treated|looked\safter|came\sacross)\b[^.;]{0,40}?\s(?P<cue>(?:when|while|after|because)\s(?:(?:he|she|they)\s)?(?:had|was|were|suffered|developed|presented)\b(?:\swith)?)",
+    re.I,
+)
+_PUT_BEHIND: Final = re.compile(
+    r"\b(?:put|puts|leave|leaves|left|leaving|putting)\s(?=[^.;,]{2,40}?\sbehind\s(?:him|her|them)\b)", re.I
+)
+_THERE_IN_SPRING: Final = re.compile(
+    r"\b(?:there\s(?:was|were)|had|suffered|got)\b[^.;,]{2,50}?\s(?P<cue>in\s(?:the\s)?(?:early\s|late\s)?(?:spring|summer|autumn|winter|new\syear))\b(?!\s(?:when|if))",
+    re.I,
+)
+_LIMITED_UNTIL: Final = re.compile(
+    rf"(?:^|(?<=[.;]\s))(?:prior\sto|before|until)\s(?:the|his|her|their|this)\s{_TREATMENT}[^,.;]{{0,20}},?\s(?:he|she|they)\s(?:had|was|were|got|suffered)\b(?:\s(?:had|got|often|much|very|severely|badly|limited|troubled|bothered|plagued|crippled|disabled|by|with|from))*",
+    re.I,
+)
+_WHILE_ABROAD: Final = re.compile(
+    r"\b(?:[Ww]hen|[Ww]hile|[Ww]hilst)\s(?:(?:he|she)\swas\s)?(?:working|living|travelling|traveling|serving|stationed|posted|backpacking|volunteering|teaching|studying|on\sholiday|a\sstudent|in\sservice)\s(?:in|for|with|at)\s(?=[A-Z])"
+)
+_PARITY: Final = re.compile(r"\bG\d\s?P\d[^.;]{0,20}?,\s(?:one|two|three|prev(?:ious)?|prior|\d)\s", re.I)
 
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
@@ -251,11 +274,21 @@ COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("at", _AT_AGE, CueKind("clause-after", HISTORY)),
     word_pattern("since thereafter after result then", _DEAF_SINCE, CueKind("clause-after", HISTORY)),
     word_pattern("was were", _WAS_THEN, CueKind("next-before", HISTORY)),
-    word_pattern("out away off down removed pulled extracted withdrawn explanted", _HAD_OUT, CueKind("next-before", _HISTORICAL)),
+    word_pattern(
+        "out away off down removed pulled extracted withdrawn explanted", _HAD_OUT, CueKind("next-before", _HISTORICAL)
+    ),
     word_pattern("finished complete completed done ended over", _TREATED_OUT, CueKind("sentence-after", HISTORY)),
     word_pattern("over", _OVER_IT, CueKind("next-before", _HISTORICAL)),
     word_pattern("swapped swap exchanged traded substituted replaced", _SWAPPED, CueKind("doubt-before", _HISTORICAL)),
     word_pattern(
-        "baby child pregnancy delivery labour labor birth confinement", _PREVIOUS_BIRTH, CueKind("clause-before", HISTORY)
+        "baby child pregnancy delivery labour labor birth confinement",
+        _PREVIOUS_BIRTH,
+        CueKind("clause-before", HISTORY),
     ),
+    word_pattern("last first originally previously", _LAST_SAW, CueKind("doubt-before", HISTORY)),
+    word_pattern("behind", _PUT_BEHIND, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("spring summer autumn winter year", _THERE_IN_SPRING, CueKind("clause-after", HISTORY)),
+    word_pattern("prior before until", _LIMITED_UNTIL, CueKind("clause-before", _HISTORICAL)),
+    word_pattern("when while whilst", _WHILE_ABROAD, CueKind("clause-after", HISTORY)),
+    word_pattern("one two three prev previous prior 1 2 3 4", _PARITY, CueKind("next-before", _HISTORICAL)),
 )

@@ -12,9 +12,7 @@ _SEE: Final = (
     r"(?:elicit|find|found|see|saw|seen|hear|heard|feel|felt|detect|demonstrat|confirm|reproduc|provok|palpat|auscultat|make\sout|made\sout|"
     r"identif|witness|notic|report|observ|record|document|discover|trigger|induc|appreciat|visuali[sz]|locat|spot|pick\sup|picked\sup)\w*"
 )
-_NEGATIVE: Final = (
-    r"(?:clean|clear|neg|negative|-ve|normal|unremarkable|reassuring|nil|sterile|non-?reactive|not\sdetected|undetectable)"
-)
+_NEGATIVE: Final = r"(?:clean|clear|neg|negative|-ve|normal|unremarkable|reassuring|nil|sterile|non-?reactive|not\sdetected|undetectable)"
 _NOBODY_SAW: Final = re.compile(
     r"\b(?:neither\b[^.;,]{2,40}?\bnor\b[^.;,]{1,30}?|(?:neither|none|nobody|no[-\s]one|not\sone)\b[^.;,]{0,40}?)\s"
     rf"(?P<cue>(?:(?:could|can|was|were|has|have|had|did|is|are|able|to|ever|yet|been|really|managed|us|them)\s){{0,5}}{_SEE})\b",
@@ -73,11 +71,34 @@ _NOT_GONE: Final = re.compile(
 )
 """What has only got better: "calmed down, although it has not gone"."""
 _BACK_IN: Final = re.compile(r"(?<=\w)\sback\s(?:in|up)(?=\s*(?:[.;,)]|$))", re.I)
+_NO_WHEN_ASKED: Final = re.compile(
+    r"\b(?:no|never|not|nothing|shook\s(?:his|her)\shead|shakes\s(?:his|her)\shead|denied|denies|denial|negative)\b[^.;]{0,30}\b(?:when|if|to|on)\s(?:being\s)?(?:asked|questioned|pressed|probed|questioning)\s(?:specifically\s|directly\s)?(?:about|for|regarding|on)\s(?:any\s)?",
+    re.I,
+)
+_TEST_NEGATIVE: Final = re.compile(
+    rf"(?<=\w\s)(?:screen(?:ing)?|tests?|swabs?|serology|pcr|antibod(?:y|ies)|antigens?|smears?|titres?)\s(?:(?!positive|for|not|to|is\sto)[\w-]+\s){{0,3}}?{_NEGATIVE}(?=\s*(?:[.;,)]|$)|\s(?:x\s?\d|twice|again|today|on\s))",
+    re.I,
+)
+"""The result of the test for what is named before it: "chlamydia test of cure negative"."""
+_NOT_IN_MY_VIEW: Final = re.compile(
+    r"(?:\bnot|n['’]t),\s(?:in\s(?:my|our|his|her)\s(?:view|opinion|judg\w+|estimation)|(?:I|we)\s(?:think|believe|feel|am\ssure)|to\s(?:my|our)\s(?:mind|eye)|as\sfar\sas\s[^,]{3,30}|at\s(?:present|least)|thankfully|however|and\snever\s(?:was|has\sbeen|were)|"
+    r"nor\s[^,]{3,25}|clinically|of\scourse|so\sfar|it\sseems),\s",
+    re.I,
+)
+_MISSED_DOSE: Final = re.compile(
+    r"(?:\bnot|n['’]t)\s(?:take|taken|use|used|inject|injected|given|have)\s(?=[^.;,]{2,30}?\s(?:last\snight|yesterday|today|this\s(?:morning|evening|am)|tonight|(?:for|in)\s(?:the\slast\s|the\spast\s)?(?:\d+|two|three|a\sfew|several)\s(?:days|nights)|regularly|every\sday|as\s(?:prescribed|directed)|properly|reliably|consistently|on\s\w+day)\b)",
+    re.I,
+)
+"""Who missed a dose still has the drug: "did not take her lithium last night"."""
 
 DENIALS: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("neither none nobody noone one", _NOBODY_SAW, CueKind("before", "ruled-out")),
     word_pattern("left leaves leaving let gave gives giving given", _LEFT_ALONE, CueKind("before", "ruled-out")),
-    word_pattern("rest bed table list cards differential record records notes chart", _LAID_TO_REST, CueKind("before", "ruled-out")),
+    word_pattern(
+        "rest bed table list cards differential record records notes chart",
+        _LAID_TO_REST,
+        CueKind("before", "ruled-out"),
+    ),
     word_pattern(
         "clean clear neg negative ve normal unremarkable reassuring nil sterile reactive nonreactive detected undetectable",
         _SCREEN_CLEAN,
@@ -98,8 +119,22 @@ DENIALS: Final[tuple[CuePattern | WordPattern, ...]] = (
         CueKind("doubt-after", "present"),
     ),
     word_pattern(
-        "queried suspected questioned wondered feared presumed possible reported noted", _BUT_IT_IS, CueKind("sentence-after", "present")
+        "queried suspected questioned wondered feared presumed possible reported noted",
+        _BUT_IT_IS,
+        CueKind("sentence-after", "present"),
     ),
-    word_pattern("gone go cleared clear resolved settled disappeared vanished healed over left better right away", _NOT_GONE, CueKind("sentence-after", "current")),
+    word_pattern(
+        "gone go cleared clear resolved settled disappeared vanished healed over left better right away",
+        _NOT_GONE,
+        CueKind("sentence-after", "current"),
+    ),
     word_pattern("back", _BACK_IN, CueKind("doubt-after", "current")),
+    word_pattern("asked questioned pressed probed questioning", _NO_WHEN_ASKED, CueKind("before", "ruled-out")),
+    word_pattern(
+        "screen screening test tests swab swabs serology pcr antibody antibodies antigen antigens smear smears titre titres",
+        _TEST_NEGATIVE,
+        CueKind("after", "ruled-out"),
+    ),
+    word_pattern("not t", _NOT_IN_MY_VIEW, CueKind("before", "ruled-out")),
+    word_pattern("take taken use used inject injected given have", _MISSED_DOSE, CueKind("pseudo")),
 )

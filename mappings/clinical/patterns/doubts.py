@@ -24,7 +24,7 @@ _NOT_AS_THOUGHT: Final = (
     r"has\s(?:turned\sout|proved|been\sshown\sto\sbe))(?!\s?(?:to\sbe\s)?(?:real|right|true|correct|confirmed|so\b|genuine|just\sthat))"
 )
 _TAKEN_FOR: Final = re.compile(
-    rf"\bwhat\b[^.;:]{{1,30}}?\b(?:taken for|took for|taken to be|took to be|thought to be|thought was|looked like|believed to be|believed was|called|diagnosed as|labelled|read as|reported as|suspected to be|sounded like)\b(?:\s(?:an?|the)\b)?(?=[^.;]{{2,60}}?\b(?:{_NOT_AS_THOUGHT}|(?:was|were|is)\s(?!confirmed|right|correct|indeed|so\b|taken|treated|found|given|seen)))",
+    rf"\bwhat\b[^.;:]{{1,30}}?\b(?:taken for|took for|taken to be|took to be|thought to be|thought was|looked like|believed to be|believed was|called|diagnosed as|labelled|read as|reported as|suspected to be|sounded like|heard as|seen as|interpreted as|construed as|mistook for|mistaken for|felt to be|felt as|assumed to be|passed for|passed off as|flagged as|reported to be|described as|put down as)\b(?:\s(?:an?|the)\b)?(?=[^.;]{{2,60}}?\b(?:{_NOT_AS_THOUGHT}|(?:was|were|is)\s(?!confirmed|right|correct|indeed|so\b|taken|treated|found|given|seen)))",
     re.I,
 )
 """What something only seemed to be: "what was taken for shingles turned out to be dermatitis"."""
@@ -175,7 +175,8 @@ _MORE_THAN: Final = re.compile(
 )
 """What is less likely than another: "more in keeping with reflux than with angina"."""
 _FAVOURED_OVER: Final = re.compile(
-    r"\b(?:favou?rs?|favou?red|favou?ring|leaning\stowards?|lean\stowards?|prefer)\s[^.;,]{2,40}?\s(?P<cue>over|ahead\sof)\s", re.I
+    r"\b(?:favou?rs?|favou?red|favou?ring|leaning\stowards?|lean\stowards?|prefer)\s[^.;,]{2,40}?\s(?P<cue>over|ahead\sof)\s",
+    re.I,
 )
 _PRO_AND_CON: Final = re.compile(
     r"(?:^|(?<=[.;]\s))(?:in\sfavou?r\sof|against|arguing\s(?:for|against)|points?\s(?:for|against|in\sfavou?r\sof)|supporting|counting\sagainst|evidence\sfor)\s(?=[^.;,:]{2,40}:)|"
@@ -184,6 +185,10 @@ _PRO_AND_CON: Final = re.compile(
 )
 _ANOTHER_THOUGHT: Final = re.compile(
     r"\bis\s(?:one|a|the\sfirst)\s(?:thought|possibility|option|candidate|explanation|idea|contender|consideration)\b[^.;]{3,50}?\s(?P<cue>(?:is\s)?(?:another|the\sother|a\ssecond|the\snext))(?=\s*(?:[.;,]|$))",
+    re.I,
+)
+_SO_CALLED: Final = re.compile(
+    r"\b(?:so-called|supposed)\s(?=[^.;,]{2,40}?\s(?:was|were|is|are|proved|turned\sout)\s(?!confirmed|present|severe|not\sso|treated|still|found|noted))",
     re.I,
 )
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
@@ -199,10 +204,17 @@ DOUBTS: Final = (
     word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
     word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),
     word_pattern("unlikely likely improbable doubtful", _MADE_UNLIKELY, CueKind("doubt-before", "uncertain")),
-    word_pattern("working provisional presumptive tentative leading current interim holding admitting initial", _WORKING, CueKind("doubt-before", "uncertain")),
+    word_pattern(
+        "working provisional presumptive tentative leading current interim holding admitting initial",
+        _WORKING,
+        CueKind("doubt-before", "uncertain"),
+    ),
+    word_pattern("called supposed", _SO_CALLED, CueKind("before", "ruled-out")),
     word_pattern("than", _MORE_THAN, CueKind("doubt-before", "uncertain")),
     word_pattern("over ahead", _FAVOURED_OVER, CueKind("doubt-before", "uncertain")),
-    word_pattern("favour favor against supporting for points point", _PRO_AND_CON, CueKind("doubt-before", "uncertain")),
+    word_pattern(
+        "favour favor against supporting for points point", _PRO_AND_CON, CueKind("doubt-before", "uncertain")
+    ),
     word_pattern("another other second next", _ANOTHER_THOUGHT, CueKind("doubt-after", "uncertain")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(

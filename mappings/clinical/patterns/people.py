@@ -37,7 +37,7 @@ _STRONG_FAMILY: Final = re.compile(
 )
 _ISOLATED_FOR: Final = re.compile(
     r"\b(?:on|under|in|with)\s(?:\w+\s)?(?:precautions|isolation|quarantine)\sfor\b|\b(?:isolated|quarantined|barrier[\s-]nursed)\s(?:for|because\sof|with)\b|"
-    r"\bunder\s(?:surveillance|follow-?up|review)\sfor\s(?:an?|his|her|the|known)\b",
+    r"\bunder\s(?:surveillance|follow-?up|review|the\s\w+\s(?:team|clinic))\sfor\b(?!\s(?:possible|any\b|\?))",
     re.I,
 )
 """What someone is isolated or followed for is there."""
@@ -57,7 +57,7 @@ def _of_relatives(words: str) -> tuple[CuePattern, ...]:
     )
     death = (
         rf"(?:\b\w+\s+)?\b{whose}(?:\w+\s+)?(?:{words})['’]s?\s+(?:death|passing|funeral|illness|suicide\sattempt|birthday|wedding|request|"
-        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care)\b"
+        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care|help|support|assistance|advice|presence|concerns?|worries|account|opinion|view|encouragement|company)\b"
     )
     himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
     # Whoever told her that he has something is not the patient.
@@ -113,12 +113,26 @@ def _of_others(words: str) -> Iterator[WordPattern]:
     yield word_pattern(
         "work school nursery daycare college church camp gym office class salon shop clinic", _WORKMATE, forward
     )
-    yield word_pattern("bed room bay cubicle cot ward chair table compartment opposite door alongside", _NEIGHBOR, forward)
+    yield word_pattern(
+        "bed room bay cubicle cot ward chair table compartment opposite door alongside", _NEIGHBOR, forward
+    )
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
     yield word_pattern(
         "precautions isolation quarantine isolated quarantined barrier under", _ISOLATED_FOR, CueKind("keep")
+    )
+    yield word_pattern(
+        "old olds",
+        pattern(
+            r"\b(?:her|his|their)\s(?:\w+|\d+)[-\s](?:year|month|week|yr|mo|day)[-\s]olds?\b(?=\s(?:has|had|is|was|with|son|daughter|needs|also|came|got|being)\b)"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "by through via",
+        pattern(r"\bexposed\sto\s(?=[^.;,]{2,30}?\s(?:by|through|via)\s)"),
+        CueKind("doubt-before", "family"),
     )
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
@@ -173,5 +187,5 @@ def _of_tellers(words: str) -> Iterator[WordPattern]:
         forward,
     )
     for teller, patient in _TELLERS:
-        told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:her|his|their)\s(?:{patient}))\b(?!['’])"
+        told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:(?:about|by|over|that|of)\s)?(?:her|his|their)\s(?:{patient})(?:['’]s)?)\b"
         yield word_pattern("her his their", pattern(told), CueKind("skip", "family"))

@@ -82,7 +82,7 @@ _IS_TO_HAVE: Final = re.compile(
     re.I,
 )
 _FOR_THE_DAY: Final = re.compile(
-    r"(?:^|[.;:]\s)for\s(?=[^.;,:]{2,40}?\s(?:(?:on\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|later|next\s|mane|today|this\s(?:afternoon|evening|morning|week)|"
+    r"(?:^|[.;:]\s)for\s(?=[^.;,:]{2,40}?\s(?:(?:on\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|later|next\s|mane|today|this\s(?:afternoon|evening|morning|week|pm|am)|"
     r"when\s|once\s|as\s(?:an\s)?(?:outpatient|day\scase)|at\s\d|in\s(?:\d|two|three|six|a\s)))",
     re.I,
 )
@@ -159,9 +159,7 @@ _WHAT_TO_DO: Final = re.compile(
 )
 _MANE: Final = re.compile(r"(?<!\d\s)(?<!mg\s)(?<!mcg\s)(?<!units\s)(?<!OD\s)(?<!tab\s)(?<!tabs\s)\bmane\b", re.I)
 """Tomorrow morning, unless it is when a dose is taken: "CT mane", but not "40 mg mane"."""
-_SIDE_EFFECT: Final = (
-    r"(?:side[-\s]effects?|adverse\seffects?|problems?|risks?|complications?|hazards?|dangers?|drawbacks?|downsides?|reactions?|worry|concern|thing\sto\s\w+)\b"
-)
+_SIDE_EFFECT: Final = r"(?:side[-\s]effects?|adverse\seffects?|problems?|risks?|complications?|hazards?|dangers?|drawbacks?|downsides?|reactions?|worry|concern|thing\sto\s\w+)\b"
 _NAMED_AS_RISK: Final = re.compile(
     r"\b(?:(?:went|gone|going|talked|talk|ran|run|took\s(?:him|her|them))\s(?:through|over)|mentioned|discussed|explained|named|quoted|listed|outlined|described|covered|flagged(?:\sup)?|touched\son|highlighted|singled\sout|emphasi[sz]ed)\s"
     rf"(?=[^.;]{{2,60}}?\s(?:as|among|being)\s(?:(?:the|an?|one\sof\sthe|possible|main|most|\w+est|potential|chief|usual|common|frequent|principal|likely|major|rare|serious)\s){{0,4}}{_SIDE_EFFECT})",
@@ -201,6 +199,14 @@ _ON_WEEKDAY: Final = re.compile(
     re.I,
 )
 """A day for which the patient is prepared: "pacemaker Thursday, NBM from midnight"."""
+_WHEN_ALLOWED: Final = re.compile(
+    r"\b(?:when|once|if|as\ssoon\sas)\s[^.;,]{1,30}?\s(?:allows?|permits?|tolerates?|improves?|recovers?|settles?|normali[sz]es?|falls|rises|stabili[sz]es?),?\s(?P<cue>(?:to\s)?(?:re-?start|begin|start|add|give|resume|reintroduce|switch\sto|change\sto|increase|consider|book|for)\s(?:an?\s|the\s|his\s|her\s)?)",
+    re.I,
+)
+_PERMITTING: Final = re.compile(
+    r"\b(?:permitting|allowing),?\s(?:to\s)?(?:re-?start|begin|start|add|give|resume|increase|for|consider|book)\s(?:an?\s)?",
+    re.I,
+)
 _ODDS: Final = "risk risks likelihood odds chance chances probability incidence rate"
 
 PROSPECTS: Final = (
@@ -297,4 +303,11 @@ PROSPECTS: Final = (
         _ON_WEEKDAY,
         CueKind("doubt-after", PLANNED),
     ),
+    word_pattern(
+        "allow allows permit permits tolerate tolerates improve improves recover recovers settle settles normalise normalises normalize normalizes falls "
+        "rises stabilise stabilises stabilize stabilizes",
+        _WHEN_ALLOWED,
+        CueKind("doubt-before", PLANNED),
+    ),
+    word_pattern("permitting allowing", _PERMITTING, CueKind("doubt-before", PLANNED)),
 )
