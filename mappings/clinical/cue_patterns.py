@@ -13,6 +13,8 @@ from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.patterns.course import COURSES
 from mappings.clinical.patterns.denials import DENIALS
 from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.endings import ENDINGS
+from mappings.clinical.patterns.forecasts import FORECASTS
 from mappings.clinical.patterns.lasting import LASTING
 from mappings.clinical.patterns.people import people_patterns
 from mappings.clinical.patterns.prospects import PROSPECTS
@@ -210,7 +212,9 @@ class CuePatterns:
             *PROSPECTS,
             *DOUBTS,
             *DENIALS,
+            *FORECASTS,
             *COURSES,
+            *ENDINGS,
             *LASTING,
         ]
         self._finders = (*(item.find for item in patterns), _years_of)

@@ -76,7 +76,7 @@ _NO_WHEN_ASKED: Final = re.compile(
     re.I,
 )
 _TEST_NEGATIVE: Final = re.compile(
-    rf"(?<=\w\s)(?:screen(?:ing)?|tests?|swabs?|serology|pcr|antibod(?:y|ies)|antigens?|smears?|titres?)\s(?:(?!positive|for|not|to|is\sto)[\w-]+\s){{0,3}}?{_NEGATIVE}(?=\s*(?:[.;,)]|$)|\s(?:x\s?\d|twice|again|today|on\s))",
+    rf"(?<=\w\s)(?:screen(?:ing)?|tests?|swabs?|serology|pcr|antibod(?:y|ies)|antigens?|smears?|titres?)\s(?:(?:of\scure|results?|is|was|were|has|have|been|scan|came|come|back|returned|again|both|all|now|x\s?\d)\s){{0,4}}{_NEGATIVE}(?=\s*(?:[.;,)]|$)|\s(?:x\s?\d|twice|again|today|on\s))",
     re.I,
 )
 """The result of the test for what is named before it: "chlamydia test of cure negative"."""
@@ -86,7 +86,7 @@ _NOT_IN_MY_VIEW: Final = re.compile(
     re.I,
 )
 _MISSED_DOSE: Final = re.compile(
-    r"(?:\bnot|n['’]t)\s(?:take|taken|use|used|inject|injected|given|have)\s(?=[^.;,]{2,30}?\s(?:last\snight|yesterday|today|this\s(?:morning|evening|am)|tonight|(?:for|in)\s(?:the\slast\s|the\spast\s)?(?:\d+|two|three|a\sfew|several)\s(?:days|nights)|regularly|every\sday|as\s(?:prescribed|directed)|properly|reliably|consistently|on\s\w+day)\b)",
+    r"(?:(?:did|does|do|has|have|had)\s?)?(?:\bnot|n['’]t)\s(?:take|taken|use|used|inject|injected|given|have)\s(?=[^.;,]{2,30}?\s(?:last\snight|yesterday|today|this\s(?:morning|evening|am)|tonight|(?:for|in)\s(?:the\slast\s|the\spast\s)?(?:\d+|two|three|a\sfew|several)\s(?:days|nights)|regularly|every\sday|as\s(?:prescribed|directed)|properly|reliably|consistently|on\s\w+day)\b)",
     re.I,
 )
 """Who missed a dose still has the drug: "did not take her lithium last night"."""

@@ -95,7 +95,7 @@ _TELLERS: Final = (
 def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
     """The patterns for people other than the patient, who are called by the words `relatives`."""
     words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-    return (*_of_relatives(words), *_of_others(words), *_of_tellers(words))
+    return (*_of_relatives(words), *_of_others(words), *_of_callers(words), *_of_tellers(words))
 
 
 def _of_others(words: str) -> Iterator[WordPattern]:
@@ -134,6 +134,15 @@ def _of_others(words: str) -> Iterator[WordPattern]:
         pattern(r"\bexposed\sto\s(?=[^.;,]{2,30}?\s(?:by|through|via)\s)"),
         CueKind("doubt-before", "family"),
     )
+
+
+def _of_callers(words: str) -> Iterator[WordPattern]:
+    """Who calls, or sits at the bedside, has what is told of "he" where the patient is "she"."""
+    forward = CueKind("clause-before", "family")
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.I)
+
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
     )
