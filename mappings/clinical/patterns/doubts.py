@@ -14,7 +14,7 @@ _REFUSED: Final = (
 )
 _OFFERED: Final = re.compile(
     r"\b(?:(?:was|were|is|are|been|being|has|have|had|we|i|then|also|again)\s){0,4}"
-    r"(?:talked about|talked through|broached|brought up|raised|spoke of|offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
+    r"(?:talked about|talked through|broached|offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
     rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*,?(?=[\s,][^.;:]{{1,70}}?\b{_REFUSED}\b)",
     re.I,
 )
@@ -179,9 +179,7 @@ _FAVOURED_OVER: Final = re.compile(
     re.I,
 )
 _PRO_AND_CON: Final = re.compile(
-    r"(?:^|(?<=[.;]\s))(?:in\sfavou?r\sof|against|arguing\s(?:for|against)|points?\s(?:for|against|in\sfavou?r\sof)|supporting|counting\sagainst|evidence\sfor)\s(?=[^.;,:]{2,40}:)|"
-    r"(?:^|(?<=[.;]\s))for\s(?=[^.;,:]{2,40}:\s[^:]{3,120}\bagainst\b)",
-    re.I,
+    r"(?:^|(?<=[.;]\s))(?:in\sfavou?r\sof|against|arguing\s(?:for|against)|counting\sagainst)\s(?=[^.;,:]{2,40}:)", re.I
 )
 _ANOTHER_THOUGHT: Final = re.compile(
     r"\bis\s(?:one|a|the\sfirst)\s(?:thought|possibility|option|candidate|explanation|idea|contender|consideration)\b[^.;]{3,50}?\s(?P<cue>(?:is\s)?(?:another|the\sother|a\ssecond|the\snext))(?=\s*(?:[.;,]|$))",
@@ -195,7 +193,7 @@ _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspe
 
 DOUBTS: Final = (
     word_pattern(
-        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned talked broached brought raised spoke",
+        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned talked broached",
         _OFFERED,
         CueKind("either", "ruled-out"),
     ),
@@ -212,9 +210,7 @@ DOUBTS: Final = (
     word_pattern("called supposed", _SO_CALLED, CueKind("before", "ruled-out")),
     word_pattern("than", _MORE_THAN, CueKind("doubt-before", "uncertain")),
     word_pattern("over ahead", _FAVOURED_OVER, CueKind("doubt-before", "uncertain")),
-    word_pattern(
-        "favour favor against supporting for points point", _PRO_AND_CON, CueKind("doubt-before", "uncertain")
-    ),
+    word_pattern("favour favor against arguing", _PRO_AND_CON, CueKind("doubt-before", "uncertain")),
     word_pattern("another other second next", _ANOTHER_THOUGHT, CueKind("doubt-after", "uncertain")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(

@@ -16,7 +16,7 @@ _CLOCK: Final = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|day\s?\d+|pod\s?\d|d\d\b|(?:19|20)\d\d\b|(?:january|february|march|april|june|july|august|september|october|november|december)\b)"
 )
 _OFF_SINCE: Final = re.compile(
-    rf"(?<=[\w)%]\s)(?<!day\s)(?<!days\s)(?<!time\s)(?<!work\s)(?<!school\s)(?<!sent\s)(?<!went\s)(?<!goes\s)(?<!fell\s)(?<!came\s)(?<!come\s)(?<!coming\s)(?<!taken\s)(?<!weaned\s)(?<!switched\s)(?<!turned\s)(?<!on\sand\s)(?P<cue>off\s(?:(?:since|by|at|from|around|about|as\sof|on|before)\s)?{_CLOCK})",
+    rf"(?<=[\w)%]\s)(?<!day\s)(?<!days\s)(?<!time\s)(?<!work\s)(?<!school\s)(?<!sent\s)(?<!went\s)(?<!goes\s)(?<!fell\s)(?<!came\s)(?<!come\s)(?<!coming\s)(?<!taken\s)(?<!weaned\s)(?<!switched\s)(?<!turned\s)(?<!on\sand\s)(?P<cue>\boff\b\s(?:(?:since|by|at|from|around|about|as\sof|on|before)\s)?{_CLOCK})",
     re.I,
 )
 """When an infusion or the like ended: "propofol off 0800"."""
@@ -79,7 +79,6 @@ _LIMITED_UNTIL: Final = re.compile(
 _WHILE_ABROAD: Final = re.compile(
     r"\b(?:[Ww]hen|[Ww]hile|[Ww]hilst)\s(?:(?:he|she)\swas\s)?(?:working|living|travelling|traveling|serving|stationed|posted|backpacking|volunteering|teaching|studying|on\sholiday|a\sstudent|in\sservice)\s(?:in|for|with|at)\s(?=[A-Z])"
 )
-_PARITY: Final = re.compile(r"\bG\d\s?P\d[^.;]{0,20}?,\s(?:one|two|three|prev(?:ious)?|prior|\d)\s", re.I)
 
 ENDINGS: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("off", _OFF_SINCE, CueKind("doubt-after", _HISTORICAL)),
@@ -103,5 +102,4 @@ ENDINGS: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("spring summer autumn winter year", _THERE_IN_SPRING, CueKind("clause-after", HISTORY)),
     word_pattern("prior before until", _LIMITED_UNTIL, CueKind("clause-before", _HISTORICAL)),
     word_pattern("when while whilst", _WHILE_ABROAD, CueKind("clause-after", HISTORY)),
-    word_pattern("one two three prev previous prior 1 2 3 4", _PARITY, CueKind("next-before", _HISTORICAL)),
 )
