@@ -73,6 +73,8 @@ _BUT_OVER: Final = re.compile(r"(?:but|and|though|then|it|they|that|this|these|t
 _ASKED: Final = re.compile(r"\s*\?+")
 _ALLERGIC: Final = re.compile(r"allerg|\breact|intoleran|anaphyla|hypersensitiv", re.I)
 """What a relative must not have is about the relative: "her sister reacts to penicillin"."""
+_SIGNED: Final = "signed"
+"""What an answer beside the mention says is there, so that a relative has it under "Family history": "+HTN"."""
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
@@ -91,12 +93,10 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     found = _stated(sentence, start, end, called)
     if found == "historical" and shows_remains(section, sentence[:start], called):
         found = "present"
-    if found == "present" and section_default(_heading_within(sentence, start) or section, called) == "family":
-        found = "family"  # "+HTN" in the family's history
-    if found in ("", CURRENT):
+    if found in ("", CURRENT, _SIGNED):
         heading = _heading_within(sentence, start) or section
         default = section_default(heading, called, sentence[max(0, start - 80) : start])
-        found = _now(default) if found else default
+        found = _in_section(found, default)
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
@@ -104,9 +104,13 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     return cast(Assertion, found)
 
 
-def _now(default: str) -> str:
-    """What a section asserts of a mention that its sentence calls current."""
-    return "present" if default == "historical" else default
+def _in_section(found: str, default: str) -> str:
+    """What a section that asserts `default` makes of a mention of which its sentence says `found` or nothing."""
+    if found == CURRENT and default == "historical":
+        return "present"
+    if found == _SIGNED and default != "family":
+        return "present"
+    return default
 
 
 def _heading_within(sentence: str, start: int) -> str:
@@ -140,7 +144,7 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     clause = _TOLD_OF.match(sentence, end) if found in ("", "present") else None
     if clause:  # "The rash she had in May has gone."
         found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called) or found
-    return found or said or (CURRENT if current else "")
+    return found or (_SIGNED if said else CURRENT if current else "")
 
 
 def _read(sentence: str, start: int, end: int, called: str) -> str:

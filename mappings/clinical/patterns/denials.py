@@ -18,6 +18,10 @@ _NOBODY_SAW: Final = re.compile(
     rf"(?P<cue>(?:(?:could|can|was|were|has|have|had|did|is|are|able|to|ever|yet|been|really|managed|us|them)\s){{0,5}}{_SEE})\b",
     re.I,
 )
+_NOBODY_THOUGHT: Final = re.compile(
+    r"\b(?:nobody|no[-\s]one|none)\b[^.;,]{0,30}?\s(?P<cue>(?:thought|thinks|believes?|believed|felt|considered|suspects?|suspected)\s(?:that\s)?(?:he|she|it|this|they|there)\s(?:had|has|was|is|were|have)\b\s)",
+    re.I,
+)
 _LEFT_ALONE: Final = re.compile(
     r"\b(?:left|leaves|leaving|let)\s(?:his|her|the|all|any|their)?\s?(?=[^.;,]{2,30}?\s(?:well\s)?(?:alone|untouched|unopened|unworn|unused|in\sthe\s(?:box|packet|drawer|cupboard))\b)|"
     r"\b(?:gave|gives|giving|given)\s(?:his|her|the|their)?\s?(?=[^.;,]{2,30}?\sa\s(?:miss|wide\sberth)\b)",
@@ -93,6 +97,7 @@ _MISSED_DOSE: Final = re.compile(
 
 DENIALS: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("neither none nobody noone one", _NOBODY_SAW, CueKind("before", "ruled-out")),
+    word_pattern("nobody one noone none", _NOBODY_THOUGHT, CueKind("before", "ruled-out")),
     word_pattern("left leaves leaving let gave gives giving given", _LEFT_ALONE, CueKind("before", "ruled-out")),
     word_pattern(
         "rest bed table list cards differential record records notes chart",
