@@ -24,7 +24,7 @@ _CLAUSE_START: Final = re.compile(
     re.I,
 )
 _OWN_SUBJECT: Final = re.compile(
-    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b)\w+\b",
+    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b|patient\b|pt\b|family\b|mother\b|wife\b|husband\b|daughter\b|son\b)\w+\b",
     re.I,
 )
 """Where a part starts that is about something else: "limited by pain, although the swelling has settled"."""

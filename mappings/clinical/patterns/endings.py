@@ -24,7 +24,7 @@ _AND_OFF: Final = re.compile(
     rf",\s(?P<cue>(?:(?:now|but|then|and)\s)?off\s(?:since|from|by|in)\s(?:the\s)?{_CLOCK})", re.I
 )
 _AT_AGE: Final = re.compile(
-    r"\b(?:had|suffered|developed|got|sustained|underwent|survived|caught|with|came\sdown\swith|was\s\w+ed\s(?:for|with))\s[^.;,:]{2,40}?\s(?P<cue>at\s(?:only\s|just\s|about\s)?[1-9]\d?)(?=\s(?:that|which|when|needing|requiring|treated|needed|and|but|from|after|in)\b|,)(?!\sin\sof)",
+    r"\b(?:had|suffered|developed|got|sustained|underwent|survived|caught|came\sdown\swith|was\s\w+ed\s(?:for|with))\s[^.;,:]{2,40}?\s(?P<cue>at\s(?:only\s|just\s|about\s)?[1-9]\d?)(?=\s(?:that|which|when|needing|requiring|treated|needed)\b|,\s(?!\d))",
     re.I,
 )
 _DEAF_SINCE: Final = re.compile(
@@ -54,7 +54,7 @@ _OVER_IT: Final = re.compile(
     re.I,
 )
 _SWAPPED: Final = re.compile(
-    r"\b(?:swapped|swap|exchanged|traded|substituted)\s(?:his|her|the)?\s?(?=[^.;,]{2,30}?\sfor\s)|\breplaced\s(?:his|her|the)\s(?=[^.;,]{2,30}?\s(?:with|by)\s)",
+    r"\b(?:swapped|swap|traded)\s(?:his|her|the)?\s?(?=[^.;,]{2,30}?\sfor\s)|\breplaced\s(?:his|her|the)\s(?=[^.;,]{2,30}?\s(?:with|by)\s)",
     re.I,
 )
 _PREVIOUS_BIRTH: Final = re.compile(
@@ -91,7 +91,7 @@ ENDINGS: Final[tuple[CuePattern | WordPattern, ...]] = (
     ),
     word_pattern("finished complete completed done ended over", _TREATED_OUT, CueKind("sentence-after", HISTORY)),
     word_pattern("over", _OVER_IT, CueKind("next-before", _HISTORICAL)),
-    word_pattern("swapped swap exchanged traded substituted replaced", _SWAPPED, CueKind("doubt-before", _HISTORICAL)),
+    word_pattern("swapped swap traded replaced", _SWAPPED, CueKind("doubt-before", _HISTORICAL)),
     word_pattern(
         "baby child pregnancy delivery labour labor birth confinement",
         _PREVIOUS_BIRTH,

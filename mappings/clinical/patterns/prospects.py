@@ -93,7 +93,7 @@ _TO_USE_WHEN: Final = re.compile(
     re.I,
 )
 _REFERRED_FOR: Final = re.compile(
-    r"\b(?:refer|refers|referred|referring|re-?refer(?:red)?|referral)\b(?:\s(?:back|on|made|sent|urgently|today|routinely|him|her|them|this\s\w+|the\spatient))*(?:\sto\s(?:[\w&'’-]+\s){1,4}?|\s)(?:for|re|regarding|with\sa\sview\sto)\s",
+    r"\b(?:refer|refers|referred|referring|re-?refer(?:red)?|referral)\b(?:\s(?:back|on|made|sent|urgently|today|routinely|him|her|them|this\s\w+|the\spatient))*(?:\sto\s(?:[\w&'’-]+\s){1,4}?|\s)(?:for|re|regarding|with\sa\sview\sto)\s(?![^.;]*\b(?:returns?|presents)\stoday\b|[^.;]*\band\s(?:he|she|they)\s(?:returns?|presents)\b)",
     re.I,
 )
 _IS_A_RISK: Final = re.compile(
