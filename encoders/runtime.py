@@ -20,10 +20,10 @@ import numpy as np
 
 from encoders import devices, forms
 from encoders.artifact import HALF, TOKENIZER, Artifact, Kind
+from encoders.late.windows import WindowInput, WindowTokenizer, mean_windows, sum_spans
 from encoders.onnx import ort
 from encoders.pooling import Floats, pool, unit
 from encoders.text import MASK_INDEX, ModelTokenizer, TokenBatch, Tokens, group_by_length, mask_index, pad
-from encoders.windows import WindowInput, WindowTokenizer, mean_windows, sum_spans
 from mappings.analysis.window_text import alone
 from mappings.errors import ModelError
 

@@ -1,11 +1,16 @@
-"""Keeps an answer free of replaced and deleted versions, which an index still holds until it has processed the change."""
+"""Keeps an answer free of replaced and deleted versions, which an index still holds until it has processed the change.
+
+What else an index cannot find yet, or any more, is said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.clinical.reading import ConceptReader
 from mappings.documents import parse_passage_id
 from search.pipeline.grouping import Group
 from search.pipeline.services import SearchServices, Trace
@@ -67,3 +72,21 @@ def keep_newest(groups: Sequence[Group], services: SearchServices, collection: s
 def _is_newest(passage: str, newest: Mapping[str, int]) -> bool:
     document, version, _ = parse_passage_id(passage)
     return newest.get(document) == version
+
+
+def describe_shortcomings(meta: IndexMeta, reader: ConceptReader | None, by_findings: bool) -> Iterator[str]:
+    """The shortcomings of an index in plain words; `by_findings`: the query asks for findings."""
+    if meta.analysis != ANALYSIS_VERSION:
+        yield (
+            f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
+            "some matches may be missed until it is rebuilt"
+        )
+    if reader is not None and meta.reading != reader.version and by_findings:
+        yield (
+            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
+            f"{reader.version}): findings may be missed until it is rebuilt"
+        )
+    if meta.by_words:
+        # A share, since the caller may not see all of these documents.
+        encoded = max(0, meta.documents - meta.by_words) / max(1, meta.documents)
+        yield f"new documents are found by their words alone so far: {encoded:.0%} of all have their vectors"

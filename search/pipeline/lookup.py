@@ -14,7 +14,7 @@ from search.query import Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
 from search.understanding.criteria import Criterion
-from search.understanding.lookups import Words, has, meanings_in
+from search.understanding.lookups import Words, has, meanings_in, phrase
 from search.understanding.understand import Understanding
 
 
@@ -128,6 +128,15 @@ def by_preference(
         return NOT_PROVEN * tiers + 2 * item.tier + denied
 
     return rank_by_level(item.unranked()._replace(tier=tier(item)) for item in candidates)
+
+
+def by_title(candidates: Sequence[Candidate], passages: Mapping[str, Passage], text: str) -> list[Candidate]:
+    """The candidates of documents whose title is `text`, by its stems, before all others; otherwise in their order."""
+    wanted = phrase(text)
+    titled = {item.passage for item in candidates if wanted and phrase(passages[item.passage].title) == wanted}
+    if not titled:
+        return list(candidates)
+    return rank_by_level(item._replace(tier=0 if item.passage in titled else item.tier + 1) for item in candidates)
 
 
 def asserts(passage: Passage, preferences: Sequence[Criterion], lexicon: ConceptLexicon) -> bool:

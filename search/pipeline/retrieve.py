@@ -7,19 +7,17 @@ Product, evaluation and benches all call `retrieve`: nothing else produces ranki
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
-from mappings.analysis.words import ANALYSIS_VERSION
-from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from search.pipeline import lookup
-from search.pipeline.freshness import find_withheld, only_newest, without_counts
+from search.pipeline.freshness import describe_shortcomings, find_withheld, only_newest, without_counts
 from search.pipeline.services import SearchServices, Trace, rerank_deadline
 from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
 from search.query import Query
@@ -106,7 +104,7 @@ def retrieve(
     """
     meta = services.engine.resolve(collection.name) if index is None else services.engine.meta(index)
     reader = services.reader(collection)
-    trace.degraded += _index_shortcomings(meta, reader, bool(query.having or query.lacking))
+    trace.degraded += describe_shortcomings(meta, reader, bool(query.having or query.lacking))
     reader = reader if meta.reading else None
     understanding = understand(query, collection.fields, reader, collection.reads_queries)
     trace.step("understand")
@@ -131,24 +129,6 @@ def retrieve(
         return retrieved
     newest = only_newest(retrieved.candidates, services, meta.collection)
     return replace(retrieved, candidates=newest, answer=without_counts(retrieved.answer))
-
-
-def _index_shortcomings(meta: IndexMeta, reader: ConceptReader | None, by_findings: bool) -> Iterator[str]:
-    """What an index cannot find yet, or any more; `by_findings`: the query asks for findings."""
-    if meta.analysis != ANALYSIS_VERSION:
-        yield (
-            f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
-            "some matches may be missed until it is rebuilt"
-        )
-    if reader is not None and meta.reading != reader.version and by_findings:
-        yield (
-            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
-            f"{reader.version}): findings may be missed until it is rebuilt"
-        )
-    if meta.by_words:
-        # A share, since the caller may not see all of these documents.
-        encoded = max(0, meta.documents - meta.by_words) / max(1, meta.documents)
-        yield f"new documents are found by their words alone so far: {encoded:.0%} of all have their vectors"
 
 
 def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Trace) -> dict[str, Vectors]:
@@ -206,7 +186,7 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
             answer, understanding, context.contents.passages([item.passage for item in answer.holders])
         )
     tiered = lookup.by_tier(candidates, held, lexical.required, _in_asked_sections(candidates, context))
-    ranked = _arranged(lookup.by_preference, tiered, understanding.preferences, context)
+    ranked = _titled_first(_arranged(lookup.by_preference, tiered, understanding.preferences, context), context)
     nameless = not held and (understanding.asked or lexical.required)
     if nameless and ranked and not _asserts(ranked[0], context):
         understanding = replace(understanding, notes=(*understanding.notes, lookup.nobody_holds(understanding)))
@@ -231,6 +211,14 @@ def _arranged(
         return candidates
     passages = context.contents.passages([item.passage for item in candidates])
     return arrange([item for item in candidates if item.passage in passages], passages, wanted, reader.lexicon)
+
+
+def _titled_first(candidates: Sequence[Candidate], context: _Context) -> Sequence[Candidate]:
+    """The candidates as they are, but a document whose title is the query comes before what is preferred."""
+    if not context.understanding.preferences:
+        return candidates
+    passages = context.contents.passages([item.passage for item in candidates])
+    return lookup.by_title(candidates, passages, context.query.text)
 
 
 def _in_asked_sections(candidates: Sequence[Candidate], context: _Context) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 import pytest
 
@@ -32,6 +33,8 @@ REPORTS = [
     report("other", "IMPRESSION", "Clear lungs."),
     report("mother", "HISTORY", "Her mother has asthma. She has a cough."),
     report("child", "HISTORY", "Asthma since childhood."),
+    report("wheezes", "FINDINGS", "Wheezing is heard on both sides."),
+    replace(report("guide", "ADVICE", "Ask for triggers at home."), title="Wheezing"),
 ]
 
 
@@ -58,6 +61,11 @@ def ask(medley, text, **more):
 
 def names(results):
     return [hit.document for hit in results.hits]
+
+
+def test_a_document_with_that_title_comes_before_those_that_assert_it(medley):
+    assert names(ask(medley, "wheezing"))[:2] == ["guide", "wheezes"]
+    assert names(ask(medley, "wheeze"))[:2] == ["guide", "wheezes"]  # the same stem
 
 
 def test_documents_that_assert_it_come_before_those_that_rule_it_out(medley):

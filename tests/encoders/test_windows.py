@@ -12,7 +12,7 @@ from tiny import VOCABULARY, WIDTH, write_artifact
 
 from encoders.artifact import SHIPPED, WEIGHTS, Artifact, Reading, describe, find, seal
 from encoders.cache import CachedEncoder
-from encoders.pooled_spans import Span, cut_around, plan_runs, span_tokens
+from encoders.late.spans import TokenSpan, cut_around, plan_runs, span_tokens
 from encoders.pooling import unit
 from encoders.runtime import BiEncoder
 from mappings.analysis.window_text import alone, place_window
@@ -131,7 +131,7 @@ def test_runs_hold_every_token_of_every_span_once_and_no_run_is_too_long(
     lengths: list[int], context: int, room: int
 ) -> None:
     starts = np.cumsum([context, *lengths])
-    spans = [Span(row, int(starts[row]), int(starts[row + 1])) for row in range(len(lengths))]
+    spans = [TokenSpan(row, int(starts[row]), int(starts[row + 1])) for row in range(len(lengths))]
     length = int(starts[-1])
     runs = plan_runs(length, context, spans, room)
     held: dict[int, list[int]] = {span.row: [] for span in spans}

@@ -12,10 +12,10 @@ import numpy as np
 from encoders.artifact import SHIPPED, Artifact, Kind, find
 from encoders.batching import Batcher, BatchPlan, Capacity, DirectRunner, RequestLifetime
 from encoders.hashing import HashingEncoder
+from encoders.late.windows import WindowInput, mean_windows, whole_inputs
 from encoders.pooling import Floats, unit
 from encoders.runtime import BiEncoder, CrossEncoder, OnnxModel
 from encoders.text import Tokens
-from encoders.windows import WindowInput, mean_windows, whole_inputs
 from mappings.analysis.window_text import alone
 from mappings.errors import MedleyError, ModelError
 from search.models.registry import HASHING

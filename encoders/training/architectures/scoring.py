@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from encoders.pooled_spans import cut_around, span_tokens
+from encoders.late.spans import cut_around, span_tokens
 from encoders.text import cut_middle
 from encoders.training.architectures.bi_encoder import POOLED
 from encoders.training.architectures.cross_encoder import to_logit

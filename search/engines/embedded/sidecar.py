@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mappings.documents import parse_passage_id
+
 Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
@@ -87,6 +89,11 @@ class SlotReader:
         """Those of `slots` that were written without vectors."""
         scales = [parts[2] for parts in self.vectors.values()]
         return slots[is_empty(scales[0][slots, 0])] if scales else slots[:0]
+
+    def documents_without_vectors(self, firsts: NDArray[np.int64]) -> int:
+        """How many documents have passages that were written without vectors; `firsts` are the passages' first slots."""
+        empty = self.without_vectors(firsts)
+        return len({parse_passage_id(item)[0] for item in self.passage_ids(empty.tolist())})
 
     def passage_ids(self, slots: Sequence[int]) -> list[str]:
         """The passage id in each slot."""

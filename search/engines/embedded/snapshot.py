@@ -78,7 +78,7 @@ class Snapshot:
             windows=description.windows,
             rows=self._live,
             reading=description.reading,
-            by_words=self._by_words(),
+            by_words=self._slots.documents_without_vectors(self._firsts),
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
@@ -126,11 +126,6 @@ class Snapshot:
         ids = self._slots.passage_ids(self._firsts.tolist())
         counted = Counter(parse_passage_id(item)[:2] for item in ids)
         return ((document, version, number) for (document, version), number in counted.items())
-
-    def _by_words(self) -> int:
-        """How many documents have no vectors yet."""
-        empty = self._slots.without_vectors(self._firsts)
-        return len({parse_passage_id(item)[0] for item in self._slots.passage_ids(empty.tolist())}) if len(empty) else 0
 
     @property
     def dead(self) -> int:

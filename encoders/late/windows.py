@@ -10,7 +10,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from encoders.artifact import Reading
-from encoders.pooled_spans import Run, Span, plan_runs, span_tokens
+from encoders.late.spans import Run, TokenSpan, plan_runs, span_tokens
 from encoders.pooling import Floats
 from encoders.text import CHARACTERS_PER_TOKEN, Tokens
 from mappings.analysis.window_text import PlacedWindow, read_window
@@ -24,7 +24,7 @@ class WindowInput:
     """One input of a model, and which of its tokens count for which text."""
 
     tokens: Tokens
-    spans: tuple[Span, ...]
+    spans: tuple[TokenSpan, ...]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -69,7 +69,7 @@ class WindowTokenizer:
             start, end = item.span
             first, last = span_tokens(offsets, moved + start, moved + end)
             # A window of which the tokenizer leaves nothing is read as the whole passage.
-            spans.append(Span(row, first, last) if last else Span(row, 0, len(offsets)))
+            spans.append(TokenSpan(row, first, last) if last else TokenSpan(row, 0, len(offsets)))
         context = span_tokens(offsets, 0, moved + max(len(item.context) for item in windows.values()))[1]
         return plan_runs(len(offsets), context, spans, self._room)
 
@@ -80,7 +80,7 @@ class WindowTokenizer:
         types = [*self._prefix.types, *[self._type] * len(body), *self._suffix.types]
         moved, length = len(self._prefix), len(encoding.ids)
         spans = (
-            Span(row, 0, len(ids)) if last - first == length else Span(row, first + moved, last + moved)
+            TokenSpan(row, 0, len(ids)) if last - first == length else TokenSpan(row, first + moved, last + moved)
             for row, first, last in run.spans
         )
         return WindowInput(Tokens(ids, types), tuple(spans))
@@ -88,10 +88,10 @@ class WindowTokenizer:
 
 def whole_inputs(tokens: Sequence[Tokens]) -> list[WindowInput]:
     """Inputs of texts that are all window, in order."""
-    return [WindowInput(item, (Span(row, 0, len(item)),)) for row, item in enumerate(tokens)]
+    return [WindowInput(item, (TokenSpan(row, 0, len(item)),)) for row, item in enumerate(tokens)]
 
 
-def sum_spans(hidden: Floats, spans: Sequence[Span]) -> Floats:
+def sum_spans(hidden: Floats, spans: Sequence[TokenSpan]) -> Floats:
     """The hidden states (t, d) of an input -> the sum over the tokens of each span, (spans, d)."""
     return np.stack([hidden[span.first : span.last].sum(axis=0, dtype=np.float32) for span in spans])
 

@@ -22,7 +22,7 @@ def cut_around(length: int, first: int, last: int, room: int) -> slice:
     return slice(first - before, min(length, first - before + room))
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """The tokens `first:last` of an input, which count for text number `row`."""
 
     row: int
@@ -36,10 +36,10 @@ class Run(NamedTuple):
     context: int
     start: int
     stop: int
-    spans: tuple[Span, ...]
+    spans: tuple[TokenSpan, ...]
 
 
-def plan_runs(length: int, context: int, spans: Sequence[Span], room: int) -> list[Run]:
+def plan_runs(length: int, context: int, spans: Sequence[TokenSpan], room: int) -> list[Run]:
     """The inputs of at most `room` tokens that hold every span of a passage of `length` tokens.
 
     A passage that is too long is read in several, each with its context of `context` tokens before it (at most a quarter of
@@ -60,6 +60,6 @@ def plan_runs(length: int, context: int, spans: Sequence[Span], room: int) -> li
         cut = [span._replace(first=stop) for span in left[:1] if span.last > stop]
         left = cut + [span for span in left[len(cut) :] if span.last > stop]
         # Tokens of the context are where they were; those of the body follow it.
-        moved = (Span(span.row, *(at if at < shown else shown + at - start for at in span[1:])) for span in inside)
+        moved = (TokenSpan(span.row, *(at if at < shown else shown + at - start for at in span[1:])) for span in inside)
         runs.append(Run(shown, start, stop, tuple(moved)))
     return runs
