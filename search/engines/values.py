@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
 from mappings.fields import FieldType
 from search.engines.codec import encodable
-from search.query import FacetCount
+from search.query import FacetCount, LexicalQuery, Phrase
 
 Key = TypeVar("Key", str, tuple[str, ...])
 
@@ -149,3 +149,23 @@ def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
     for key, weight in weighted:
         total[key] = total.get(key, 0.0) + weight
     return total
+
+
+class Group(NamedTuple):
+    """The terms of a query that name one thing, with their weights, and the phrases that can stand in their place."""
+
+    terms: Mapping[str, float]
+    phrases: Mapping[Phrase, float]
+
+
+def grouped(query: LexicalQuery) -> tuple[list[Group], Mapping[str, float]]:
+    """The groups of a query with alternatives, and the terms of no group with their weights.
+
+    A term belongs to the first group that names it. A group without terms stays: one of its phrases counts.
+    """
+    rest = dict(summed(query.terms))
+    groups = []
+    for typed, phrases in query.alternatives:
+        own = {term: rest.pop(term) for term in typed if term in rest}
+        groups.append(Group(own, summed(phrases)))
+    return groups, rest

@@ -116,7 +116,7 @@ def retrieve(
             f"{reader.version}): findings may be missed until it is rebuilt"
         )
     reader = reader if meta.reading else None
-    understanding = understand(query, collection.fields, reader, collection.reads_queries)
+    understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
     trace.step("encode")

@@ -19,7 +19,7 @@ from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
-from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
+from search.engines.values import check_range, field_kind, filter_value, grouped, range_bound, summed
 from search.protocols import BM25, LegsRequest
 from search.query import (
     YEARLY,
@@ -112,8 +112,7 @@ class OpenSearchQueryCompiler:
         return {"bool": {"should": found + _named(query), "minimum_should_match": 1}}
 
     def _scored(self, query: LexicalQuery) -> list[Body]:
-        clauses = _terms("content", query, 1.0)
-        clauses += [_phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        clauses = _content(query)
         if "title" in self._boosts and query.terms:
             weight, share = title_weights(self._boosts["title"])
             both = [_any_of(clauses), _any_of(_terms("title_words", query, weight))]
@@ -136,7 +135,7 @@ class OpenSearchQueryCompiler:
         """The number of documents that match, each counted by its first passage, and their facets."""
         query, restriction = request.lexical, self.restriction(request)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
-        clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
+        clauses += [_phrase(name, words, 1.0) for words in query.every_phrase for name in ("content", "rest")]
         facets = {name: _facet(name) for name in request.facets if counted_field(name) in self._fields}
         clauses = [{"match_all": {}}] if query.everything else clauses + _named(query)
         if query.required:
@@ -280,6 +279,17 @@ def _phrase(name: str, words: tuple[str, ...], weight: float) -> Body:
         return _term(name, present[0] if present else "", weight)
     text = " ".join(encodable(word) or GAP for word in words)
     return {"match_phrase": {name: {"query": text, "analyzer": TERMS, "boost": weight}}}
+
+
+def _content(query: LexicalQuery) -> list[Body]:
+    groups, rest = grouped(query)
+    clauses = [_term("content", term, weight) for term, weight in rest.items()]
+    clauses += [_phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+    for group in groups:
+        typed = _any_of([_term("content", term, weight) for term, weight in group.terms.items()])
+        others = [_phrase("content", words, weight) for words, weight in group.phrases.items()]
+        clauses.append({"dis_max": {"queries": [typed, *others]}})
+    return clauses
 
 
 def _terms(name: str, query: LexicalQuery, boost: float) -> list[Body]:
