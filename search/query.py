@@ -134,11 +134,8 @@ Phrase = tuple[str, ...]
 """Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
 
 
-class Alternatives(NamedTuple):
-    """Terms of a query that name one thing, and its other names, each a phrase with its weight.
-
-    A passage scores by the terms or by one of the phrases, whichever is more.
-    """
+class NameAlternatives(NamedTuple):
+    """Terms that name one thing, and its other names with their weights: a passage scores by whichever gives most."""
 
     typed: tuple[str, ...]
     phrases: tuple[tuple[Phrase, float], ...]
@@ -164,13 +161,7 @@ class LexicalQuery:
     required: bool = False
     everything: bool = False
     keywords: tuple[tuple[str, str, float], ...] = ()
-    alternatives: tuple[Alternatives, ...] = ()
-
-    @property
-    def every_phrase(self) -> Iterable[Phrase]:
-        """Each phrase once, those of the alternatives, too."""
-        others = (words for item in self.alternatives for words, _ in item.phrases)
-        return dict.fromkeys([*(words for words, _ in self.phrases), *others])
+    alternatives: tuple[NameAlternatives, ...] = ()
 
 
 class Scored(NamedTuple):

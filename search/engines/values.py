@@ -151,14 +151,20 @@ def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
     return total
 
 
-class Group(NamedTuple):
+def every_phrase(query: LexicalQuery) -> Iterable[Phrase]:
+    """Each phrase of a query once, those of its alternatives, too."""
+    others = (words for item in query.alternatives for words, _ in item.phrases)
+    return dict.fromkeys([*(words for words, _ in query.phrases), *others])
+
+
+class TermGroup(NamedTuple):
     """The terms of a query that name one thing, with their weights, and the phrases that can stand in their place."""
 
     terms: Mapping[str, float]
     phrases: Mapping[Phrase, float]
 
 
-def grouped(query: LexicalQuery) -> tuple[list[Group], Mapping[str, float]]:
+def grouped(query: LexicalQuery) -> tuple[list[TermGroup], Mapping[str, float]]:
     """The groups of a query with alternatives, and the terms of no group with their weights.
 
     A term belongs to the first group that names it. A group without terms stays: one of its phrases counts.
@@ -167,5 +173,5 @@ def grouped(query: LexicalQuery) -> tuple[list[Group], Mapping[str, float]]:
     groups = []
     for typed, phrases in query.alternatives:
         own = {term: rest.pop(term) for term in typed if term in rest}
-        groups.append(Group(own, summed(phrases)))
+        groups.append(TermGroup(own, summed(phrases)))
     return groups, rest

@@ -14,7 +14,7 @@ from mappings.analysis.lexicon import rows
 from mappings.analysis.words import terms
 from mappings.clinical.concepts import ClinicalConcept
 from mappings.clinical.reading import ConceptMention, ConceptReader
-from search.query import Alternatives
+from search.query import NameAlternatives
 from search.understanding.lookups import phrase
 
 SYNONYMS: Final = 1
@@ -33,9 +33,9 @@ class OtherNames(NamedTuple):
     typed: str
     names: tuple[str, ...]
 
-    def alternatives(self, weight: float) -> Alternatives:
+    def alternatives(self, weight: float) -> NameAlternatives:
         """For the lexical leg: the typed terms, and each other name as a phrase with this weight."""
-        return Alternatives(
+        return NameAlternatives(
             tuple(dict.fromkeys(terms(self.typed))), tuple((phrase(name), weight) for name in self.names)
         )
 

@@ -14,7 +14,7 @@ from mappings.analysis.words import terms
 from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
-from search.query import Filter, LexicalQuery, Query
+from search.query import Filter, LexicalQuery, Phrase, Query
 from search.understanding.aspects import aspect_keywords, aspects_of
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
@@ -105,7 +105,8 @@ def understand(
     return Understanding(
         lexical,
         _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
-        frozenset(weighted) | {term for longer in lexical.every_phrase for term in longer if term},
+        frozenset(weighted)
+        | {term for longer in (*phrases, *_alternative_phrases(lexical)) for term in longer if term},
         found,
         (*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
         things,
@@ -133,6 +134,10 @@ def _other_names(
     """Other names of what the opening of the text names; a phrase in quotes is searched as it is."""
     text = " ".join(part for part in (parsed.free, clean(query.slots)) if part)
     return other_names(_model_text(text, ()), reader, as_typed)
+
+
+def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
+    return (words for item in lexical.alternatives for words, _ in item.phrases)
 
 
 def _also(text: str, found: Sequence[Expansion], others: Sequence[OtherNames]) -> tuple[OtherNames, ...]:

@@ -17,6 +17,7 @@ from search.engines.titles import title_weights
 from search.engines.values import (
     MAX_VALUES,
     check_range,
+    every_phrase,
     field_kind,
     filter_value,
     grouped,
@@ -97,7 +98,7 @@ class TantivyQueryCompiler:
         """The first passage of each matching document; `split`: whether any document has more than one passage."""
         names = ("content", "rest") if split else ("content",)
         clauses = [self._term(name, term, 1.0) for term in summed(query.terms) for name in names]
-        clauses += [self._phrase(name, words, 1.0) for words in query.every_phrase for name in names]
+        clauses += [self._phrase(name, words, 1.0) for words in every_phrase(query) for name in names]
         matching = self.everything() if query.everything else _any_of([*clauses, *self._named(query)])
         holding = self._holding(query, names) if query.required else None
         return _all_of(matching, restriction, holding, _first(self._schema) if split else None)
