@@ -32,7 +32,7 @@ TRAIN = [
     "torch>=2.6,<3",
     "transformers>=4.50,<6",
 ]
-EVAL = ["ir-measures>=0.4,<0.5", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
+EVAL = ["ir-measures>=0.4,<0.5", "matplotlib>=3.9,<4", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
 DEV = [
     "hypothesis>=6.120,<7",
     "import-linter>=2.1,<3",
@@ -66,7 +66,7 @@ setup(
         "train": TRAIN,
         "eval": EVAL,
         "dev": [*DEV, *EVAL],
-        "bench": ["sentence-transformers>=5.1,<7"],
+        "bench": ["bm25s>=0.2.14,<0.4", "sentence-transformers>=5.1,<7"],
     },
     entry_points={"console_scripts": ["medley = web.cli.main:main"]},
 )

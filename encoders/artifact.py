@@ -20,8 +20,12 @@ Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder"]
 KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
 POOLINGS: Final = ("mean", "cls", "last", "none")
 CUTS: Final = ("end", "middle")
-FORMAT: Final = 2
-"""Format 2 adds how an overlong passage is truncated; format 1 always truncates at the end."""
+WINDOWS: Final = ("separate", "late")
+FORMAT: Final = 3
+"""Format 2 adds how an overlong passage is truncated, which format 1 does at the end, and format 3 how windows are read,
+which earlier ones do separately."""
+_ADDED: Final = {1: {"cut", "windows"}, 2: {"windows"}, 3: set[str]()}
+"""What the `reading` of each format lacks."""
 MANIFEST: Final = "model.json"
 WEIGHTS: Final = "weights.bin"
 TOKENIZER: Final = "tokenizer.json"
@@ -46,6 +50,8 @@ class Reading:
     A bi-encoder truncates queries to `query_tokens` and passages to `passage_tokens`; a cross-encoder truncates the
     query to `query_tokens` and the whole pair to `passage_tokens`. `cut` is the part that an overlong passage loses:
     its end, or its middle, because an abstract reports its findings at the end. A template contains `{text}` once.
+    `windows` says how a bi-encoder reads the windows of a passage: each as a text of its own, or late, as the mean over its
+    tokens when it has read the whole passage once (late chunking, Günther et al. 2024).
     """
 
     pooling: str = "mean"
@@ -55,6 +61,7 @@ class Reading:
     query_template: str = "{text}"
     passage_template: str = "{text}"
     cut: str = "end"
+    windows: str = "separate"
 
     def __post_init__(self) -> None:
         if self.pooling not in POOLINGS:
@@ -63,6 +70,10 @@ class Reading:
             )
         if self.cut not in CUTS:
             raise ModelError(f"the cut {self.cut!r} is unknown; known are {', '.join(CUTS)}", field="cut")
+        if self.windows not in WINDOWS or (self.windows == "late" and self.pooling != "mean"):
+            raise ModelError(
+                f"windows is {self.windows!r}; it must be separate, or late where the pooling is mean", field="windows"
+            )
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
                 f"query_tokens {self.query_tokens} and passage_tokens {self.passage_tokens} must be 4 <= query <= passage",
@@ -240,7 +251,7 @@ def _parse(folder: Path, manifest: Mapping[str, Any]) -> Artifact:
         raise ModelError(
             f"{folder / MANIFEST}: the kind {kind!r} is unknown; known are {', '.join(KINDS)}", field="kind"
         )
-    known = {item.name for item in fields(Reading)} - ({"cut"} if manifest["format"] == 1 else set())
+    known = {item.name for item in fields(Reading)} - _ADDED[manifest["format"]]
     if set(manifest["reading"]) != known:
         raise ModelError(
             f"{folder / MANIFEST}: `reading` must have exactly {', '.join(sorted(known))}", field="reading"

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-import numpy as np
-
 from encoders.pooling import Floats
 from encoders.text import group_by_length
 from mappings.errors import MedleyError, ModelError
@@ -138,14 +136,14 @@ Group = list[tuple[PendingRequest[Item], int]]
 
 
 class Batcher(Generic[Item]):
-    """Runs inputs of many requests together. `run` returns (n, ...) rows for n inputs, in their order.
+    """Runs inputs of many requests together. `run` returns one row for each input, in their order, of whatever shape.
 
     Requests take turns, one input each, so that a short request does not wait for a long one that arrived earlier.
     """
 
     def __init__(
         self,
-        run: Callable[[Sequence[Item]], Floats],
+        run: Callable[[Sequence[Item]], Sequence[Floats] | Floats],
         length: Callable[[Item], int],
         plan: BatchPlan,
         on_run: Callable[[int, int], None] = lambda inputs, tokens: None,
@@ -159,7 +157,7 @@ class Batcher(Generic[Item]):
         for thread in self._threads:
             thread.start()
 
-    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Floats:
+    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Sequence[Floats]:
         """One row per input, in input order; `items` must not be empty.
 
         Raises `Expired` or `Abandoned`, after which inputs that were not yet started never run, and `ModelError` if the
@@ -178,7 +176,7 @@ class Batcher(Generic[Item]):
                 raise
         if request.error is not None:
             raise ModelError(f"the model failed on these inputs: {request.error}") from request.error
-        return np.stack(request.rows)
+        return request.rows
 
     def close(self) -> None:
         """Stop the threads after their current runs."""
@@ -273,14 +271,14 @@ def _lower_priority(steps: int) -> None:
 class DirectRunner(Generic[Item]):
     """The interface of `Batcher` without batching: every request runs its own inputs in its own thread."""
 
-    def __init__(self, run: Callable[[Sequence[Item]], Floats]) -> None:
+    def __init__(self, run: Callable[[Sequence[Item]], Sequence[Floats] | Floats]) -> None:
         self._run = run
 
-    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Floats:
+    def submit(self, items: Sequence[Item], lifetime: RequestLifetime) -> Sequence[Floats]:
         """One row per input, in input order. Raises as `Batcher.submit` does."""
         lifetime.check()
         try:
-            return self._run(items)
+            return list(self._run(items))
         except Exception as error:
             raise ModelError(f"the model failed on these inputs: {error}") from error
 

@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from encoders.pooling import Floats
+from mappings.analysis.window_text import alone
 from mappings.errors import Unavailable
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class CachedEncoder:
         self.dimension = encoder.dimension
         # Two numeric forms of one model agree in ranking but not bit for bit, so each has its own vectors.
         self.form = str(getattr(encoder, "form", ""))
+        self.reads_around = bool(getattr(encoder, "reads_around", False))
         self._store = VectorStore(folder / f"{self.fingerprint[:16]}-{self.form or 'only'}.sqlite", self.dimension)
 
     @property
@@ -65,6 +67,8 @@ class CachedEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order; a repeated text is encoded once."""
+        if not self.reads_around:
+            texts = [*map(alone, texts)]  # whatever is around a window, its vector is the same
         keys = [text_key(text) for text in texts]
         unique = dict(zip(keys, texts, strict=True))
         vectors = self._store.get(list(unique))

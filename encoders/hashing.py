@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from encoders.pooling import Floats, unit
+from mappings.analysis.window_text import alone
 from mappings.documents import clean
 from mappings.errors import ModelError
 
@@ -39,7 +40,7 @@ class HashingEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order."""
-        return self._encode(texts)
+        return self._encode([*map(alone, texts)])
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)

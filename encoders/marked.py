@@ -20,6 +20,7 @@ import numpy as np
 
 from encoders.cache import Encodes
 from encoders.pooling import Floats, unit
+from mappings.analysis.window_text import alone
 from mappings.clinical.marking import MARKING_VERSION, MarkedText, shipped_marker
 from mappings.marking import Marking
 
@@ -63,7 +64,7 @@ class MarkedEncoder:
         return self._encode(texts, (lambda parts: timed(parts, seconds)) if timed else self.encoder.encode_passages)
 
     def _encode(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Floats]) -> Floats:
-        marked = [shipped_marker().mark(text) for text in texts]
+        marked = [shipped_marker().mark(alone(text)) for text in texts]
         parts = list(dict.fromkeys(part for item in marked for part in self._parts(item)))
         vectors = dict(zip(parts, encode(parts), strict=True)) if parts else {}
         rows = [self._vector(item, vectors) for item in marked]

@@ -23,6 +23,8 @@ from encoders.artifact import HALF, TOKENIZER, Artifact, Kind
 from encoders.onnx import ort
 from encoders.pooling import Floats, pool, unit
 from encoders.text import MASK_INDEX, ModelTokenizer, TokenBatch, Tokens, group_by_length, mask_index, pad
+from encoders.windows import WindowInput, WindowTokenizer, mean_windows, sum_spans
+from mappings.analysis.window_text import alone
 from mappings.errors import ModelError
 
 BATCH_TOKENS = 1024
@@ -47,6 +49,7 @@ class BiEncoder:
         self._query_encoder = None if queries is artifact else BiEncoder(queries, threads, form, device)
         self._reading = artifact.reading
         self._tokenizer = self.model.tokenizer
+        self._windows = WindowTokenizer(self._tokenizer.base, artifact.reading)
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
@@ -59,8 +62,36 @@ class BiEncoder:
         return self._encode(self._tokenizer.tokenize_queries(texts))
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
-        """Shape (n, d), unit rows, in input order."""
-        return self._encode(self._tokenizer.tokenize_passages(texts))
+        """Shape (n, d), unit rows, in input order; of windows in their passages, each passage is read once."""
+        if not self.reads_around:
+            return self._encode(self._tokenizer.tokenize_passages([*map(alone, texts)]))
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        inputs = self.read_windows(texts)
+        vectors = mean_windows(inputs, self.sums(inputs), len(texts))
+        return unit(vectors) if self._reading.normalise else vectors
+
+    @property
+    def reads_around(self) -> bool:
+        """Whether the vector of a window depends on the rest of its passage."""
+        return self._reading.windows == "late"
+
+    def read_windows(self, texts: Sequence[str]) -> list[WindowInput]:
+        """The inputs that hold the windows `texts`, for `sums`."""
+        return self._windows.tokenize(texts)
+
+    def sums(self, inputs: Sequence[WindowInput]) -> list[Floats]:
+        """For each input the sums of its spans' hidden states, shape (spans, d)."""
+        self.tokens_run += sum(map(len, inputs))
+        found: list[Floats] = [np.empty((0, self.dimension), np.float32)] * len(inputs)
+
+        def finish(hidden: Floats, batch: TokenBatch) -> Floats:
+            for states, row in zip(hidden, batch.rows, strict=True):
+                found[row] = sum_spans(states, inputs[row].spans)
+            return np.zeros(len(batch.rows), dtype=np.float32)
+
+        self.model.map([item.tokens for item in inputs], finish, ())
+        return found
 
     def vectors(self, tokens: Sequence[Tokens]) -> Floats:
         """The pooled vectors before normalisation: shape (n, d), in input order."""

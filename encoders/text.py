@@ -59,6 +59,11 @@ class ModelTokenizer:
         self._tokenizer.no_truncation()
         self._reading = reading
 
+    @property
+    def base(self) -> Tokenizer:
+        """The tokenizer itself, without truncation and padding."""
+        return self._tokenizer
+
     def tokenize_queries(self, texts: Sequence[str]) -> list[Tokens]:
         """Each query in its template, truncated to the query length."""
         return self._tokenize(texts, self._reading.query_template, self._reading.query_tokens)

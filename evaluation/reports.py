@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from encoders.marked import short_fingerprint
+from evaluation.pictures import has_picture, write_picture
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from mappings.errors import InvalidInput, NotFound
@@ -128,10 +129,14 @@ def show(report: Report, console: Console) -> None:
         console.print(f"  {sentence}", markup=False, highlight=False)
 
 
-def markdown(report: Report, seen: Sequence[SeenChoice] = ()) -> str:
-    """The report as a section of a Markdown page; `seen` are the choices that were made after its figures had been seen."""
+def markdown(report: Report, seen: Sequence[SeenChoice] = (), picture: str = "") -> str:
+    """The report as a section of a Markdown page, with the line that shows its picture if it has one.
+
+    `seen` are the choices that were made after its figures had been seen.
+    """
     columns = header(report)
-    lines = [f"## {heading(report)}", "", f"`{report['command']}`", "", f"| {' | '.join(columns)} |"]
+    above = [f"`{report['command']}`", *([picture] if picture else []), f"| {' | '.join(columns)} |"]
+    lines = [f"## {heading(report)}", "", "\n\n".join(above)]
     lines.append(f"|{'---|' * len(columns)}")
     lines += [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in cells(report)]
     lines += [
@@ -207,11 +212,11 @@ def _arithmetic(row: Mapping[str, Any]) -> str:
     return f"{row['method']} {row['normalisation']} ({weights})"
 
 
-def section(report: Report, ledger: ChoiceLedger) -> str:
+def section(report: Report, ledger: ChoiceLedger, picture: str = "") -> str:
     """Any report as a section."""
     if "bench" in report:
         return bench_section(report)
-    return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]))
+    return tune_section(report) if "tune" in report else markdown(report, ledger.of_suite(report["suite"]), picture)
 
 
 INTRODUCTION = """# Results
@@ -225,12 +230,16 @@ seen are counted below its table and [listed at the end](#choices-made-on-evalua
 """
 
 
-def page(reports: Iterable[Report], ledger: ChoiceLedger) -> str:
-    """The whole page of results: suites, then tunings, then benches, each in the order given, and the choices."""
+def page(reports: Iterable[tuple[Report, str]], ledger: ChoiceLedger) -> str:
+    """The whole page of results: suites, then tunings, then benches, each in the order given, and the choices.
+
+    Beside each report is the line that shows its picture, "" for none.
+    """
     ordered = sorted(
-        reports, key=lambda report: next(place for place, (kind, *_) in enumerate(PARTS) if kind in report)
+        reports, key=lambda found: next(place for place, (kind, *_) in enumerate(PARTS) if kind in found[0])
     )
-    return "\n".join([INTRODUCTION, *(section(report, ledger) for report in ordered), choices_section(ledger)])
+    sections = (section(report, ledger, picture) for report, picture in ordered)
+    return "\n".join([INTRODUCTION, *sections, choices_section(ledger)])
 
 
 def file_of(folder: Path, command: str) -> Path:
@@ -240,12 +249,24 @@ def file_of(folder: Path, command: str) -> Path:
 
 
 def write_page(folder: Path, file: Path) -> int:
-    """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`."""
+    """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`.
+
+    Pictures lie in a folder beside the page that has its name.
+    """
     found = sorted(folder.glob("*.json"))
     if not found:
         raise NotFound(f"{folder} contains no report; `medley evaluate SUITE --json` makes one", field="report")
-    file.write_text(page((_read(path) for path in found), read_choices()), encoding="utf-8")
+    reports = [(path, _read(path)) for path in found]
+    shown = [(report, _show_picture(report, f"{path.stem}.svg", file)) for path, report in reports]
+    file.write_text(page(shown, read_choices()), encoding="utf-8")
     return len(found)
+
+
+def _show_picture(report: Report, name: str, page_file: Path) -> str:
+    """The line that shows the picture of a report on the page, which is drawn for it; "" for one without."""
+    if not has_picture(report):
+        return ""
+    return write_picture(report, page_file.with_suffix("") / name, f"{page_file.stem}/{name}")
 
 
 def _read(path: Path) -> Report:

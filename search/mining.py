@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
-from mappings.analysis.passages import windows
+from mappings.analysis.passages import placed_windows
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, load
 from mappings.documents import Access, Passage
@@ -184,7 +184,7 @@ def _has_vectors(meta: IndexMeta, encoder: Encoder | None) -> bool:
 def _entries(texts: Sequence[Text], name: str, encoder: Encoder | None) -> list[IndexEntry]:
     passages = [_passage(text, name) for text in texts]
     words = collection_of(name).window_words
-    parts = [windows(passage, words) if encoder else () for passage in passages]
+    parts = [placed_windows(passage, words) if encoder else () for passage in passages]
     vectors = encoder.encode_passages(list(chain.from_iterable(parts))) if encoder else None
     ends = list(accumulate(map(len, parts)))
     return [

@@ -45,7 +45,8 @@ class IndexMeta:
 
     `encoders` maps a vector field to the fingerprint of its encoder; `windows` is the maximum number of words in a window,
     0 if a vector covers a whole passage; `rows` is the number of vectors; `commit` increases with every visible commit.
-    `reading` is the version of the rules and the lexicon that its documents were read by, "" if they were not.
+    `reading` is the version of the rules and the lexicon that its documents were read by, "" if they were not. `by_words` of
+    the documents have no vectors yet: only their words find them.
     """
 
     index: str
@@ -59,6 +60,7 @@ class IndexMeta:
     windows: int = 0
     rows: int = 0
     reading: str = ""
+    by_words: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +161,9 @@ class IndexEntry:
     """One version of a document, ready to be indexed whole.
 
     `vectors[field]` has shape (rows, d), unit rows. In order, `windows[n]` of them belong to passage n, or one each if
-    `windows` is empty. The score of a passage is that of its best row. `asserted[n]` are the keys of what passage n asserts;
-    it is empty for a document that was not read.
+    `windows` is empty. The score of a passage is that of its best row. Without any vectors the document is found by its
+    words, until it is written again. `asserted[n]` are the keys of what passage n asserts; it is empty for a document that
+    was not read.
     """
 
     document: str

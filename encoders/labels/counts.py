@@ -21,6 +21,14 @@ LICENCES: Final = {
     "entity-aspect": "articles and dialogues CC BY 4.0, notes CC0",
     "finding": "unstated (Open-i)",
     "substituted": "unstated (Open-i), names by this project",
+    "citation": "unstated (repository MIT)",
+    "verified": "unstated",
+    "expert": "CC BY 2.5 (BioASQ)",
+    "entailed": "unstated",
+    "summary": "several, some under copyright (Cochrane)",
+    "lay-sentence": "several, some under copyright (Cochrane)",
+    "definition": "several, some unstated",
+    "lay-name": "several, some unstated",
     "polarity": "made by this project, Apache-2.0",
 }
 """Task -> the licence of the data that it comes from, as the publishers state it."""

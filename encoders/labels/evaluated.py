@@ -10,7 +10,7 @@ from typing import Final
 
 from encoders.labels.pairs import Text
 from encoders.labels.split import TEST_YEARS, is_test_note, is_test_summary
-from encoders.labels.tasks import abstracts, claims
+from encoders.labels.tasks import abstracts, claims, forms
 from encoders.labels.tasks.health import read_judged_names
 from encoders.labels.tasks.notes import note_sections
 from encoders.labels.tasks.summaries import summary_question
@@ -31,6 +31,7 @@ from mappings.datasets import (
     press_releases,
     scifact,
 )
+from mappings.datasets.abstracts import NAME as ABSTRACTS
 from mappings.errors import NotFound
 
 
@@ -194,6 +195,16 @@ def _answers(data: Path) -> JudgedData:
     return JudgedData("answers", tuple(question.text for question in asked), tuple(texts))
 
 
+def _forms(data: Path) -> JudgedData:
+    """Every abstract that is indexed, whole, and without its conclusion where that is asked for."""
+    formed = forms.read_formed_abstracts(data)
+    texts = [Text(item.id, item.title, "", item.text) for item in formed]
+    texts += [abstracts.abstract_text(item) for item in forms.read_test_abstracts(data)]
+    return JudgedData(
+        "forms", tuple(query for item in formed for query in item.forms.values()), tuple(texts), claims=True
+    )
+
+
 def _filled(queries: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, queries))
 
@@ -212,6 +223,7 @@ _SUITES: Final[Mapping[str, Callable[[Path], JudgedData]]] = {
     citation_integrity.NAME: _citations,
     lay.NAME: _lay,
     answer_grades.NAME: _answers,
+    ABSTRACTS: _forms,
 }
 """Data set -> what its suite judges. Without `indiana_cxr`: its queries are names of findings, and its folds keep the splits apart."""
 
@@ -226,6 +238,7 @@ _SUITE_DATA: Final[Mapping[str, str]] = {
     "citations": citation_integrity.NAME,
     "lay": lay.NAME,
     "answers": answer_grades.NAME,
+    "forms": ABSTRACTS,
 }
 """Suite of `medley evaluate` -> its data set. Without `experts`: its questions are also those of years that training
 sees, so what a model saw of them is asked of the questions themselves."""

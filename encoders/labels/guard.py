@@ -26,7 +26,7 @@ SHARED: Final = frozenset({"scifact", "check-covid"})
 Their own training claims can show a judged abstract, as answer or as negative; no other task can."""
 
 
-ARTICLES: Final = frozenset({"health", "entity-aspect-articles"})
+ARTICLES: Final = frozenset({"health", "entity-aspect-articles", "definitions"})
 """Corpora whose titles are the entities that their passages are about."""
 
 NOTES: Final = frozenset({"notes", "entity-aspect-notes"})

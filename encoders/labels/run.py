@@ -12,7 +12,7 @@ from encoders.labels.evaluated import read_judged_data
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.sieve import Sieve
-from encoders.labels.tasks import abstracts, claims, health, notes, polarity
+from encoders.labels.tasks import abstracts, claims, health, notes, polarity, questions, summaries, terms, verified
 
 TITLES_ONE_IN: Final = 5
 CONCLUSIONS_ONE_IN: Final = 2
@@ -27,7 +27,7 @@ def label_datasets(data: Path, out: Path) -> Counts:
     corpora: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     sieve = Sieve(read_judged_data(data), dropped)
-    for label in (_claims, _abstracts, _health, _notes, _polarity):
+    for label in (_claims, _abstracts, _health, _notes, _polarity, _verified, _questions, _summaries, _terms):
         texts_by_corpus, pairs_by_task = label(data, dropped)
         for name, texts in texts_by_corpus.items():
             corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.filter_corpus(name, texts))
@@ -41,11 +41,13 @@ def _claims(data: Path, dropped: Counter[str]) -> Labelled:
         "scifact": claims.read_scifact_texts(data),
         "check-covid": claims.read_check_covid_texts(data),
         "press": claims.read_press_texts(data),
+        "citations": claims.read_cited_paragraphs(data),
     }
     return corpora, {
         "scifact": claims.label_scifact(data, dropped),
         "check-covid": claims.label_check_covid(data, dropped),
         "press": claims.label_press(data, dropped),
+        "citation": claims.label_citations(data),
     }
 
 
@@ -78,3 +80,26 @@ def _polarity(data: Path, dropped: Counter[str]) -> Labelled:
     """Generated sentences need no data; their pairs already have negatives."""
     pairs = polarity.make_polarity_pairs()
     return {polarity.TASK: {pair.positive.id: pair.positive for pair in pairs}.values()}, {polarity.TASK: pairs}
+
+
+def _verified(data: Path, dropped: Counter[str]) -> Labelled:
+    checked = verified.read_checked_claims(data, dropped)
+    return {verified.TASK: verified.evidence_texts(checked)}, {verified.TASK: verified.label_verified(checked)}
+
+
+def _questions(data: Path, dropped: Counter[str]) -> Labelled:
+    asked, entailed = questions.read_expert_questions(data, dropped), questions.read_entailed(data, dropped)
+    corpora = {questions.EXPERTS: questions.expert_texts(asked), questions.SHORT: questions.short_texts(entailed)}
+    return corpora, {"expert": questions.label_experts(asked), "entailed": questions.label_entailed(entailed)}
+
+
+def _summaries(data: Path, dropped: Counter[str]) -> Labelled:
+    whole, told = summaries.read_training_summaries(data), summaries.read_training_sentences(data, dropped)
+    corpora = {"summaries": summaries.technical_texts(whole), summaries.SENTENCES: summaries.sentence_texts(told)}
+    return corpora, {"summary": summaries.label_summaries(whole), "lay-sentence": summaries.label_sentences(told)}
+
+
+def _terms(data: Path, dropped: Counter[str]) -> Labelled:
+    found = terms.read_names(data, dropped)
+    corpora = {terms.DEFINITIONS: terms.definition_texts(found), terms.NAMES: terms.name_texts(found)}
+    return corpora, {"definition": terms.label_definitions(found), "lay-name": terms.label_lay_names(found)}

@@ -60,12 +60,13 @@ class Sieve:
                 yield text
 
     def _suite_of_query(self, pair: Pair) -> str:
-        """The suite that has nearly this query, or a passage with this title; "" for none."""
+        """The suite that has nearly this query, or nearly as a passage, or a passage with this title; "" for none."""
         query = normalise(pair.query)
         same = [query] if query in self._queries else []
         suites = {suite for text in (*same, *self._claims.find(pair.query)) for suite in self._suites[text]}
-        for title in {query, normalise(bare_title(pair.query))} & self._whole:
-            suites |= self._suites[title] - ({pair.task} & SHARED)
+        shown = {query, normalise(bare_title(pair.query))} & self._whole
+        for text in (*shown, *self._texts.find(pair.query)):
+            suites |= self._suites[text] - ({pair.task} & SHARED)
         return min(suites, default="")
 
     def _suite_of_text(self, text: Text, own: str, corpus: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
@@ -31,3 +32,31 @@ def is_test_summary(technical: str) -> bool:
     All that is told of the text in lay language, whole or by sentence, belongs to the same half.
     """
     return bucket(f"lay:{technical}", 2) == 0
+
+
+def is_test_abstract(identifier: str) -> bool:
+    """Whether an abstract of the pool belongs to the twentieth that is for evaluation and that training never sees.
+
+    None that Check-COVID shares with the pool does: its training claims are about them.
+    """
+    return not identifier.startswith("cord:") and bucket(f"abstract:{identifier}", 20) == 0
+
+
+def link(sets: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Each key -> the least of all keys that are linked to it: the name of a group.
+
+    Keys of one set are linked, and so are those that a chain of sets connects.
+    """
+    parents: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while (above := parents.setdefault(key, key)) != key:
+            parents[key] = parents[above]
+            key = above
+        return key
+
+    for keys in sets:
+        roots = sorted({root(key) for key in keys})
+        for other in roots[1:]:
+            parents[other] = roots[0]
+    return {key: root(key) for key in list(parents)}

@@ -27,6 +27,7 @@ CHOICES = {
     "markers": ("none", "template", "tokens"),
     "cut": ("end", "middle"),
     "codes": ("vector", "tokens"),
+    "windows": ("separate", "late"),
     "distillation": ("none", "kl", "margin-mse"),
 }
 COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
@@ -77,7 +78,9 @@ class Recipe:
     Model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and `[PASSAGE]`
     precede the texts: as plain text, or as new special tokens) are a bi-encoder's and a poly-encoder's. `codes` says what
     part of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens. `cut` is the
-    part that an overlong passage loses in a cross-encoder: the end or the middle.
+    part that an overlong passage loses in a cross-encoder: the end or the middle. `windows` says how a bi-encoder reads a
+    passage's windows: each as a text of its own, or late, as the mean over its tokens when it has read the whole passage
+    (late chunking, Günther et al. 2024).
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
@@ -112,6 +115,7 @@ class Recipe:
     max_query: int = 64
     cut: str = "end"
     codes: str = "vector"
+    windows: str = "separate"
     learning_rate: float = 5e-5
     warmup: float = 0.1
     weight_decay: float = 0.01
@@ -178,6 +182,9 @@ class Recipe:
         if self.prior and self.objective not in ("listwise", "pointwise"):
             message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")
+        if self.windows == "late" and (self.kind != "bi-encoder" or self.pooling != "mean"):
+            message = "windows are late only in a bi-encoder with the pooling 'mean'"
+            raise InvalidInput(message, field="windows")
         if self.objective == "two-class" and self.head != "cls":
             raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
         if self.objective in TRIPLETS and self.similarity != "cosine":

@@ -27,6 +27,7 @@ BENCHES: Final = (
     "intake",
     "cohort",
     "complete",
+    "build",
 )
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)

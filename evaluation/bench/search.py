@@ -11,7 +11,7 @@ from evaluation.baselines.prepared import plain_tokens
 from evaluation.bench.shared.apart import measure_apart, prepare_collection, run_measurement
 from evaluation.bench.shared.figures import Report, bench_report, memory, percentiles, time_each
 from evaluation.stages import ACCESS
-from mappings.analysis.passages import passages, windows
+from mappings.analysis.passages import passages, placed_windows
 from search.bootstrap import Medley
 from search.query import Query
 from search.settings import Settings
@@ -64,7 +64,7 @@ def build_alternative(medley: Medley, name: str) -> Callable[[str], Any]:
     texts, read = [], []
     for passage in _passages(medley, name):
         texts.append(passage.model_text)
-        read.append(windows(passage, words))
+        read.append(placed_windows(passage, words))
     (encoder,) = medley.models.encoders(medley.collections.get(name)).values()
     vectors = encoder.encode_passages([text for own in read for text in own])
     starts = np.cumsum([0, *map(len, read)])[:-1]

@@ -6,13 +6,13 @@ training articles; the corpus is all articles' abstracts. The data set's copy ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from encoders.labels.tasks.abstracts import trial_question
 from evaluation.corpus.abstracts import abstract, plain
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
-from mappings.datasets.evidence_inference import read_abstracts, read_prompts, read_train_articles
+from mappings.datasets.evidence_inference import read_abstracts, read_prompts, read_test_articles, read_train_articles
 from mappings.documents import Document
 from search.settings import Settings
 
@@ -22,13 +22,23 @@ MEASURES = ("RR", "Success@1", "Success@5", "Success@20")
 def task(settings: Settings) -> Task:
     """The suite: prompts with the same wording are one question, answered by the abstract of each of their articles."""
     train = read_train_articles(settings.data)
+    return _task(settings, lambda article: article not in train)
+
+
+def test_task(settings: Settings) -> Task:
+    """The prompts of test articles alone, over the same abstracts."""
+    test = read_test_articles(settings.data)
+    return _task(settings, lambda article: article in test)
+
+
+def _task(settings: Settings, is_judged: Callable[[str], bool]) -> Task:
     documents = list(_documents(settings))
     known = {document.id for document in documents}
     questions: dict[str, Question] = {}
     judgements: dict[str, dict[str, int]] = {}
     for prompt in read_prompts(settings.data):
         article = f"pmc:{prompt.article}"
-        if prompt.article not in train and article in known:
+        if is_judged(prompt.article) and article in known:
             text = trial_question(prompt)
             question = questions.setdefault(plain(text), Question(prompt.id, text))
             judgements.setdefault(question.id, {})[article] = 1

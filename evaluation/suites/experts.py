@@ -5,7 +5,6 @@ The corpus has of each abstract what was marked, for whichever question and year
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from encoders.labels.split import TEST_YEARS
 from evaluation.corpus.abstracts import abstract
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task
-from mappings.datasets.bioasq import YEARS, ExpertQuestion, read_questions
+from mappings.datasets.bioasq import YEARS, ExpertQuestion, join_snippets, read_questions
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput
 from search.settings import Settings
@@ -53,15 +52,9 @@ def _task(questions: Sequence[ExpertQuestion], documents: Sequence[Document]) ->
 
 
 def _documents(questions: Iterable[ExpertQuestion]) -> Iterator[Document]:
-    """One document a PMID; a snippet that is part of a longer one of the same abstract is left out."""
-    texts: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for question in questions:
-        for snippet in question.snippets:
-            texts[snippet.document][snippet.text.strip()] = None
-    for identifier, found in texts.items():
-        whole = (text for text in found if not any(text != other and text in other for other in found))
-        # A blank line ends a sentence, whether or not it has a full stop.
-        yield abstract(identifier, "", [Section("", "\n\n".join(whole))], source="bioasq")
+    """One document a PMID."""
+    for identifier, text in join_snippets(questions).items():
+        yield abstract(identifier, "", [Section("", text)], source="bioasq")
 
 
 SUITE = Suite(

@@ -19,7 +19,18 @@ from evaluation.measures import Values, parse, per_query
 from evaluation.models import open_session, require_models
 from evaluation.statistics import Estimate, interval, mean_of_means
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
-from evaluation.suites import answers, citations, cystic_fibrosis, experts, lay, press
+from evaluation.suites import (
+    answers,
+    check_covid,
+    citations,
+    cystic_fibrosis,
+    evidence,
+    experts,
+    forms,
+    lay,
+    press,
+    scifact,
+)
 from evaluation.task import Task
 from mappings.errors import InvalidInput
 from search.models.registry import Models
@@ -28,6 +39,8 @@ from search.settings import Settings
 NAME: Final = "transfer"
 MEASURE: Final = "nDCG@10"
 GAIN: Final = "gain"
+PROMPTS: Final = 300
+OF_EACH_FORM: Final = 100
 DATA_SETS: Final[Mapping[str, Callable[[Settings], Task]]] = {
     "experts": lambda settings: experts.tasks(settings)[-1],
     "citations": citations.task,
@@ -35,11 +48,16 @@ DATA_SETS: Final[Mapping[str, Callable[[Settings], Task]]] = {
     "answers": answers.task,
     "cystic-fibrosis": cystic_fibrosis.task,
     "press": press.task,
+    "scifact": scifact.task,
+    "check-covid": check_covid.task,
+    "evidence": lambda settings: evidence.test_task(settings).sampled(PROMPTS),
+    "forms": lambda settings: forms.tasks(settings)[0].sampled(OF_EACH_FORM),
 }
 """The data sets by the suite that they come from; of the experts' questions, those of the years that are never trained on."""
 _NOTES: Final = (
     "gain: nDCG@10 above that of the simple system (BM25 and untrained MiniLM at equal shares), for the same questions",
     "the mean is over data sets, each counting alike; its interval resamples the questions of each",
+    f"evidence: a fixed sample of {PROMPTS} prompts of test articles; forms: {OF_EACH_FORM} abstracts in each form",
 )
 
 

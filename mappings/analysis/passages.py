@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from mappings.analysis.abbreviations import defined
 from mappings.analysis.headings import level, normalise_heading, tidy
 from mappings.analysis.sentences import sentences
+from mappings.analysis.window_text import alone, place_window
 from mappings.collection import Collection
 from mappings.documents import Document, Passage, Section
 
@@ -85,11 +86,16 @@ def windows(passage: Passage, words: int) -> tuple[str, ...]:
     One vector for a whole abstract represents its topic, not its results: a claim is nearer to the few sentences that
     state it. A context longer than a window is cut to the window's length. 0 words: the whole passage as one.
     """
+    return tuple(map(alone, placed_windows(passage, words)))
+
+
+def placed_windows(passage: Passage, words: int) -> tuple[str, ...]:
+    """The windows as `windows` cuts them, each with the rest of its passage around it: what an encoder is given."""
     if not words or _size(passage.text) <= words or not passage.text.strip():
         return (passage.model_text,)
     context = passage.context if _size(passage.context) <= words else " ".join(passage.context.split()[:words])
     pieces = _pack(list(_units(0, passage.text, words)), words)
-    return tuple(f"{context} {passage.text[piece[0].start : piece[-1].end]}".strip() for piece in pieces)
+    return tuple(place_window(context, passage.text, piece[0].start, piece[-1].end) for piece in pieces)
 
 
 def passage_sections(document: Document, collection: Collection) -> tuple[int, ...]:

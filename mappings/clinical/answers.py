@@ -9,22 +9,25 @@ from typing import Final
 from mappings.clinical.cue_rules import classes
 
 _END: Final = r"\s*(?=[.,;|)\]\n\t]|$)"
-_MARK: Final = r"\s*(?::|\?\s|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
+_MARK: Final = r"\s*(?::|\?\s|[-–](?=(?:nil|none|neg|no|absent|nad)\b)|=|\||\t|\s[-–—]\s|[-–—]\s|\s{2,}|\.{2,})\s*"
 _VALUES: Final = (
     (
         "ruled-out",
-        r"no|none|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|\(-\)|[-–]|"
-        r"(?:none|nil|not(?!\s(?:at\s(?:goal|target)|in\s(?:range|remission|control)|on\s(?:treatment|target|medication)))|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
+        r"no|none|neither|neg|negative|absent|nil|nad|denies|denied|never|n|non-?reactive|not\s(?:taking|taken|using|used|given|done|started|needed|required|performed|indicated)|\(-\)|[-–]|"
+        r"(?:both|R(?:ight|E)?|L(?:eft|E)?|bilaterally|bilat)\s(?:none|nil|neg(?:ative)?|absent|clear)\b[^.;\n]{0,30}|"
+        r"(?:none|nil|not(?!\s(?:known|at\s(?:goal|target)|in\s(?:range|remission|control)|on\s(?:treatment|target|medication)))|never)\s(?:\w+\s)?(?:present|known|recorded|whatsoever|whatever|seen|found|noted|felt|heard|visuali[sz]ed|identified|detected|"
         r"appreciated|observed|reported|elicited|palpable|on|in|at|now|throughout|so\sfar|to\sdate|overnight|today|since\s(?:admission|arrival))\b[^.,;|\n]{0,30}",
     ),
     ("present", r"yes|y|pos|positive|present|reactive|detected|\(\+\)|\++|current|active"),
     (
         "uncertain",
-        r"neither\s[^.,;]{3,30}\snor\s\w+|unknown|uncertain|possible|suspected|indeterminate|equivocal|unsure|\?+",
+        r"neither\s[^.,;]{3,30}\snor\s\w+|unknown|uncertain|unclear|possible|possibly|suspected|indeterminate|equivocal|inconclusive|unsure|maybe|perhaps|debatable|tbc|\?+|"
+        r"not\s(?:clear|known|sure|certain|established|determined)|(?:cannot|can['’]?t|could\snot|couldn['’]t)\s(?:say|tell|recall|remember|be\ssure)\b[^.,;|\n]{0,30}|"
+        r"(?:does|do|did)(?:\snot|n['’]t)\s(?:know|remember|recall)\b[^.,;|\n]{0,30}",
     ),
     (
         "historical",
-        r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended",
+        r"former|past|previous|previously|history|resolved|quit|remote|in remission|ex|discontinued|stopped|completed|ended|corrected|repleted|settled|gone|healed|cured",
     ),
 )
 _WHEN_OR_WHY: Final = r"(?=\s*\(|\s(?:in|on|by|at|after|due|because|since|following|when|last|\d))"
@@ -34,7 +37,7 @@ _AFTER: Final = (
         "historical",
         re.compile(
             rf"{_MARK}(?:(?:now|since|fully|was|has been)\s)?(?:resolved|stopped|discontinued|ceased|quit|removed|excised|resected|"
-            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
+            rf"healed|cured|completed|finished|withdrawn|treated|reversed|outgrown|corrected|repleted|relieved|settled|gone|drained|repaired|eradicated|d/c(?:['’]?d)?|dc['’]?d){_WHEN_OR_WHY}",
             re.I,
         ),
     ),
@@ -71,7 +74,7 @@ _REACTION: Final = re.compile(
     re.I,
 )
 ANSWER: Final = re.compile(
-    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*|"
+    r"\s*(?:yes|no|none|nil|never|denies|denied|negative|positive|absent|present)\s*[.;!]?\s*|\s*(?:yes|yep|yeah),\s[^?\n]{0,80}[.!]?\s*|"
     rf"\s*(?:(?:A|Ans|Pt|P)[.:]\s*)?{_REPLY}(?:none|nil|never|nope|nothing|not|no|negative)\b(?:,\s(?:none|not|never|nothing|no)\b)?[^.,;?\n]{{0,30}}[.!]?\s*|\s*A\.\s*|"
     r"\s*(?:then\s|please\s)?(?:phone|ring|call|dial|come|return|attend|go|seek|see|tell|report|stop|contact|let)\b[^?\n]{0,60}[.!]?\s*",
     re.I,
@@ -85,6 +88,32 @@ _CHANGE: Final = re.compile(
     r"(?:engorge|enlarge|disten|dilat|dilatat|thicken|prominen|congest|cephali|edema|oedema|megaly|hypertroph|elevat|narrow|effusion)\w*",
     re.I,
 )
+_NEGATIVE: Final = (
+    r"(?:\s?[-–—:(=]\s?|\s)(?:(?:is|was|were|are|all|both|came|back|again|rapid|urine|serum|repeat|point-of-care|blood|throat|nasal|stool|the|on)\s){0,3}(?:\w+[\s/]){0,1}?"
+    r"(?:%s)(?:\s(?:is|was|were|are|all|both|came|back|tests?|films?|result|x\s?\d)){0,2}\s"
+    r"(?:neg|negative|-ve|clear|clean|normal|nad|non-?reactive|not\sdetected|nil|unremarkable)\b"
+)
+_TESTED: Final = tuple(
+    (re.compile(rf"(?<!\w)(?:{condition})(?!\w)", re.I), re.compile(rf"(?=\s?[-–—:(=]){_NEGATIVE % tests}", re.I))
+    for condition, tests in (
+        (r"pregnan\w+", r"hcg|b-?hcg|beta-?hcg|upt|udt|tests?|stick"),
+        (r"PE|\w*\s?embol\w+", r"ctpa|v/?q|d-?dimers?|dimer|cta"),
+        (r"DVT|\w*\s?thrombos[ie]s", r"dopplers?|duplex|uss?|d-?dimers?|dimer|scan"),
+        (r"ACS|MI|N?STEMI|[\w\s]*infarct\w*", r"trops?|troponins?|hs-?trop\w*|enzymes"),
+        (r"UTI|urinary\s\w+\sinfection", r"dip|dipstick|msu|urine|ua|culture"),
+        (r"[\w\s]*fracture|#", r"x-?rays?|xr|films?|ct|radiographs?"),
+        (r"pneumothorax|pneumonia|consolidation|LRTI", r"cxr|x-?ray|film|ct"),
+        (r"SAH|SDH|ICH|stroke|CVA|[\w\s]*ha?emorrhage|bleed", r"ct|cth|mri|lp"),
+        (r"c(?:o)?eliac(?:\sdisease)?", r"ttg|serology|antibod\w+|ema|biops\w+"),
+        (
+            r"covid\S*|flu|influenza(?:\s[ab])?|rsv|[\w\s]*strep\w*(?:\s\w+)?|hiv|hep\w*\s[abce]|syphilis|chlamydia|gonorrh\w+|c\.?\s?diff\w*|mrsa|malaria|tb|tuberculosis|"
+            r"measles|mumps|pertussis|norovirus|lyme(?:\sdisease)?|cmv|ebv|glandular\sfever|h\.?\spylori|legionella|trichomonas|herpes|hsv|dengue|gbs|giardia|meningitis",
+            r"swabs?|pcr|lft|lateral\sflow|ag|ab|antigen|antibod\w+|serology|tests?|screen|films?|rdts?|naats?|quantiferon|igra|toxin|elisa|rpr|vdrl|smears?|cultures?|ag/ab|"
+            r"monospot|stool|dna|csf|lp|biofire",
+        ),
+    )
+)
+"""Conditions, and the tests that settle whether they are there: "DVT: doppler negative"."""
 _LETTER: Final = re.compile(r":?\s+(?P<letter>[NY])(?=\s*[,;)]|\.?\s*$)")
 _NOTE: Final = (
     (
@@ -99,7 +128,7 @@ _NOTE: Final = (
     ),
     (
         "uncertain",
-        r"(?:possible|possibly|probable|probably|suspected|presumed|likely|unlikely|unconfirmed|not confirmed|not excluded|"
+        r"(?:possible|possibly|poss|probable|probably|prob|susp|doubtful|improbable|suspected|presumed|likely|unlikely|unconfirmed|not confirmed|not excluded|"
         r"uncertain|tentative|questionable|query|working diagnosis|provisional|\?)(?=\s*\))",
     ),
     ("hypothetical", r"(?:planned|scheduled|booked|pending|to be|if needed|prn|as needed)\b"),
@@ -133,7 +162,7 @@ def answer(sentence: str, start: int, end: int) -> str:
     """The assertion that an answer beside the mention `start:end` gives, or ""."""
     if not (_MAY_BE_BEFORE.search(sentence, max(0, start - _NEAR), start) or _MAY_BE_AFTER.match(sentence, end)):
         return "ruled-out" if _NON.search(sentence, max(0, start - 5), start) else ""
-    if marked := _marked_after(sentence, end):
+    if marked := _marked_after(sentence, end) or _tested_negative(sentence, start, end):
         return marked
     if box := _BOX.search(sentence, max(0, start - _NEAR), start):
         mark = box["square"] if box["square"] is not None else box["tick"]
@@ -176,6 +205,16 @@ def _marked_after(sentence: str, end: int) -> str:
         return ""
     first = next(_TICKS.finditer(sentence), found)
     return ("ruled-out" if found["no"] else "present") if sentence[: first.start()].rstrip(" :")[-1:].isalnum() else ""
+
+
+def _tested_negative(sentence: str, start: int, end: int) -> str:
+    """Whether the test for what is mentioned was negative: "DVT: doppler negative"."""
+    if sentence[end : end + 2].strip()[:1] not in tuple("-–—:(="):
+        return ""
+    for condition, result in _TESTED:
+        if condition.fullmatch(sentence, start, end):
+            return "ruled-out" if result.match(sentence, end) else ""
+    return ""
 
 
 def is_reaction(sentence: str, end: int) -> bool:

@@ -33,8 +33,18 @@ _TOLD_OF: Final = re.compile(
 _YEAR_AFTER: Final = re.compile(
     r"(?:\s*x\s?\d)?(?:\s(?!since|from|than|to|in|on|not|next|due|by|repeat|booked|prior|compared|dated?|until|through|present|first|diagnosed|dx|started|begun|known|implanted|"
     r"inserted|placed|fitted|unchanged|stable)[\w/]+){0,3}"
-    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)\b(?!\s*(?:mg|ml|/))"
+    r"[\s(,]{1,2}(?:\(|in )?(?:\d{1,2}/)?(?:19[3-9]\d|20[0-4]\d)s?\b(?!\s*(?:mg|ml|/))"
 )
+_LASTED: Final = re.compile(
+    r"\s(?:for\s)?(?:\d+|two|three|four|five|six|seven|ten|several)\s?(?:hours?|hrs?|days?|nights?|weeks?|wks?|/7|/52)\b(?!\s(?:so\sfar|now|to\sdate|ago))",
+    re.I,
+)
+_TREATED: Final = re.compile(
+    r"(?:ventilated|intubated|dialy[sz]ed|transfused|catheteri[sz]ed|sedated|cooled|paraly[sz]ed|hospitali[sz]ed)\b",
+    re.I,
+)
+"""What somebody was for a time: "ventilated six days"."""
+_SHORT_YEAR: Final = re.compile(r"\s['’]\d\d\b(?!\s?[s\d])")
 _SPAN_AFTER: Final = re.compile(r"[\s(,]{1,2}(?:from )?(?:19|20)\d\d\s?(?:[-–]|to|until)\s?(?:19|20)?\d\d\b")
 """From year to year: "polymyalgia 2010-2013" is over, though it is a condition that lasts."""
 _TREATED_IN: Final = re.compile(
@@ -42,7 +52,7 @@ _TREATED_IN: Final = re.compile(
 )
 """A year after a comma: "syphilis, treated 1985"."""
 _AGAIN: Final = re.compile(
-    r"by no means|far from|anything but|back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
+    r"(?:not|n['’]t|never)\s(?:\w+\s){0,2}(?:gone|go|cleared|resolved|settled|disappeared|vanished|healed|left|over|away)|by no means|far from|anything but|back|retur|recur|relaps|reaccumul|reappear|reopen|flared|again|unchanged|still|progress|worse|same|larger|refill",
     re.I,
 )
 _GOES_ON: Final = re.compile(
@@ -63,6 +73,8 @@ _BUT_OVER: Final = re.compile(r"(?:but|and|though|then|it|they|that|this|these|t
 _ASKED: Final = re.compile(r"\s*\?+")
 _ALLERGIC: Final = re.compile(r"allerg|\breact|intoleran|anaphyla|hypersensitiv", re.I)
 """What a relative must not have is about the relative: "her sister reacts to penicillin"."""
+_SIGNED: Final = "signed"
+"""What an answer beside the mention says is there, so that a relative has it under "Family history": "+HTN"."""
 _WHOLE: Final = ("sentence-before", "sentence-after")
 _MAY_BE_OR: Final = re.compile(r"[oO][rR](?<=\s..)\s")
 _PATIENT_IS: Final = re.compile(r"(?:he|she|(?:the |our )?patient|pt)\s(?:is|has|was|had|does|did)\b", re.I)
@@ -81,10 +93,10 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     found = _stated(sentence, start, end, called)
     if found == "historical" and shows_remains(section, sentence[:start], called):
         found = "present"
-    if found in ("", CURRENT):
+    if found in ("", CURRENT, _SIGNED):
         heading = _heading_within(sentence, start) or section
         default = section_default(heading, called, sentence[max(0, start - 80) : start])
-        found = _now(default) if found else default
+        found = _in_section(found, default)
         if found == "historical" and _GOES_ON.match(sentence, end) and not is_intervention(called):
             found = "present"
         if found == "present" and _is_alternative(sentence, start, end):
@@ -92,9 +104,13 @@ def assertion(sentence: str, start: int, end: int, section: str = "", name: str 
     return cast(Assertion, found)
 
 
-def _now(default: str) -> str:
-    """What a section asserts of a mention that its sentence calls current."""
-    return "present" if default == "historical" else default
+def _in_section(found: str, default: str) -> str:
+    """What a section that asserts `default` makes of a mention of which its sentence says `found` or nothing."""
+    if found == CURRENT and default == "historical":
+        return "present"
+    if found == _SIGNED and default != "family":
+        return "present"
+    return default
 
 
 def _heading_within(sentence: str, start: int) -> str:
@@ -108,10 +124,12 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
     if is_reaction(sentence, end) and is_intervention(called):
         return "hypothetical"
     said = answer(sentence, start, end)
-    if said and (said != "present" or sentence[end : end + 1] == "?"):  # "Diabetes? Yes."
+    if said and said != "present":
         return said
     if said and (asked := _ASKED.match(sentence, end)):  # The mark of a question that is answered leaves nothing open.
         sentence = sentence[:end] + ":" + " " * (len(asked[0]) - 1) + sentence[asked.end() :]
+        if asked[0][0] == "?":  # "Diabetes? Yes."
+            return "family" if _read(sentence, start, end, called) == "family" else said
     if is_normal(sentence, end, called):
         return "ruled-out"
     found = _read(sentence, start, end, called)
@@ -123,10 +141,10 @@ def _stated(sentence: str, start: int, end: int, called: str) -> str:
         # "A hernia, which had been wondered about, is not there."
         blank = " " * len(aside["aside"])
         found = _read(sentence[: aside.start("aside")] + blank + sentence[aside.end() :], start, end, called)
-    clause = None if found else _TOLD_OF.match(sentence, end)
+    clause = _TOLD_OF.match(sentence, end) if found in ("", "present") else None
     if clause:  # "The rash she had in May has gone."
-        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called)
-    return found or said or (CURRENT if current else "")
+        found = _read(sentence[:end] + " " + sentence[clause.end() :], start, end, called) or found
+    return found or (_SIGNED if said else CURRENT if current else "")
 
 
 def _read(sentence: str, start: int, end: int, called: str) -> str:
@@ -141,6 +159,8 @@ def _read(sentence: str, start: int, end: int, called: str) -> str:
     if past != CURRENT and _SPAN_AFTER.match(sentence, end):
         return "historical"
     if past == "historical" or (past == HISTORY and not is_chronic(called)):
+        return "historical"
+    if not past and (_TREATED.match(called) and _LASTED.match(sentence, end)):
         return "historical"
     if not past and is_past_operation(called, sentence[max(0, start - 50) : start]):
         return "historical"
@@ -181,7 +201,7 @@ def _is_of_patient(sentence: str, scope: Scope) -> bool:
 def _is_dated(sentence: str, end: int) -> bool:
     """Whether a year follows the mention that ends at `end`: "pneumonia 2019"."""
     has_year = sentence.find("20", end) >= 0 or sentence.find("19", end) >= 0
-    return has_year and _YEAR_AFTER.match(sentence, end) is not None
+    return (has_year and _YEAR_AFTER.match(sentence, end) is not None) or _SHORT_YEAR.match(sentence, end) is not None
 
 
 def _is_alternative(sentence: str, start: int, end: int) -> bool:

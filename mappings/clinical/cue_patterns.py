@@ -11,7 +11,10 @@ from mappings.analysis.mentions.cues import SILENT, Cue, CueKind
 from mappings.analysis.mentions.pattern_words import PatternWords
 from mappings.analysis.mentions.screens import Screened
 from mappings.clinical.patterns.course import COURSES
+from mappings.clinical.patterns.denials import DENIALS
 from mappings.clinical.patterns.doubts import DOUBTS
+from mappings.clinical.patterns.endings import ENDINGS
+from mappings.clinical.patterns.forecasts import FORECASTS
 from mappings.clinical.patterns.lasting import LASTING
 from mappings.clinical.patterns.people import people_patterns
 from mappings.clinical.patterns.prospects import PROSPECTS
@@ -100,9 +103,9 @@ _THEN_WHEN: Final = re.compile(
 )
 """A past time and what happened then: "known to us from 2010, when he was admitted with pancreatitis"."""
 _SINCE_OVER: Final = re.compile(
-    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
+    r"(?P<cue>,\s(?:(?:then|and|was|now|since|later|all|both|but|soon|long|fully|completely|spontaneously)\s){0,2}(?:stopped|discontinued|ceased|removed|resolved|settled|cleared|clear|gone|healed|treated|"
     r"corrected|drained|excised|united|reversed|reverted|repleted|completed|finished|abandoned|withdrawn|operated|resected|fixed|normali[sz]ed|recovered|lapsed))"
-    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully))",
+    r"(?=\s*(?:[.;,)]|$)|\s(?:in|on|at|by|after|within|with|following|since|before|when|last|\d|without|overnight|spontaneously|completely|fully|to\s(?:sinus|sr|nsr|normal|baseline)))",
     re.I,
 )
 """How a part ends that tells of the past: "tamoxifen for five years, stopped 2019"."""
@@ -208,7 +211,10 @@ class CuePatterns:
             *people_patterns(relatives),
             *PROSPECTS,
             *DOUBTS,
+            *DENIALS,
+            *FORECASTS,
             *COURSES,
+            *ENDINGS,
             *LASTING,
         ]
         self._finders = (*(item.find for item in patterns), _years_of)

@@ -43,7 +43,7 @@ _NOT_YET: Final = re.compile(
 )
 _PAST: Final = ("historical", HISTORY)
 _FAMILY_END: Final = "family-end"
-_SHARES: Final = ("share", "Share", "like", "Like")
+_SHARES: Final = ("share", "Share", "like", "Like", "unlike", "Unlike")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class AssertionCues:
     def _kind(self, sentence: str, sign: re.Match[str]) -> CueKind:
         """A sign before a word is about what follows ("? pneumonia"), one after a word about what precedes it."""
         kind = self._signs[sign[0].lower()]
-        before = sentence[sign.start() - 1 : sign.start()].strip()
+        before = sentence[sign.start() - 1 : sign.start()].strip(" ([/")
         if not kind.kind.startswith("next"):
             return kind
         follows = before or not sentence[sign.end() :].strip(" .")

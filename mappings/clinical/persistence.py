@@ -17,7 +17,7 @@ _LONGEST: Final = 5
 
 _AFTER_DONE: Final = re.compile(
     r"\b(?:after|following|post|since)\s(?:(?:an?|the|his|her|their|recent|elective|emergency|urgent|open|laparoscopic|robotic|total|partial|left|right|bilateral|uneventful|uncomplicated|"
-    r"first|second|last|previous|prior|successful|failed|minor|major)\s){0,3}$",
+    r"first|second|last|previous|prior|successful|failed|minor|major|two|three|six|courses?\sof|cycles?\sof|sessions?\sof|fractions\sof)\s){0,3}$",
     re.I,
 )
 _OPERATION: Final = re.compile(

@@ -24,7 +24,7 @@ from mappings.documents import Document, Section, Sentence
 from mappings.errors import InvalidInput
 from mappings.garbage import exempt_loaded_objects
 
-READING_VERSION: Final = "reading-7"
+READING_VERSION: Final = "reading-8"
 """It changes if the same document would give other mentions or assertions; reports name it."""
 
 KEPT_SENTENCES: Final = 20_000

@@ -23,6 +23,11 @@ _CLAUSE_START: Final = re.compile(
     r"\band\s+(?:has|had|is|was|he|she|now|currently|takes)\b",
     re.I,
 )
+_OWN_SUBJECT: Final = re.compile(
+    r"(?:,\s|\b)(?:although|though|but|while|whereas|yet)\s(?:the|his|her|their|its|a|an)\s(?!former\b|first\b|latter\b|other\b|lot\b|patient\b|pt\b|family\b|mother\b|wife\b|husband\b|daughter\b|son\b)\w+\b",
+    re.I,
+)
+"""Where a part starts that is about something else: "limited by pain, although the swelling has settled"."""
 _OTHER_SUBJECT: Final = re.compile(
     r"(?:,|\band)\s*(?:(?:and|but|so|while|whereas)\s+)?(?:he|she|the patient|patient|pt|i)\b|,\s*so\b|,\s(?:low|high|little|some|no)\s(?:clinical\s|index\sof\s)?(?:suspicion|concern)\b",
     re.I,
@@ -77,6 +82,13 @@ _NOTHING_FOLLOWS: Final = re.compile(
     re.I,
 )
 
+_ENDED_WHEN: Final = re.compile(
+    r"\s(?:\(|~|->|→|(?:d/t|2/2|around|about|roughly|approximately|circa|the\s(?:next|following|same|very|day|morning|evening|night|week|moment|minute)|tonight|between|thanks|long|early|late|"
+    r"mid-?\w*|well\s(?:before|after)|naturally|upon|near|once|of\s(?:its|their)\sown)\b)",
+    re.I,
+)
+"""What follows the end of what precedes it: "hiccups stopped the day after", "sertraline discontinued (sodium 121)"."""
+
 
 def cue_scopes(
     sentence: str, chosen: Sequence[Cue], every: Sequence[Cue], says: Container[str] | None = None
@@ -113,6 +125,11 @@ def _is_label(sentence: str, cue: Cue) -> bool:
 def _is_afterthought(cue: Cue) -> bool:
     """Whether a cue ends what precedes it, however far: "fits with the fever, since resolved"."""
     return cue.kind == "sentence-after" and cue.says == HISTORY
+
+
+def _is_answer(sentence: str, cue: Cue) -> bool:
+    """Whether a cue tells what came of a search: "looked for nodes; there were none"."""
+    return cue.says == "ruled-out" and sentence[cue.start : cue.start + 6].lower() == "there "
 
 
 def _is_of_cause(sentence: str, cue: Cue) -> bool:
@@ -153,7 +170,7 @@ def _as_list(sentence: str, cue: Cue) -> Cue:
             return cue._replace(kind="doubt-before")
         if _is_label(sentence, cue):
             return cue._replace(kind="doubt-before", end=cue.end + 1)
-        after = _NOTHING_FOLLOWS.match(sentence, cue.end)
+        after = _NOTHING_FOLLOWS.match(sentence, cue.end) or (cue.says in PAST and _ENDED_WHEN.match(sentence, cue.end))
         ruled_out = cue.says == "ruled-out"
         return cue._replace(
             kind=("after" if ruled_out else "doubt-after") if after else "before" if ruled_out else "doubt-before"
@@ -168,10 +185,14 @@ def _sentence(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:
         yield Scope(cue.end, stop.start() if stop else len(sentence), cue, cue.says)
     if direction in ("after", "either"):
         last = cue.start
-        if _is_afterthought(cue) and _opens(sentence, cue):  # "Jaundice as a newborn; well since."
+        if (_is_afterthought(cue) or _is_answer(sentence, cue)) and _opens(
+            sentence, cue
+        ):  # "Jaundice as a newborn; well since."
             last = len(sentence[:last].rstrip(" ;:"))
         stops = [match.end() for match in _SENTENCE_STOP.finditer(sentence, 0, last)]
-        yield Scope(stops[-1] if stops else 0, cue.start, cue, cue.says)
+        if _is_afterthought(cue):
+            stops += [match.start() for match in _OWN_SUBJECT.finditer(sentence, 0, last)]
+        yield Scope(max([0, *stops]), cue.start, cue, cue.says)
 
 
 def _next(sentence: str, cue: Cue, direction: str) -> Iterator[Scope]:

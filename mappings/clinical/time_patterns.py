@@ -27,6 +27,7 @@ _COUNT: Final = (
     r"(?:\d+(?:\.\d+)?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|(?:twenty|thirty|forty|fifty|sixty)(?:-\w+)?|"
     r"several|many|few|couple(?:\sof)?|some)"
 )
+_AGE: Final = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty)"
 _MONTH_NAME: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)\b\.?"
@@ -39,12 +40,12 @@ _STAY: Final = (
     r"presentations?|encounters?|reviews?|appointments?|check-?ups?|consultations?|attendances?|episodes?|illness|marriage|labou?rs?|confinements?|relationship|posting|tour|trip|holiday|attempts?|attacks?|job|establishment|shift|cycles?|deployment)"
 )
 _LIFE: Final = (
-    r"(?:childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
+    r"(?:early\slife|earlier\slife|childhood|infancy|adolescence|youth|boyhood|girlhood|puberty|early adulthood|young adulthood|adulthood|"
     r"primary school|high school|college|university|the (?:army|navy|military|service|war|past)|utero|HS)"
 )
 _YOUNG: Final = (
     r"(?:(?:young(?:er)?|small|little|very young)\s)?(?:child|kid|baby|infant|toddler|newborn|neonate|boy|girl|teen(?:ager)?|"
-    r"adolescent|youth|youngster|student|schoolboy|schoolgirl|young (?:man|woman|adult)|(?:younger|young) (?:man|woman))"
+    r"adolescent|youth|youngster|student|schoolboy|schoolgirl|lad|lass|schoolchild|undergraduate|young (?:man|woman|adult)|(?:younger|young) (?:man|woman))"
 )
 _DECADE: Final = (
     r"(?:(?:early|mid|late)[-\s])?(?:teens|twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties|"
@@ -57,7 +58,7 @@ _TIMES: Final = "|".join(
         r"(?:long|ages|some\stime|a\slong\stime|a\swhile|way)\s(?:ago|back)\b",
         rf"(?:when|while)\s(?:he|she|they|i)\swas\s(?:(?:about|only|around)\s)?(?:an?\s)?(?:\d{{1,2}}\b|{_YOUNG}|in\s{_LIFE}|young(?:er)?|pregnant|little|small)",
         rf"(?:at|from|around)\s(?:the\s)?ages?\s(?:of\s)?(?:\d{{1,2}}|{_COUNT})\b",
-        r"(?:age|aged)\s(?:of\s)?\d{1,2}\b",
+        rf"(?:age|aged)\s(?:of\s)?(?:\d{{1,2}}|{_AGE})\b",
         rf"as\san?\s{_YOUNG}\b",
         rf"(?:in|during)\s(?:early\s|late\s)?{_WHOSE}{_LIFE}\b",
         rf"in\s(?:his|her|their|my|the)\s{_DECADE}(?!\w)",
@@ -69,8 +70,9 @@ _TIMES: Final = "|".join(
         r"(?:with|after|in|during)\sG[0-9]\b(?!\s?P)",
         r"(?:with|after|in|during)\s(?:the|her)\s(?:first|second|third|last|previous)\s(?:one|baby|child|labou?r)\b",
         r"(?:with|during)\s(?:cycles?|rounds?|courses?)\s(?:#\s?)?(?:\d|one|two|three|four)\b",
-        r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation)\b",
-        r"over\s(?:the\s)?(?:christmas|easter|new\syear|half[-\s]?term|holidays?|winter|summer)(?=\s|[.,;)]|$)",
+        r"before\s(?:this|the\s(?:current|present)|her\s(?:current|present))\s(?:(?:ongoing|current|present|twin)\s){0,2}(?:pregnancy|gestation|one|baby|child)\b",
+        r"(?:at|over|around)\s(?:the\s)?(?:christmas|xmas|easter|new\syear|half[-\s]?term|thanksgiving|whitsun|bank\sholiday(?:\sweekend)?)(?=\s|[.,;)]|$)",
+        r"over\s(?:the\s)?(?:holidays?|winter|summer)(?=\s|[.,;)]|$)",
         rf"(?:in|around|circa|back\sin|during|by)\s(?:(?:early|late|mid|the\s\w+\sof|{_MONTH_NAME}|{_SEASON}|the)[-\s](?:of\s)?){{0,2}}{_YEAR_NUMBER}(?:s\b|(?!\w))",
         rf"(?:on\s)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s)?{_MONTH_NAME}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s)?{_YEAR_NUMBER}\b",
         rf"(?:in|back\sin)\s(?:early\s|late\s)?{_MONTH_NAME}(?=\s|[.,;)]|$)",
@@ -115,13 +117,17 @@ _BEGAN: Final = re.compile(
     r"put\sin)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
+_WAS_THERE: Final = re.compile(
+    r"\b(?:was|were)\s(?:already\s|clearly\s)?(?:there|present|evident|noticeable|established|around)\b", re.IGNORECASE
+)
+"""What was there before something else, to which it is not due: "the tremor was there two years before the drug"."""
 _FUTURE: Final = re.compile(
     rf"\b(?:tomorrow|tonight|later\s(?:today|this\s(?:week|month|year))|next\s(?:week|month|year|visit|appointment|"
     rf"{_SEASON}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|available)|in\s(?:the\s)?(?:morning|am|a\.m\.|pm|"
     rf"afternoon|evening)\b(?=\s*[.,;)]|$)|in\s(?:(?:about|approximately)\s)?{_COUNT}(?:\s?(?:-|to|–)\s?{_COUNT})?\s?(?:hours?|hrs?|days?|weeks?|wks?|"
     rf"months?|mos?|years?|yrs?)\b(?!\s(?:ago|old))|in\s\d+(?:-\d+)?/(?:7|12|52)|within\s(?:the\snext\s)?{_COUNT}\s(?:days?|weeks?|months?)|at\s(?:follow[-\s]?up|the\snext\svisit)|"
     r"on\s(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\smorning)?(?=\s*[.,;)]|$)|prior\sto\sdischarge|"
-    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\sa\b|an\b|daily|weekly|nightly|monthly|per\b|in\b|every|more\b|again)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
+    r"before\s(?:discharge|she\sgoes|he\sgoes)|once(?=\s)(?!\s(?:a|an|daily|weekly|nightly|monthly|yearly|every|each|per|in|more|again|or|only|before|during|had|took|was)\b)|to\sOR\b|when\s(?:stable|able|tolerated|available|fit)|once\s(?:stable|able|available|fit))",
     re.IGNORECASE,
 )
 
@@ -140,6 +146,8 @@ _STILL: Final = re.compile(
 def is_beginning(sentence: str, start: int, end: int) -> bool:
     """Whether something only began, or is so now, at the time `start:end`: "started at four", "At 14 weeks she has a rash"."""
     still = start == 0 and _STILL.match(sentence, end)
+    if " before " in sentence[start:end] and _WAS_THERE.search(sentence, max(0, start - 40), start):
+        return True
     return bool(still or _BEGAN.search(sentence, max(0, start - 70), start))
 
 

@@ -7,7 +7,8 @@ they name 6,340 more, without a snippet and so without a text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,3 +43,17 @@ def read_questions(data: Path | None) -> Iterator[ExpertQuestion]:
     for record in dataset_records(data, f"{NAME}/questions", ("id", "question", "year", "snippets")):
         snippets = tuple(Snippet(item["document"], item["section"], item["text"]) for item in record["snippets"])
         yield ExpertQuestion(record["id"], record["question"], record["year"], snippets)
+
+
+def join_snippets(questions: Iterable[ExpertQuestion]) -> dict[str, str]:
+    """PMID -> what these questions' experts marked in the abstract, in order; a piece of a longer one is left out."""
+    marked: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for question in questions:
+        for snippet in question.snippets:
+            marked[snippet.document][snippet.text.strip()] = None
+    return {name: "\n\n".join(_whole(list(found))) for name, found in marked.items()}
+
+
+def _whole(found: list[str]) -> Iterator[str]:
+    """A blank line between them ends a sentence, whether or not it has a full stop."""
+    return (text for text in found if not any(text != other and text in other for other in found))

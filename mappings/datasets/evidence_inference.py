@@ -40,5 +40,14 @@ def read_prompts(data: Path | None) -> Iterator[TrialPrompt]:
 
 def read_train_articles(data: Path | None) -> frozenset[str]:
     """The ids of the articles that training is allowed to see."""
-    path = existing_file(dataset_folder(data, NAME) / "train_article_ids.txt")
+    return _read_articles(data, "train")
+
+
+def read_test_articles(data: Path | None) -> frozenset[str]:
+    """The ids of the articles of the test split, without those of the validation split."""
+    return _read_articles(data, "test")
+
+
+def _read_articles(data: Path | None, split: str) -> frozenset[str]:
+    path = existing_file(dataset_folder(data, NAME) / f"{split}_article_ids.txt")
     return frozenset(name for _, line in numbered_lines(path) for name in line.split())

@@ -16,6 +16,7 @@ from mappings.documents import FieldValue
 from mappings.errors import InvalidInput, ModelError
 from mappings.fields import FieldType
 from search.engines.codec import encodable
+from search.protocols import IndexEntry
 from search.query import FacetCount, LexicalQuery, Phrase
 
 Key = TypeVar("Key", str, tuple[str, ...])
@@ -88,8 +89,15 @@ def range_bound(name: str, kind: FieldType, bound: float | date) -> float | date
     raise InvalidInput(f"the range of {name!r} must be {kind}s, not {bound!r:.80}", field=name)
 
 
-def check_vectors(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
-    """Raise `ModelError` unless `vectors` is (rows, dimension) and finite."""
+def check_vectors(entry: IndexEntry, dimensions: Mapping[str, int]) -> None:
+    """Raise `ModelError` unless an entry has finite rows of its dimension for every vector field, or no vectors at all."""
+    for name, dimension in dimensions.items() if entry.vectors else ():
+        if name not in entry.vectors:
+            raise ModelError(f"{name}: document {entry.document!r} has only other vectors", field=name)
+        _check_rows(name, entry.vectors[name], sum(entry.rows), dimension)
+
+
+def _check_rows(field: str, vectors: NDArray[np.float32], rows: int, dimension: int) -> None:
     if vectors.shape != (rows, dimension):
         raise ModelError(
             f"{field}: the vectors have shape {vectors.shape}; the index expects ({rows}, {dimension})", field=field

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from encoders.text import CHARACTERS_PER_TOKEN
+from mappings.analysis.window_text import alone
 from mappings.documents import clean
 from search.models.connection import invalid_response
 from search.models.servers import ServedModel, Server
@@ -67,6 +68,9 @@ def batches(texts: Sequence[str], model: ServedModel) -> Iterator[list[str]]:
 
 
 def prepare(texts: Sequence[str], model: ServedModel) -> list[str]:
-    """Texts that the server accepts: truncated as in this process, without lone surrogates, and not empty for others."""
+    """Texts that the server accepts: truncated as in this process, without lone surrogates.
+
+    For others they are not empty, and windows are without the rest of their passages.
+    """
     cut = [clean(text[: model.max_tokens * CHARACTERS_PER_TOKEN]) for text in texts]
-    return cut if model.is_medley else [text or " " for text in cut]
+    return cut if model.is_medley else [alone(text) or " " for text in cut]

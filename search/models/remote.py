@@ -42,6 +42,11 @@ class RemoteEncoder:
         """The numeric form that the server runs."""
         return self._model().form
 
+    @property
+    def reads_around(self) -> bool:
+        """Whether the vector of a window can depend on the rest of its passage: so it is with some models of a server."""
+        return True
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Shape (n, d), unit rows, in input order."""
         return self._encode(texts, "query", QUERY_SECONDS)

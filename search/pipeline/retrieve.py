@@ -7,13 +7,14 @@ Product, evaluation and benches all call `retrieve`: nothing else produces ranki
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
 from mappings.analysis.words import ANALYSIS_VERSION
+from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection, Feedback
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
@@ -104,17 +105,8 @@ def retrieve(
     never raises: `trace.degraded` says so.
     """
     meta = services.engine.resolve(collection.name) if index is None else services.engine.meta(index)
-    if meta.analysis != ANALYSIS_VERSION:
-        trace.degraded.append(
-            f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
-            "some matches may be missed until it is rebuilt"
-        )
     reader = services.reader(collection)
-    if reader is not None and meta.reading != reader.version and (query.having or query.lacking):
-        trace.degraded.append(
-            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
-            f"{reader.version}): findings may be missed until it is rebuilt"
-        )
+    trace.degraded += _index_shortcomings(meta, reader, bool(query.having or query.lacking))
     reader = reader if meta.reading else None
     understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
@@ -139,6 +131,24 @@ def retrieve(
         return retrieved
     newest = only_newest(retrieved.candidates, services, meta.collection)
     return replace(retrieved, candidates=newest, answer=without_counts(retrieved.answer))
+
+
+def _index_shortcomings(meta: IndexMeta, reader: ConceptReader | None, by_findings: bool) -> Iterator[str]:
+    """What an index cannot find yet, or any more; `by_findings`: the query asks for findings."""
+    if meta.analysis != ANALYSIS_VERSION:
+        yield (
+            f"the index {meta.index} was built with another word analysis ({meta.analysis}, now {ANALYSIS_VERSION}): "
+            "some matches may be missed until it is rebuilt"
+        )
+    if reader is not None and meta.reading != reader.version and by_findings:
+        yield (
+            f"the documents of the index {meta.index} were read by another version ({meta.reading or 'none'}, now "
+            f"{reader.version}): findings may be missed until it is rebuilt"
+        )
+    if meta.by_words:
+        # A share, since the caller may not see all of these documents.
+        encoded = max(0, meta.documents - meta.by_words) / max(1, meta.documents)
+        yield f"new documents are found by their words alone so far: {encoded:.0%} of all have their vectors"
 
 
 def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Trace) -> dict[str, Vectors]:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from mappings.analysis.passages import windows
+from mappings.analysis.passages import placed_windows
 from mappings.collection import Feedback
 from mappings.documents import Passage
 from search.protocols import Encoder, LegsRequest, Vectors
@@ -42,7 +42,7 @@ def move_query(
     """
     if not passages:
         return request
-    texts = [windows(passage, words) for passage in passages]
+    texts = [placed_windows(passage, words) for passage in passages]
     flat = list(chain.from_iterable(texts))
     seconds_each = seconds / max(1, len(request.vectors))
     vectors = {

@@ -65,7 +65,7 @@ def test_a_truncated_or_foreign_manifest_is_named(bi: Artifact) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 3}, "has format 3; this version of Medley reads formats up to 2"),
+        ({"format": 4}, "has format 4; this version of Medley reads formats up to 3"),
         ({"format": 1}, "`reading` must have exactly"),
         ({"format": 0}, "has format 0"),
         ({"format": "new"}, "has format 'new'"),

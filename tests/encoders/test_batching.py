@@ -86,7 +86,7 @@ def test_every_request_gets_its_own_rows_in_its_order(requests: list[list[int]],
     machine = Machine()
     batcher = Batcher(machine.run, lambda item: item, BatchPlan(budget, runners))
     with ThreadPoolExecutor(len(requests)) as pool:
-        answers = list(pool.map(lambda items: batcher.submit(items, FOREVER).tolist(), requests))
+        answers = list(pool.map(lambda items: np.stack(batcher.submit(items, FOREVER)).tolist(), requests))
     batcher.close()
     assert answers == [[2.0 * item for item in items] for items in requests]
     assert sorted(chain(*machine.runs)) == sorted(chain(*requests))
@@ -139,7 +139,7 @@ def test_what_waits_runs_together(machine: Machine, start: Callable[[BatchPlan],
 def test_lingering_lets_a_second_request_join(machine: Machine, start: Callable[[BatchPlan], Batcher[int]]) -> None:
     batcher = start(BatchPlan(budget=40, linger=0.3))
     with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda item: batcher.submit([item], FOREVER).tolist(), [20, 19]))
+        answers = list(pool.map(lambda item: np.stack(batcher.submit([item], FOREVER)).tolist(), [20, 19]))
     assert answers == [[40.0], [38.0]]
     assert sorted(machine.runs[0]) in ([19, 20], [20])
 

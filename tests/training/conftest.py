@@ -60,6 +60,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _health(root)
     _questions(root)
     _summaries(root)
+    _further(root)
     write(
         root / "mtsamples/notes.jsonl.gz",
         [
@@ -170,6 +171,8 @@ def _questions(root: Path) -> None:
     cited = claim(0, "Nurses are said to have counted beds at night.", 7000)
     unsettled = claim(1, "Nurses are said to have counted chairs.", 8000)
     write(root / "citation_integrity/claims_dev.jsonl.gz", [{**cited, "evidence": {"7000": []}}, unsettled])
+    trained = {**claim(2, "In a hospital every bed was counted.", 8000), "evidence": {"8000": []}}
+    write(root / "citation_integrity/claims_train.jsonl.gz", [trained, claim(3, "Chairs were lost.", 8001)])
     answer = "Whoever has hiccups for longer than two days should see a doctor about them soon."
     graded = {"id": "1_1", "grade": 4, "rank": 1, "text": f"Hiccups (Treatment): {answer}"}
     write(
@@ -191,3 +194,18 @@ def _summaries(root: Path) -> None:
     titles = {"title": "Splints for acute sprains", "lay_title": "Splints after a fall"}
     write(root / "lay/passages.jsonl.gz", [{**told(name), **titles} for name in LAY.values()])
     write(root / "lay/sentences.jsonl.gz", [told(name) for name in LAY.values()])
+
+
+def _further(root: Path) -> None:
+    """What is only trained on: one record or two of each data set."""
+    checked = {"id": "1", "question": "q", "claim": "Gloves stop colds", "evidence": "Gloves did not stop colds."}
+    write(root / "healthver/pairs.jsonl.gz", [{**checked, "label": "REFUTE"}])
+    discussed = {"id": 1, "claim": "Onions keep colds away", "evidence": ["Onions were tried."], "label": "SUPPORT"}
+    write(root / "covid_fact/claims.jsonl.gz", [discussed])
+    asked = {"id": "1", "question": "My aunt has itchy feet, what helps?", "faq": "What helps itchy feet?"}
+    write(root / "question_entailment/pairs.jsonl.gz", [{**asked, "entails": True}])
+    term = {"source": "hpo-layperson", "lay": "Itchy feet", "technical": "Pruritus of the feet"}
+    write(root / "lay/terms.jsonl.gz", [term])
+    meant = {"source": "nci-cancer-terms", "term": "pruritus", "definition": "Itching of the skin."}
+    judged = {**meant, "term": "Syndrome, judged", "definition": "Something that runs in families."}
+    write(root / "lay/definitions.jsonl.gz", [meant, judged])

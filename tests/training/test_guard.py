@@ -97,7 +97,7 @@ def test_suites_whose_data_is_not_there_are_left_out(tmp_path: Path, data: Path)
     names = {found.suite for found in read_judged_data(data)}
     assert names == {
         *("scifact", "check-covid", "cystic-fibrosis", "medquad", "press", "notes", "evidence"),
-        *("experts", "citations", "lay", "answers"),
+        *("experts", "citations", "lay", "answers", "forms"),
     }
 
 
@@ -144,6 +144,12 @@ def test_a_title_that_is_a_query_of_a_suite_is_dropped_with_its_passage() -> Non
     assert list(sieve.filter_corpus("abstracts", [OTHER, titled, replace(OTHER, text=ASKED)])) == [OTHER]
     assert list(sieve.filter_pairs([replace(FREE, task="trial", positive=titled)])) == []
     assert dropped["trial: answers near a passage of press"] == 1
+
+
+def test_a_query_that_nearly_repeats_a_judged_passage_is_dropped() -> None:
+    sieve = Sieve([suite("lay")], Counter())
+    repeated = replace(FREE, id="t:2", query=f"{JUDGED.text.upper()} Good.")
+    assert list(sieve.filter_pairs([repeated, FREE])) == [FREE]
 
 
 def test_a_judged_title_is_known_with_what_a_database_appended() -> None:

@@ -31,14 +31,18 @@ def pairs(labelled: Path, task: str) -> list[Pair]:
 
 
 def test_every_leak_is_dropped_and_counted(labelled: Path) -> None:
-    assert orjson.loads((labelled / "counts.json").read_bytes())["dropped"] == {
+    dropped = orjson.loads((labelled / "counts.json").read_bytes())["dropped"]
+    assert {what: count for what, count in dropped.items() if count} == {
         "scifact claims near a development claim": 1,
+        "abstracts of the twentieth for evaluation": 1,
         "abstracts whose title is evaluated": 2,
         "abstracts that a press test pair quotes": 1,
         "corpus abstracts: passages near one of check-covid": 1,
         "health articles on a judged entity, under any of its names": 1,
         "health passages near a test passage": 1,
         "notes of the test side or with a twin there": 1,
+        "corpus citations: passages near one of citations": 2,
+        "definition: terms that are a judged entity, under any of its names": 1,
     }
 
 

@@ -16,6 +16,7 @@ from web.cli.common import not_queued
 if TYPE_CHECKING:
     from search.protocols import Encoder
     from workers.indexing.batches import Outcome
+    from workers.indexing.indexer import IndexingStatistics
     from workers.queueing.queue import Queue
 
 
@@ -23,12 +24,16 @@ WAIT_SECONDS: Final = 600.0
 """How long to wait for another writer of the index."""
 
 
-def fill(medley: Medley, name: str) -> Iterator[Outcome]:
-    """Index everything that is pending in a collection; its first index is created if there is none."""
-    from workers.indexing.indexer import Indexer, IndexingOptions
+def fill(medley: Medley, name: str, statistics: IndexingStatistics | None = None) -> Iterator[Outcome]:
+    """Index everything that is pending in a collection; its first index is created if there is none.
+
+    The work is added to `statistics`.
+    """
+    from workers.indexing.indexer import Indexer, IndexingOptions, IndexingStatistics
     from workers.indexing.ingest import ingest
 
-    return ingest(Indexer.of(medley, name, IndexingOptions(wait=WAIT_SECONDS)))
+    options = IndexingOptions(wait=WAIT_SECONDS, statistics=statistics or IndexingStatistics())
+    return ingest(Indexer.of(medley, name, options))
 
 
 def fill_quietly(medley: Medley, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from encoders.hashing import HashingEncoder
 from encoders.pooling import Floats, unit
 from encoders.runtime import BiEncoder, CrossEncoder, OnnxModel
 from encoders.text import Tokens
+from encoders.windows import WindowInput, mean_windows, whole_inputs
+from mappings.analysis.window_text import alone
 from mappings.errors import MedleyError, ModelError
 from search.models.registry import HASHING
 from search.settings import Settings
@@ -77,13 +80,17 @@ class LoadedModel:
     def embed(self, texts: Sequence[str], as_queries: bool, normalise: bool, lifetime: RequestLifetime) -> Floats:
         """Shape (n, d), in input order. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
-            vectors = self.runner.submit(self._tokens(None, texts, as_queries), lifetime)
+            inputs = self._tokens(None, texts, as_queries)
+            rows = self.runner.submit(inputs, lifetime)
+        # Windows of one passage are one input, so that there can be fewer inputs than texts.
+        around = bool(inputs) and isinstance(inputs[0], WindowInput)
+        vectors = mean_windows(inputs, rows, len(texts)) if around else np.stack(rows)
         return unit(vectors) if normalise else vectors
 
     def score(self, query: str, texts: Sequence[str], lifetime: RequestLifetime) -> Floats:
         """Shape (n,), in input order; logits. Raises `Overloaded` immediately if the queue is full."""
         with self.capacity.hold(len(texts)):
-            return self.runner.submit(self._tokens(query, texts, False), lifetime)
+            return np.stack(self.runner.submit(self._tokens(query, texts, False), lifetime))
 
     def check_lengths(self, texts: Sequence[str], limit: int) -> None:
         """Raise `TooLong` for a text of more than `limit` tokens, which would be truncated."""
@@ -141,9 +148,10 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
         raise ModelError(
             f"{artifact.name} has more than one graph; the model server serves only models with one", field="model"
         )
+    encoder: BiEncoder | None = None
     if artifact.kind == "bi-encoder":
         encoder = BiEncoder(*arguments)
-        model, run = encoder.model, encoder.vectors
+        model, run = encoder.model, encoder.sums if encoder.reads_around else encoder.vectors
     else:
         scorer = CrossEncoder(*arguments)
         model, run = scorer.model, scorer.logits
@@ -158,7 +166,7 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
         query_length=artifact.reading.query_tokens,
         capacity=Capacity(options.waiting),
         runner=_runner(artifact.name, run, len, _plan(model), options),
-        read=lambda query, texts, as_queries: _read(model, query, texts, as_queries),
+        read=_read_around(encoder) if encoder and encoder.reads_around else partial(_read, model),
         count=model.tokenizer.count_tokens,
     )
 
@@ -179,7 +187,20 @@ def _plan(model: OnnxModel) -> BatchPlan:
 def _read(model: OnnxModel, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:
     if query is not None:
         return model.tokenizer.tokenize_pairs(query, texts)
-    return model.tokenizer.tokenize_queries(texts) if as_queries else model.tokenizer.tokenize_passages(texts)
+    if as_queries:
+        return model.tokenizer.tokenize_queries(texts)
+    return model.tokenizer.tokenize_passages([*map(alone, texts)])
+
+
+def _read_around(encoder: BiEncoder) -> Callable[[str | None, Sequence[str], bool], Sequence[WindowInput]]:
+    """How an encoder reads its inputs that reads windows with the rest of their passages."""
+
+    def read(query: str | None, texts: Sequence[str], as_queries: bool) -> Sequence[WindowInput]:
+        return (
+            whole_inputs(encoder.model.tokenizer.tokenize_queries(texts)) if as_queries else encoder.read_windows(texts)
+        )
+
+    return read
 
 
 def _hashing(options: RunOptions) -> LoadedModel:
@@ -202,7 +223,7 @@ def _hashing(options: RunOptions) -> LoadedModel:
 
 def _runner(
     name: str,
-    run: Callable[[Sequence[Any]], Floats],
+    run: Callable[[Sequence[Any]], Sequence[Floats] | Floats],
     length: Callable[[Any], int],
     plan: BatchPlan,
     options: RunOptions,

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from mappings.analysis.passages import windows
+from mappings.analysis.passages import placed_windows
 from mappings.documents import Passage
 from mappings.errors import Unavailable
 from search.protocols import Encoder, IndexEntry, Vectors
@@ -64,7 +64,7 @@ class BatchEncoder:
     def _add_vectors(self, entries: Sequence[IndexEntry]) -> list[IndexEntry]:
         every = [passage for entry in entries for passage in entry.passages]
         known = self.known(every) if self.known else {}
-        texts = [windows(passage, self.window_words) for passage in every]
+        texts = [placed_windows(passage, self.window_words) for passage in every]
         rows = {
             name: _encode_unknown(encoder, texts, [known.get(passage.id, {}).get(name) for passage in every])
             for name, encoder in self.encoders.items()

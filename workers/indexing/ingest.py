@@ -39,7 +39,8 @@ def ingest(indexer: Indexer, ids: Iterable[str] | None = None) -> Iterator[Outco
         meta = ensure_index(indexer)
         indexer = _with_own_encoders(indexer, meta)
         indexer.check_index(meta)
-        yield from fill(indexer, meta, wanted, open_writer=partial(indexer.engine.writer, meta.index, wait))
+        writer = partial(indexer.engine.writer, meta.index, wait)
+        yield from fill(indexer, meta, wanted, open_writer=writer, words_first=True)
     if wanted is None and indexer.engine.dead(meta.index) > max(_COMPACT_ABOVE, indexer.engine.meta(meta.index).rows):
         # Most vectors that a search reads are of replaced or deleted passages; removing them needs no encoder.
         for _ in rebuild(replace(indexer, options=IndexingOptions())):

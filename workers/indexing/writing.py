@@ -43,6 +43,18 @@ class BatchWriter:
             refused = writer.commit()
             return self._record([_apply_refusal(outcome, refused) for outcome in batch.outcomes()])
 
+    def write_words(self, batch: DocumentBatch) -> int:
+        """Write and commit the batch's entries, which have no vectors, and return how many; they stay pending.
+
+        Deletions, failures and documents that are at fault here are left to `write`, which records them.
+        """
+        with self.open_writer() as writer:
+            batch = batch.restrict(dict(self.store.pending(self.index, _ALL, {*batch.ids()})))
+            written = isolate_failures(batch.entries, lambda entries: _write_entries(writer, entries))
+            if written.entries:
+                writer.commit()
+            return len(written.entries)
+
     def _record(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Record outcomes. A version that was superseded in the meantime is omitted: its document is pending again."""
         records = [StateRecord(item.id, item.version, item.state, item.passages, cause=item.cause) for item in outcomes]

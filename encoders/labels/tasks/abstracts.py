@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from encoders.labels.leaks import Twins, normalise
 from encoders.labels.pairs import Pair, Text
-from encoders.labels.split import bucket, split_of
+from encoders.labels.split import bucket, is_test_abstract, split_of
 from encoders.labels.tasks.claims import read_development_citations
 from mappings.analysis.sentences import sentences
 from mappings.datasets import abstracts, check_covid, cystic_fibrosis, evidence_inference, scifact
@@ -17,6 +18,8 @@ from mappings.datasets.evidence_inference import TrialPrompt
 from mappings.datasets.press_releases import read_press_releases
 from mappings.datasets.pubmedqa import read_questions
 
+LEAST_CHARACTERS: Final = 200
+"""A shorter text is hardly an abstract."""
 _CONCLUSIONS = ("conclusion", "interpretation", "outcome")
 _ANNOUNCED = re.compile(
     r"^(?:(?:in (?:conclusion|summary|sum)|taken together|overall|thus|therefore|together|collectively|conclusions?)\b[,:]?\s*)?"
@@ -49,16 +52,22 @@ def abstract_text(abstract: SectionedAbstract) -> Text:
 
 
 def read_pool(data: Path | None, dropped: dict[str, int]) -> list[SectionedAbstract]:
-    """The abstracts without twins of judged ones, by title, and without those that a press-release test pair quotes."""
+    """The abstracts that training may see.
+
+    Left out are those that are for evaluation, twins of judged ones, by title, and those that a press-release test pair
+    quotes.
+    """
     titles = read_judged_titles(data)
     quoted = Twins((release.conclusion for release in read_press_releases(data, "test")), 4, 0.7, True)
     kept = []
     for abstract in abstracts.read_abstracts(data):
-        if normalise(abstract.title) in titles:
+        if is_test_abstract(abstract.id):
+            dropped["abstracts of the twentieth for evaluation"] += 1
+        elif normalise(abstract.title) in titles:
             dropped["abstracts whose title is evaluated"] += 1
         elif abstract.text in quoted:
             dropped["abstracts that a press test pair quotes"] += 1
-        elif abstract.title and len(abstract.text) >= 200:
+        elif abstract.title and len(abstract.text) >= LEAST_CHARACTERS:
             kept.append(abstract)
     return kept
 
@@ -89,7 +98,11 @@ def extract_conclusions(pool: Iterable[SectionedAbstract]) -> dict[str, tuple[st
         claim = _ANNOUNCED.sub("", stated, count=1).strip().rstrip(".")
         rest = [section.text for section in sections[:-1]] + ([] if labelled else [" ".join(last[:-1])])
         body = " ".join(filter(None, rest))
-        if (labelled or claim != stated.strip().rstrip(".")) and 6 <= len(claim.split()) <= 40 and len(body) >= 200:
+        if (
+            (labelled or claim != stated.strip().rstrip("."))
+            and 6 <= len(claim.split()) <= 40
+            and len(body) >= LEAST_CHARACTERS
+        ):
             found[abstract.id] = claim[0].upper() + claim[1:], Text(abstract.id, abstract.title, "", body)
     return found
 
@@ -128,7 +141,7 @@ def label_trials(data: Path | None, dropped: dict[str, int]) -> Iterator[Pair]:
         if article not in train or article not in texts or used.get(article, 0) == 2:
             continue
         text = texts[article]
-        if normalise(text.title) in judged or len(text.text) < 200:
+        if normalise(text.title) in judged or len(text.text) < LEAST_CHARACTERS:
             dropped["trial prompts whose abstract is evaluated or empty"] += 1
             continue
         used[article] = used.get(article, 0) + 1

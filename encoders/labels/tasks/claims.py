@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from encoders.labels.leaks import SAME_CLAIM, Twins
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import split_of
-from mappings.datasets import check_covid, scifact
+from mappings.datasets import check_covid, citation_integrity, scifact
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.press_releases import read_press_releases
 from mappings.documents import Section
@@ -94,3 +95,26 @@ def label_press(data: Path | None, dropped: dict[str, int]) -> Iterator[Pair]:
             dropped["press pairs near a test pair"] += 1
             continue
         yield Pair("press", text.id, text.id, split_of(text.id), "press", release.statement, (text.id,), text)
+
+
+def read_cited_paragraphs(data: Path | None) -> list[Text]:
+    """The paragraphs that citing papers' claims are about, without the empty ones."""
+    return [_text(item) for item in citation_integrity.read_paragraphs(data) if item.text.strip()]
+
+
+def label_citations(data: Path | None) -> Iterator[Pair]:
+    """Training claims about a cited article with the paragraph that has evidence for or against them.
+
+    Paragraphs of one article share sentences, so all of them are known answers, as in evaluation.
+    """
+    corpus = {text.id: text for text in read_cited_paragraphs(data)}
+    articles: defaultdict[str, list[str]] = defaultdict(list)
+    for name in corpus:
+        articles[citation_integrity.article_of(name)].append(name)
+    for claim in citation_integrity.read_claims(data, "train"):
+        for document in sorted(corpus.keys() & set(claim.evidence)):
+            article = citation_integrity.article_of(document)
+            group = f"citation:{article}"
+            name = f"citation:{claim.id}:{document}"
+            relevant = tuple(articles[article])
+            yield Pair("citation", name, group, split_of(group), "citations", claim.text, relevant, corpus[document])

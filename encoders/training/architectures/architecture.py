@@ -29,11 +29,12 @@ class Architecture:
     cut: str = "end"
     sharpness: float = 1.0
     codes: str = "vector"
+    windows: str = "separate"
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> Architecture:
         """The architecture that a recipe describes. Products of unit vectors are divided by the temperature of the loss."""
-        names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut", "codes")
+        names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut", "codes", "windows")
         return cls(
             **{name: getattr(recipe, name) for name in names},
             classes=2 if recipe.objective == "two-class" else 1,
@@ -46,7 +47,8 @@ class Architecture:
     def from_reading(cls, kind: Kind, reading: Reading) -> Architecture:
         """The architecture of a model of which only the reading is known."""
         pooling = "mean" if reading.pooling == "mean" else "cls"
-        return cls(kind, pooling=pooling, similarity="cosine" if reading.normalise else "dot")
+        similarity = "cosine" if reading.normalise else "dot"
+        return cls(kind, pooling=pooling, similarity=similarity, windows=reading.windows)
 
     @property
     def is_classifier(self) -> bool:
@@ -67,7 +69,8 @@ class Architecture:
         pooling = "last" if self.pooling == "cls" and is_cls_last(config) else self.pooling
         if self.kind == "cross-encoder":
             pooling = "none"
-        return Reading(pooling, self.normalises, query_tokens, passage_tokens, *templates(self.markers), self.cut)
+        texts = templates(self.markers)
+        return Reading(pooling, self.normalises, query_tokens, passage_tokens, *texts, self.cut, self.windows)
 
     def assemble(self, passages: Any, queries: Any | None, tokenizer: Any) -> Any:
         """Build the model over its towers: one for passages or joint inputs, and one for queries if it is separate."""

@@ -14,6 +14,9 @@ from encoders.training.architectures.families import is_cls_last
 from encoders.training.architectures.token_roles import cls_token, mean_token
 from mappings.errors import ModelError
 
+POOLED = "pooled"
+"""The name of a mask beside a model's inputs: the tokens over which the mean is taken, where these are not all."""
+
 CPU_BATCH_TOKENS = 2048
 """Tokens per forward pass on a CPU, including padding."""
 
@@ -56,8 +59,13 @@ class Towers(nn.Module):
         return self.queries if query and self.queries is not None else self.passages
 
     def vectors(self, inputs: Mapping[str, Tensor], query: bool) -> Tensor:
-        """Inputs (n, t) -> vectors (n, d), of unit length if the model normalises."""
-        hidden, mask = self.hidden(inputs, query), inputs["attention_mask"]
+        """Inputs (n, t) -> vectors (n, d), of unit length if the model normalises.
+
+        With a mask `pooled` (n, t) among them a vector is the mean over its tokens, in the context of the others.
+        """
+        pooled_mask = inputs.get(POOLED, inputs["attention_mask"])
+        inputs = {name: value for name, value in inputs.items() if name != POOLED}
+        hidden, mask = self.hidden(inputs, query), pooled_mask
         pooled = (
             mean_token(hidden, mask) if self.pooling == "mean" else cls_token(hidden, mask, is_cls_last(self.config))
         )

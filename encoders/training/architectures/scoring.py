@@ -8,11 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from encoders.pooled_spans import cut_around, span_tokens
 from encoders.text import cut_middle
+from encoders.training.architectures.bi_encoder import POOLED
 from encoders.training.architectures.cross_encoder import to_logit
 from encoders.training.architectures.families import inputs_of
 from encoders.training.architectures.markers import templates
 from encoders.training.recipe import Recipe
+from mappings.analysis.window_text import read_window
 
 CPU_BATCH = 12
 """Sequences per forward pass of a cross-encoder, of similar length: less padding, and small enough for the caches."""
@@ -38,8 +41,31 @@ def tokenize_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Rec
     template = templates(recipe.markers)[0 if query else 1]
     limit = recipe.max_query if query else recipe.max_length
     ready = [template.replace("{text}", text) for text in texts]
+    if recipe.windows == "late" and not query:
+        return _tokenize_windows(model, tokenizer, ready, limit)
     tokens = tokenizer(ready, padding=True, truncation=True, max_length=limit, return_tensors="pt")
     return _inputs(model, tokens)
+
+
+def _tokenize_windows(model: Any, tokenizer: Any, texts: Sequence[str], limit: int) -> dict[str, Tensor]:
+    """As `tokenize_texts`, cut around the windows placed in them; `pooled` (n, t) is 1 at the tokens of each text's window."""
+    placed = [read_window(text) for text in texts]
+    plain = [item.whole for item in placed]
+    read = tokenizer(plain, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
+    kept, pooled = [], []
+    for at, item in enumerate(placed):
+        ids, special = read["input_ids"][at], read["special_tokens_mask"][at]
+        own = slice(special.index(0), len(ids) - special[::-1].index(0)) if 0 in special else slice(len(ids), len(ids))
+        first, last = span_tokens(read["offset_mapping"][at][own], *item.span)
+        part = cut_around(own.stop - own.start, first, last, limit - sum(special))
+        kept.append(ids[: own.start] + ids[own][part] + ids[own.stop :])
+        is_whole = last - first in (0, own.stop - own.start)  # as a text alone: special tokens are pooled, too
+        inside = range(own.start + first - part.start, own.start + min(last, part.stop) - part.start)
+        pooled.append([int(is_whole or place in inside) for place in range(len(kept[-1]))])
+    tokens = tokenizer.pad({"input_ids": kept}, return_tensors="pt")
+    width = tokens["input_ids"].shape[1]
+    rows = [row + [0] * (width - len(row)) for row in pooled]
+    return {**_inputs(model, tokens), POOLED: torch.tensor(rows, device=model.device)}
 
 
 def score_pairs(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Tensor:

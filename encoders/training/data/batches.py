@@ -17,6 +17,7 @@ from typing import TypeVar
 from encoders.labels.pairs import Pair, Text, read_pairs
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
+from mappings.analysis.window_text import place_window
 from mappings.documents import Passage
 
 T = TypeVar("T")
@@ -48,16 +49,17 @@ def render_text(text: Text, context: bool) -> str:
     )
 
 
-def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random) -> Example:
+def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, late: bool = False) -> Example:
     """The pair with `negatives` of its negatives, drawn at random, all rendered in the same way.
 
     If the positive has no title (because the title is the query), no negative shows one, since that would reveal the
-    answer. All texts are cut to the share's window, so that their length does not reveal it either.
+    answer. All texts are cut to the share's window, so that their length does not reveal it either; with `late` they are
+    whole, and their windows placed in them.
     """
     context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
     texts = [
-        replace(text, text=_cut_to_window(text.text, pair.query, share.window)) for text in (pair.positive, *chosen)
+        replace(text, text=_at_window(text.text, pair.query, share.window, late)) for text in (pair.positive, *chosen)
     ]
     return Example(
         pair.task,
@@ -69,9 +71,18 @@ def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random) 
     )
 
 
-def _cut_to_window(text: str, query: str, words: int) -> str:
-    """The part of a text nearest to the query, as a collection serves windows; the whole text if `words` is 0."""
-    return nearest(Passage("", 0, 0, "", "", text), query, words)[0] if words else text
+def _at_window(text: str, query: str, words: int, late: bool) -> str:
+    """The part of a text nearest to the query, or with `late` that part placed in the text; the text if `words` is 0."""
+    if not words:
+        return text
+    window = nearest(Passage("", 0, 0, "", "", text), query, words)[0]
+    start = text.find(window)
+    return place_window("", text, start, start + len(window)) if late and window != text else window
+
+
+def is_late(recipe: Recipe) -> bool:
+    """Whether the model reads whole passages, and pools their windows."""
+    return recipe.windows == "late"
 
 
 def required_negatives(recipe: Recipe) -> int:
@@ -88,7 +99,7 @@ def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: in
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
         made[task] = [
-            make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch))
+            make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch), is_late(recipe))
             for round_ in range(share.repeat)
             for pair in taken
         ]

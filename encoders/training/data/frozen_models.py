@@ -22,7 +22,8 @@ from encoders.training.architectures.bases import is_artifact, resolve_base
 from encoders.training.data.batches import Example
 from encoders.training.data.frozen_scores import FrozenScores, QueryTexts, ScoreTexts, score_batches
 from encoders.training.recipe import Recipe
-from mappings.analysis.passages import windows
+from mappings.analysis.passages import placed_windows
+from mappings.analysis.window_text import alone
 from mappings.documents import Passage
 from mappings.errors import ModelError
 
@@ -72,7 +73,7 @@ def _load_teacher(artifact: Artifact, recipe: Recipe) -> ScoreTexts:
 
     def score(group: Sequence[QueryTexts]) -> Floats:
         tokenize = model.model.tokenizer.tokenize_pairs
-        return model.logits([item for query, texts in group for item in tokenize(query, texts)])
+        return model.logits([item for query, texts in group for item in tokenize(query, [*map(alone, texts)])])
 
     return score
 
@@ -83,7 +84,7 @@ def _load_prior(artifact: Artifact, recipe: Recipe) -> ScoreTexts:
 
     def score(group: Sequence[QueryTexts]) -> Floats:
         texts = dict(zip(dict.fromkeys(chain.from_iterable(found for _, found in group)), count()))
-        cut = [windows(Passage("", 0, 0, "", "", text), WINDOW_WORDS) for text in texts]
+        cut = [placed_windows(Passage("", 0, 0, "", "", alone(text)), WINDOW_WORDS) for text in texts]
         vectors = model.encode_passages(list(chain.from_iterable(cut)))
         starts = np.cumsum([0, *map(len, cut[:-1])])
         queries = model.encode_queries([query for query, _ in group])

@@ -1,7 +1,7 @@
 """What benches compare with: an artifact's own weights in sentence-transformers or in torch.
 
-This is the one place where evaluation reaches torch. Every import of it is inside a function, because the other benches
-run without the extras `train` and `bench`.
+This and `plain_loop` are where evaluation reaches torch. Every import of it is inside a function, because the other
+benches run without the extras `train` and `bench`.
 """
 
 from __future__ import annotations

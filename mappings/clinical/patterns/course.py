@@ -21,7 +21,7 @@ _GONE_WORDS: Final = (
 )
 _ENDS_IN_NOT: Final = r"^(?=.*(?:\snot|n['’]t)\s*(?:[.;]|$)).*?"
 """Looked for first, as it is rare."""
-_TREATMENT: Final = (
+TREATMENT: Final = (
     r"(?:\w+\s){0,2}(?:surgery|operation|bypass|transplant|transplantation|stents?|stenting|ablation|repair|replacement|injections?|treatment|chemotherapy|"
     r"radiotherapy|pacemaker|implant|biologic|infusion|\w+(?:ectomy|plasty|plication|otomy|ostomy))\b"
 )
@@ -48,12 +48,12 @@ _NEEDED_FOR: Final = re.compile(
     re.I,
 )
 _BEFORE_TREATMENT: Final = re.compile(
-    rf"\b(?:had|did have|troubled|bothered|plagued|suffered from|limited|there was|there were)\b[^.;:]{{2,50}}?\s(?P<cue>(?:before|until)\s(?:the|his|her|their|this)\s{_TREATMENT})",
+    rf"\b(?:had|did have|troubled|bothered|plagued|suffered from|limited|there was|there were)\b[^.;:]{{2,50}}?\s(?P<cue>(?:before|until)\s(?:the|his|her|their|this)\s{TREATMENT})",
     re.I,
 )
 """What there was before a treatment: "heartburn troubled her before the fundoplication"."""
 _DID_HAVE: Final = re.compile(
-    rf"\bdid\s(?:have|get|suffer|experience|feel|notice)\b(?=[^.;:]{{2,60}}?(?:\s(?:before|until|prior to)\s(?:the|his|her|their)\s{_TREATMENT}|\sat\s(?:the\s)?(?:onset|outset|start|beginning)\b|\sinitially\b|\sat\sfirst\b))",
+    rf"\bdid\s(?:have|get|suffer|experience|feel|notice)\b(?=[^.;:]{{2,60}}?(?:\s(?:before|until|prior to)\s(?:the|his|her|their)\s{TREATMENT}|\sat\s(?:the\s)?(?:onset|outset|start|beginning)\b|\sinitially\b|\sat\sfirst\b))",
     re.I,
 )
 _BEFORE_WHICH: Final = re.compile(
@@ -133,7 +133,7 @@ _LAST_ONE: Final = re.compile(
 )
 """The last of several is over: "last migraine three months ago"."""
 _DAY_AFTER: Final = re.compile(
-    r"\b(?:POD|post-?op\sday|postoperative\sday)\s#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
+    r"\b(?:POD|post-?op\sday|postoperative\sday)\s?#?\d+,?\s(?:after\s|following\s|from\s|post\s|s/p\s|of\s|status\spost\s|out\sfrom\s)?|"
     r"\bday\s#?\d+\s(?:after|following|post|s/p|from)\s",
     re.I,
 )
@@ -154,7 +154,6 @@ _BORN: Final = re.compile(
     r"\bborn\s(?:at|by|via|pre-?term|preterm|prematurely|early|premature|vaginally|after|in)\b(?:\s(?:\d+(?:\+\d)?\s?(?:/40|weeks?|wks?)?(?:\sgestation)?|term))?(?:[^.;]{0,30};)?",
     re.I,
 )
-
 COURSES: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern(f"{_GONE_WORDS} recurred recur returned return back", _IT_ENDED, CueKind("sentence-after", HISTORY)),
     word_pattern(

@@ -10,12 +10,12 @@ from mappings.analysis.mentions.cues import CueKind
 
 _REFUSED: Final = (
     r"(?:refused|declined|rejected|turned\s(?:\w+\s)?down|said no|sa(?:id|ys) no|(?:did|do|does|would|will|was|is)\s?(?:not|n['’]t)\s(?:want|wish|take|have|hear|accept|consider|agree|keen|interested|entertain|like)|"
-    r"(?:didn|wouldn|doesn|won)['’]t\s(?:want|wish|take|have|hear|accept|consider|agree)|opted out|opted against|decided against|not accepted|not interested|not taken up|never took|without success|in vain|was not keen|preferred not|chose not|shook)"
+    r"(?:didn|wouldn|doesn|won)['’]t\s(?:want|wish|take|have|hear|accept|consider|agree)|opted out|opted against|decided against|not accepted|not interested|not taken up|never took|without success|in vain|was not keen|preferred not|chose not|shook|rather not|sooner not|thought better|(?:would|['’]d) (?:rather|sooner|prefer)|prefer(?:s|red)? (?:to (?:wait|manage|stay|carry|continue|go on|leave|avoid|do without|see)|not)|not tempted|unwilling|averse|(?:has|have|was|were|is)(?: not|n['’]t) (?:been )?(?:started|begun|commenced|taken up|pursued)|never (?:attended|started|went|turned up)|did not attend|dna['’]?d|opposed|vetoed)"
 )
 _OFFERED: Final = re.compile(
     r"\b(?:(?:was|were|is|are|been|being|has|have|had|we|i|then|also|again)\s){0,4}"
-    r"(?:offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
-    rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*(?=[\s,][^.;:]{{1,60}}?\b{_REFUSED}\b)",
+    r"(?:talked about|talked through|broached|offered|proposed|suggested|recommended|advised|urged|put forward|encouraged|pressed|invited|put to (?:him|her|them)|discussed|mentioned)\b"
+    rf"(?:\s(?:to have|to take|to|for|with|the option of|a|an|the))*,?(?=[\s,][^.;:]{{1,70}}?\b{_REFUSED}\b)",
     re.I,
 )
 """An offer that is refused in the same sentence: "offered a stoma, which he refused"."""
@@ -24,7 +24,7 @@ _NOT_AS_THOUGHT: Final = (
     r"has\s(?:turned\sout|proved|been\sshown\sto\sbe))(?!\s?(?:to\sbe\s)?(?:real|right|true|correct|confirmed|so\b|genuine|just\sthat))"
 )
 _TAKEN_FOR: Final = re.compile(
-    rf"\bwhat\b[^.;:]{{1,30}}?\b(?:taken for|took for|taken to be|took to be|thought to be|thought was|looked like|believed to be|believed was|called|diagnosed as|labelled|read as|reported as|suspected to be|sounded like)\b(?:\s(?:an?|the)\b)?(?=[^.;]{{2,60}}?\b(?:{_NOT_AS_THOUGHT}|(?:was|were|is)\s(?!confirmed|right|correct|indeed|so\b|taken|treated|found|given|seen)))",
+    rf"\bwhat\b[^.;:]{{1,30}}?\b(?:taken for|took for|taken to be|took to be|thought to be|thought was|looked like|believed to be|believed was|called|diagnosed as|labelled|read as|reported as|suspected to be|sounded like|heard as|seen as|interpreted as|construed as|mistook for|mistaken for|felt to be|felt as|assumed to be|passed for|passed off as|flagged as|reported to be|described as|put down as)\b(?:\s(?:an?|the)\b)?(?=[^.;]{{2,60}}?\b(?:{_NOT_AS_THOUGHT}|(?:was|were|is)\s(?!confirmed|right|correct|indeed|so\b|taken|treated|found|given|seen)))",
     re.I,
 )
 """What something only seemed to be: "what was taken for shingles turned out to be dermatitis"."""
@@ -163,11 +163,37 @@ _NIL_BAR: Final = re.compile(
     r"\b(?:nil|nothing|none|no)\b[^.;:]{0,40}?\s(?P<cue>(?:bar|save|save\sfor|barring|excepting))\s", re.I
 )
 """The one thing that there is: "nil of note bar glandular fever"."""
+_WORKING: Final = re.compile(
+    r"\b(?:working|provisional|presumptive|tentative|leading|current|interim|holding|admitting|initial)\s(?:dx|diagnosis|label|impression|hypothesis)\b[^.;:]{3,50}?\s"
+    r"(?P<cue>(?:is|remains|being|stays)\s)(?!awaited|pending|being|to\b|not\b|still\b|under\b|done|back)",
+    re.I,
+)
+_MORE_THAN: Final = re.compile(
+    r"\b(?:more|rather|better|likelier)\s(?:likely|probable|probably|plausible|plausibly|suggestive|typical|consistent|compatible|in\skeeping|indicative|like|convincing|readily|easily|reminiscent|characteristic|to\sbe|due\sto)\b"
+    r"[^.;]{3,60}?\s(?P<cue>than(?:\s(?:with|of|to|by|for|from|an?|the|any))*)\s",
+    re.I,
+)
+"""What is less likely than another: "more in keeping with reflux than with angina"."""
+_FAVOURED_OVER: Final = re.compile(
+    r"\b(?:favou?rs?|favou?red|favou?ring|leaning\stowards?|lean\stowards?|prefer)\s[^.;,]{2,40}?\s(?P<cue>over|ahead\sof)\s",
+    re.I,
+)
+_PRO_AND_CON: Final = re.compile(
+    r"(?:^|(?<=[.;]\s))(?:in\sfavou?r\sof|against|arguing\s(?:for|against)|counting\sagainst)\s(?=[^.;,:]{2,40}:)", re.I
+)
+_ANOTHER_THOUGHT: Final = re.compile(
+    r"\bis\s(?:one|a|the\sfirst)\s(?:thought|possibility|option|candidate|explanation|idea|contender|consideration)\b[^.;]{3,50}?\s(?P<cue>(?:is\s)?(?:another|the\sother|a\ssecond|the\snext))(?=\s*(?:[.;,]|$))",
+    re.I,
+)
+_SO_CALLED: Final = re.compile(
+    r"\b(?:so-called|supposed)\s(?=[^.;,]{2,40}?\s(?:was|were|is|are|proved|turned\sout)\s(?!confirmed|present|severe|not\sso|treated|still|found|noted))",
+    re.I,
+)
 _CAUSES: Final = "explanation cause causes culprit source reason diagnosis suspect contender candidate answer trigger etiology aetiology guess"
 
 DOUBTS: Final = (
     word_pattern(
-        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned",
+        "offered proposed suggested recommended advised urged put encouraged pressed invited discussed mentioned talked broached",
         _OFFERED,
         CueKind("either", "ruled-out"),
     ),
@@ -176,6 +202,16 @@ DOUBTS: Final = (
     word_pattern("ruled rules ruling", _RULED_IT_OUT, CueKind("before", "ruled-out")),
     word_pattern("impossible untenable inconceivable implausible", _MADE_IMPOSSIBLE, CueKind("before", "ruled-out")),
     word_pattern("unlikely likely improbable doubtful", _MADE_UNLIKELY, CueKind("doubt-before", "uncertain")),
+    word_pattern(
+        "working provisional presumptive tentative leading current interim holding admitting initial",
+        _WORKING,
+        CueKind("doubt-before", "uncertain"),
+    ),
+    word_pattern("called supposed", _SO_CALLED, CueKind("before", "ruled-out")),
+    word_pattern("than", _MORE_THAN, CueKind("doubt-before", "uncertain")),
+    word_pattern("over ahead", _FAVOURED_OVER, CueKind("doubt-before", "uncertain")),
+    word_pattern("favour favor against arguing", _PRO_AND_CON, CueKind("doubt-before", "uncertain")),
+    word_pattern("another other second next", _ANOTHER_THOUGHT, CueKind("doubt-after", "uncertain")),
     word_pattern("what", _TAKEN_FOR, CueKind("before", "ruled-out")),
     word_pattern(
         "supposed alleged suspected queried feared presumed putative apparent reported possible initial called original label "

@@ -53,6 +53,9 @@ _YOU_HAVE: Final = re.compile(
     re.I,
 )
 _THE_KNOWN: Final = re.compile(r"\b(?:the|his|her|their|patient['’]s|this|with|of|from)\sknown\s", re.I)
+_FOR_DAYS: Final = re.compile(r"\b\d+\s?/\s?(?:7|52|12|24)\s(?:hx|history|h/o|ho)\b(?:\sof)?", re.I)
+"""How long something has been there: "3/7 hx cough"."""
+_PAST_DEGREES: Final = re.compile(r"\bpast\s\d+", re.I)
 
 LASTING: Final[tuple[CuePattern | WordPattern, ...]] = (
     word_pattern("relieved abolished aborted reversed", _RELIEVED, CueKind("doubt-after", _HISTORICAL)),
@@ -72,4 +75,6 @@ LASTING: Final[tuple[CuePattern | WordPattern, ...]] = (
         CueKind("end"),
     ),
     word_pattern("previously formerly earlier once past", _UNLIKE_BEFORE, CueKind("end")),
+    word_pattern("hx history h ho", _FOR_DAYS, CueKind("skip")),
+    word_pattern("past", _PAST_DEGREES, CueKind("skip")),
 )

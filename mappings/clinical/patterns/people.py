@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from mappings.analysis.mentions.cue_pattern import CuePattern, WordPattern, word_pattern
@@ -24,8 +26,8 @@ _WORKMATE: Final = re.compile(
     re.I,
 )
 _NEIGHBOR: Final = re.compile(
-    r"\b(?:the|an?|another|other)\s(?:patient|man|woman|lady|gentleman|person|child|baby|infant|resident|boy|girl)s?\s(?:in|on|from|at|across|of)\s(?:the\s)?"
-    r"(?:next|neighbou?ring|adjacent|adjoining|opposite|same|other|far)\s(?:bed|room|bay|cubicle|cot|ward|chair|table|compartment)\b",
+    r"\b(?:(?:the|an?|another|other)\s)?(?:patient|pt|man|woman|lady|gentleman|person|child|baby|infant|resident|boy|girl|gent|chap)s?\s(?:(?:in|on|from|at|across|of)\s(?:the\s)?"
+    r"(?:next|neighbou?ring|adjacent|adjoining|opposite|same|other|far)\s(?:bed|room|bay|cubicle|cot|ward|chair|table|compartment)|opposite(?!\sour)|next\sdoor|alongside|in\sthe\s(?:bed|room|cubicle|cot)\s(?:opposite|beside|next))\b",
     re.I,
 )
 _NOT_OURS: Final = r",?\snot\sour\s(?:own\s)?(?:patient|man|woman|lady|gentleman|boy|girl|child|baby|driver|pt)\b,?"
@@ -37,7 +39,7 @@ _STRONG_FAMILY: Final = re.compile(
 )
 _ISOLATED_FOR: Final = re.compile(
     r"\b(?:on|under|in|with)\s(?:\w+\s)?(?:precautions|isolation|quarantine)\sfor\b|\b(?:isolated|quarantined|barrier[\s-]nursed)\s(?:for|because\sof|with)\b|"
-    r"\bunder\s(?:surveillance|follow-?up|review)\sfor\s(?:an?|his|her|the|known)\b",
+    r"\bunder\s(?:surveillance|follow-?up|review|the\s\w+\s(?:team|clinic))\sfor\b(?!\s(?:possible|any\b|\?))",
     re.I,
 )
 """What someone is isolated or followed for is there."""
@@ -57,12 +59,12 @@ def _of_relatives(words: str) -> tuple[CuePattern, ...]:
     )
     death = (
         rf"(?:\b\w+\s+)?\b{whose}(?:\w+\s+)?(?:{words})['’]s?\s+(?:death|passing|funeral|illness|suicide\sattempt|birthday|wedding|request|"
-        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care)\b"
+        r"insistence|house|home|visit|behaviour|behavior|absence|departure|bedside|arms|lap|care|help|support|assistance|advice|presence|concerns?|worries|account|opinion|view|encouragement|company)\b"
     )
     himself = rf"\b(?:{words})\b[^.;]{{0,30}}?,\s(?P<cue>herself|himself|themselves)\b"
     # Whoever told her that he has something is not the patient.
     told = r"\b(?:told|informed)\s(?:her\s(?:that\s)?he|him\s(?:that\s)?she)\s(?:is|was|has|had|tested)\b"
-    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words})['’]s?(?=\s*(?:[,.;)]|$)|\s(?:and|but|not|who|rather)\b)"
+    owner = rf"\b(?:is|are|was|were|be)\s+{whose}(?:{words}|neonate|infant|newborn|f(?:o)?etus|baby|passenger|driver)['’]s?(?=\s*(?:[,.;)]|$)|\s(?:and|but|not|who|rather)\b)"
     return (
         CuePattern((" who ", " whose "), re.compile(who, re.I), forward),
         CuePattern(("'s", "’s"), re.compile(possessive, re.I), forward),
@@ -94,8 +96,14 @@ _TELLERS: Final = (
 
 def people_patterns(relatives: Iterable[str]) -> tuple[CuePattern | WordPattern, ...]:
     """The patterns for people other than the patient, who are called by the words `relatives`."""
-    words = "|".join(sorted(map(re.escape, relatives), key=lambda word: (-len(word), word)))
-    return (*_of_relatives(words), *_of_others(words), *_of_tellers(words))
+    words = _by_letter(relatives)
+    return (*_of_relatives(words), *_of_others(words), *_of_callers(words), *_of_tellers(words))
+
+
+def _by_letter(words: Iterable[str]) -> str:
+    """An expression for any of `words`, the longest first; the first letter tells which are tried, as there are hundreds."""
+    ordered = sorted(map(re.escape, words), key=lambda word: (word[0], -len(word), word))
+    return "|".join(f"(?={letter})(?:{'|'.join(found)})" for letter, found in groupby(ordered, key=itemgetter(0)))
 
 
 def _of_others(words: str) -> Iterator[WordPattern]:
@@ -113,13 +121,36 @@ def _of_others(words: str) -> Iterator[WordPattern]:
     yield word_pattern(
         "work school nursery daycare college church camp gym office class salon shop clinic", _WORKMATE, forward
     )
-    yield word_pattern("bed room bay cubicle cot ward chair table compartment", _NEIGHBOR, forward)
+    yield word_pattern(
+        "bed room bay cubicle cot ward chair table compartment opposite door alongside", _NEIGHBOR, forward
+    )
     yield word_pattern("our", _NOT_OUR_PATIENT, forward)
     yield word_pattern("our", _NOT_OUR_PATIENT_ONLY, CueKind("skip"))
     yield word_pattern("family fam maternal paternal", _STRONG_FAMILY, CueKind("end"))
     yield word_pattern(
         "precautions isolation quarantine isolated quarantined barrier under", _ISOLATED_FOR, CueKind("keep")
     )
+    yield word_pattern(
+        "old olds",
+        pattern(
+            r"\b(?:her|his|their)\s(?:\w+|\d+)[-\s](?:year|month|week|yr|mo|day)[-\s]olds?\b(?=\s(?:has|had|is|was|with|son|daughter|needs|also|came|got|being)\b)"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "by through via",
+        pattern(r"\bexposed\sto\s(?=[^.;,]{2,30}?\s(?:by|through|via)\s)"),
+        CueKind("doubt-before", "family"),
+    )
+
+
+def _of_callers(words: str) -> Iterator[WordPattern]:
+    """Who calls, or sits at the bedside, has what is told of "he" where the patient is "she"."""
+    forward = CueKind("clause-before", "family")
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.I)
+
     says = pattern(
         rf"\b(?:{words})\s{_TO_SAY}(?:he\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\sshe\b)|she\s(?:has|is|had|tested)\b(?=[^.]*[;,.]\she\b))"
     )
@@ -157,6 +188,21 @@ def _of_tellers(words: str) -> Iterator[WordPattern]:
         ),
         forward,
     )
+    yield word_pattern(
+        "too also",
+        pattern(
+            rf"\b(?:{words})\s(?:{_SAYS})\s(?:that\s)?(?:he|she|they)\s(?:too|also)\s(?:is|has|had|takes|sees|was|gets|suffers|uses|attends|needs|comes|have|are|were)\b"
+        ),
+        forward,
+    )
+    yield word_pattern(
+        "hers own our",
+        pattern(
+            rf"\b(?:{words})\s(?:rang|rings|phoned|phones|called|attended|seen|texted|emailed|{_SAYS})\b(?:\s(?:with|to\ssay|that|us|me|in|him|her|at|back|today)|:)*"
+            r"(?=[^.]{3,100}[;,]\s(?:but\s|and\s)?(?:hers\b|his\s(?:is|own)\b|her\sown\b|our\s(?:pt|patient|lady|man|woman)\b))"
+        ),
+        forward,
+    )
     for teller, patient in _TELLERS:
-        told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:her|his|their)\s(?:{patient}))\b(?!['’])"
+        told = rf"\b(?:{teller})\s(?:{_SAYS})\b[^.;,]{{0,20}}?\s(?P<cue>(?:(?:about|by|over|that|of)\s)?(?:her|his|their)\s(?:{patient})(?:['’]s)?)\b"
         yield word_pattern("her his their", pattern(told), CueKind("skip", "family"))

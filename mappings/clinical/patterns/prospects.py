@@ -17,7 +17,7 @@ _SAFE_FROM: Final = re.compile(
 )
 """What is to be kept away: "keep the reflux at bay", "to stop swelling setting in"."""
 _SO_THAT: Final = re.compile(
-    r"\bso(?:\sthat)?\b(?!\s(?:i|we|one)\b)(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
+    r"\b(?:so\sthat|(?<!,\s)(?<!;\s)(?<!and\s)so)\b(?!\s(?:i|we|one)\b)(?=[^.;]{2,60}\b(?:(?:will|do|does|should|may|might|can|would)\snot|cannot|can['’]t|won['’]t|doesn['’]t|don['’]t|never|"
     r"(?:is|are|can be|may be)\s(?:caught|found|spotted|detected|picked up|seen|recogni[sz]ed|diagnosed|avoided|prevented|treated))\b)",
     re.I,
 )
@@ -82,7 +82,7 @@ _IS_TO_HAVE: Final = re.compile(
     re.I,
 )
 _FOR_THE_DAY: Final = re.compile(
-    r"(?:^|[.;:]\s)for\s(?=[^.;,:]{2,40}?\s(?:(?:on\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|later|next\s|mane|today|this\s(?:afternoon|evening|morning|week)|"
+    r"(?:^|[.;:]\s)for\s(?=[^.;,:]{2,40}?\s(?:(?:on\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|later|next\s|mane|today|this\s(?:afternoon|evening|morning|week|pm|am)|"
     r"when\s|once\s|as\s(?:an\s)?(?:outpatient|day\scase)|at\s\d|in\s(?:\d|two|three|six|a\s)))",
     re.I,
 )
@@ -93,7 +93,7 @@ _TO_USE_WHEN: Final = re.compile(
     re.I,
 )
 _REFERRED_FOR: Final = re.compile(
-    r"\b(?:refer|refers|referred|referring|re-?refer(?:red)?|referral)\b(?:\s(?:back|on|made|sent|urgently|today|routinely))*(?:\sto\s(?:[\w&'’-]+\s){1,4}?|\s)(?:for|re|regarding|with\sa\sview\sto)\s",
+    r"\b(?:refer|refers|referred|referring|re-?refer(?:red)?|referral)\b(?:\s(?:back|on|made|sent|urgently|today|routinely|him|her|them|this\s\w+|the\spatient))*(?:\sto\s(?:[\w&'’-]+\s){1,4}?|\s)(?:for|re|regarding|with\sa\sview\sto)\s(?![^.;]*\b(?:returns?|presents)\stoday\b|[^.;]*\band\s(?:he|she|they)\s(?:returns?|presents)\b)",
     re.I,
 )
 _IS_A_RISK: Final = re.compile(

@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from search.engines.embedded.sidecar import is_empty
+
 numkong: Any = import_module("numkong") if find_spec("numkong") else None  # not every machine has a wheel
 
 Slots = NDArray[np.int64]
@@ -27,13 +29,14 @@ _DECIMALS: Final = 6
 def nearest(parts: tuple[Any, ...], slots: Slots, query: NDArray[np.float32], count: int) -> tuple[Slots, NDArray[Any]]:
     """The `count` best of `slots` by inner product with `query` of shape (d,), best first, and their scores.
 
-    `parts` are the float16 rows, int8 rows and scales of every slot.
+    `parts` are the float16 rows, int8 rows and scales of every slot; rows without a vector are never among the nearest.
     """
     exact, coarse, scale = parts
     wanted = max(CANDIDATES, 2 * count)
     if len(slots) > wanted:
         scores = _scan(coarse, scale, slots, query)
         slots = slots[np.argpartition(-scores, wanted)[:wanted]]
+    slots = slots[~is_empty(scale[slots, 0])]
     scores = np.round(exact[slots].astype(np.float32) @ query, _DECIMALS)
     order = np.argsort(-scores, kind="stable")[:count]
     return slots[order], scores[order]
@@ -43,8 +46,11 @@ def _scan(coarse: Any, scale: Any, slots: Slots, query: NDArray[np.float32]) -> 
     """The approximate score of each of `slots`, up to a constant factor of the query."""
     small = np.rint(query * (127 / max(float(np.abs(query).max()), 1e-9))).astype(np.int8)
     if len(slots) < _GATHER_BELOW * len(coarse):
-        return _products(coarse[slots], small) * scale[slots, 0]
+        few = _products(coarse[slots], small) * scale[slots, 0]
+        few[is_empty(scale[slots, 0])] = -np.inf
+        return few
     products = _products(coarse, small) * scale[:, 0]
+    products[is_empty(scale[:, 0])] = -np.inf  # rows without a vector must not displace others
     return products if len(slots) == len(coarse) else products[slots]
 
 

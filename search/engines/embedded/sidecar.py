@@ -19,6 +19,7 @@ Rows = NDArray[Any]
 IDS: Final = "ids.bin"
 ENDS: Final = "ids.end"
 _LEVELS: Final = 127
+_NO_SCALE: Final = np.float32(1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,13 @@ def _column(path: Path, dtype: DTypeLike, width: int) -> Column:
 def quantise(vectors: NDArray[np.float32]) -> tuple[Rows, Rows, Rows]:
     """Float16 rows, int8 rows and scales, so that `scale * int8` approximates the row to 1/254 of its largest value."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
-    scale = np.where(largest > 0, largest / _LEVELS, 1.0).astype(np.float32)
+    scale = np.where(largest > 0, largest / _LEVELS, _NO_SCALE).astype(np.float32)
     return vectors.astype(np.float16), np.rint(vectors / scale).astype(np.int8), scale
+
+
+def is_empty(scales: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether rows with these scales are zero; those of a unit vector have less, being its largest value by 127."""
+    return np.asarray(scales == _NO_SCALE)
 
 
 class SlotReader:
@@ -76,6 +82,11 @@ class SlotReader:
         self.vectors = {
             name: tuple(part.map(rows) for part in parts) for name, parts in columns(folder, fields).items()
         }
+
+    def without_vectors(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of `slots` that were written without vectors."""
+        scales = [parts[2] for parts in self.vectors.values()]
+        return slots[is_empty(scales[0][slots, 0])] if scales else slots[:0]
 
     def passage_ids(self, slots: Sequence[int]) -> list[str]:
         """The passage id in each slot."""

@@ -78,6 +78,7 @@ class Snapshot:
             windows=description.windows,
             rows=self._live,
             reading=description.reading,
+            by_words=self._by_words(),
         )
 
     def compiler(self, boosts: Mapping[str, float]) -> TantivyQueryCompiler:
@@ -126,6 +127,11 @@ class Snapshot:
         counted = Counter(parse_passage_id(item)[:2] for item in ids)
         return ((document, version, number) for (document, version), number in counted.items())
 
+    def _by_words(self) -> int:
+        """How many documents have no vectors yet."""
+        empty = self._slots.without_vectors(self._firsts)
+        return len({parse_passage_id(item)[0] for item in self._slots.passage_ids(empty.tolist())}) if len(empty) else 0
+
     @property
     def dead(self) -> int:
         """How many slots of replaced or removed passages a vector search still reads."""
@@ -142,7 +148,7 @@ class Snapshot:
         found: dict[str, dict[str, Vectors]] = {}
         for shown, slot in self._shown(self._plain.named(list(wanted)), len(wanted)):
             passage = self._passage(shown, slot)
-            if wanted[passage.id] == passage:
+            if wanted[passage.id] == passage and not len(self._slots.without_vectors(np.array([slot]))):
                 end = slot + int(self._rows[np.searchsorted(self._firsts, slot)])
                 rows = {name: parts[0][slot:end].astype(np.float32) for name, parts in self._slots.vectors.items()}
                 found[passage.id] = rows

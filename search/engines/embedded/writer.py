@@ -100,8 +100,7 @@ class EmbeddedWriter:
         slot = self._slots.rows
         prepared = []
         for entry in entries:
-            for name, dimension in self._description.dimensions.items():
-                check_vectors(name, entry.vectors[name], sum(entry.rows), dimension)
+            check_vectors(entry, self._description.dimensions)
             prepared.append(self._documents(entry, slot))
             slot += sum(entry.rows)
         return prepared
@@ -114,8 +113,12 @@ class EmbeddedWriter:
             raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error
 
     def _stacked(self, entries: Sequence[IndexEntry]) -> dict[str, Any]:
+        """The vectors of all rows by field; those of documents without any are zero, which no unit vector is."""
         return {
-            name: np.concatenate([entry.vectors[name] for entry in entries] or [np.empty((0, dimension), np.float32)])
+            name: np.concatenate(
+                [entry.vectors.get(name, np.zeros((sum(entry.rows), dimension), np.float32)) for entry in entries]
+                or [np.empty((0, dimension), np.float32)]
+            )
             for name, dimension in self._description.dimensions.items()
         }
 

@@ -126,12 +126,13 @@ class OpenSearchEngine:
         for ids in _chunks(list(wanted)):
             query = {"bool": {"filter": [{"terms": {"passage": ids}}]}}
             for source in self._indexes.scan(description, query, {"excludes": ["shown", "rest"]}):
-                rows.setdefault(source["passage"], []).append(source["vectors"])
+                rows.setdefault(source["passage"], []).append(source.get("vectors") or {})
                 if "passage" in source["kind"] and passage_of(source) == _as_stored(wanted[source["passage"]]):
                     same.add(source["passage"])
         return {
             key: {name: np.asarray([row[name] for row in rows[key]], np.float32) for name in description.dimensions}
             for key in same
+            if all(rows[key])  # a document that is found by its words has none yet
         }
 
     # Administration

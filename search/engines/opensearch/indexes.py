@@ -13,6 +13,7 @@ from search.engines.opensearch import queries
 from search.engines.opensearch.client import WHOLE, Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, read_description
 from search.engines.opensearch.legs import Spread
+from search.engines.opensearch.records import BY_WORDS
 from search.protocols import IndexMeta
 
 FRESH_SECONDS: Final = 1.0
@@ -159,6 +160,7 @@ class Indexes:
             windows=description.windows,
             rows=rows,
             reading=description.reading,
+            by_words=kinds.get(BY_WORDS, 0),
         )
 
     def _index_of(self, physical: str) -> str:

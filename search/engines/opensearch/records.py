@@ -26,6 +26,9 @@ from search.query import ASPECT, PROVES
 SHOWN: Final = ("passage", "document", "version", "ordinal", "title", "heading", "text", "context", "mentions")
 """The fields of an entry that its passage is read from."""
 
+BY_WORDS: Final = "by-words"
+"""The kind of the first entry of a document without vectors, beside its others."""
+
 COMMIT_ID: Final = "commit"
 COMMIT_ROUTE: Final = "commit"
 _LONGEST_ID: Final = 440
@@ -67,13 +70,19 @@ def records(entry: IndexEntry, fields: Mapping[str, FieldType], vectors: Sequenc
         },
     }
     # Rounded to float16 as in the embedded engine, so that both compute the same scores.
-    stacked = {name: entry.vectors[name].astype(np.float16).astype(np.float32) for name in vectors}
+    stacked = {name: entry.vectors[name].astype(np.float16).astype(np.float32) for name in vectors if entry.vectors}
     made = []
     try:
         for start, (ordinal, row) in enumerate(entry_rows(entry.rows)):
-            own = {"vectors": {name: rows[start] for name, rows in stacked.items()}, "ordinal": ordinal, "row": row}
+            own: dict[str, Any] = {
+                "vectors": {name: rows[start] for name, rows in stacked.items()},
+                "ordinal": ordinal,
+                "row": row,
+            }
             own["passage"] = entry.passages[ordinal].id
             own |= {"kind": ["row"]} if row else _passage(entry, ordinal)
+            if vectors and not stacked and start == 0:
+                own["kind"] = [*own["kind"], BY_WORDS]
             made.append(orjson.dumps(shared | own, option=orjson.OPT_SERIALIZE_NUMPY))
     except orjson.JSONEncodeError as error:
         raise InvalidInput(f"document {entry.document!r} can't be indexed: {error}", field="document") from error

@@ -46,8 +46,7 @@ class OpenSearchWriter:
         self._check()
         made: dict[str, Entries] = {}
         for entry in entries:
-            for name, dimension in self._index.dimensions.items():
-                check_vectors(name, entry.vectors[name], sum(entry.rows), dimension)
+            check_vectors(entry, self._index.dimensions)
             lines = records(entry, self._index.fields, list(self._index.encoders))
             made[entry.document] = dict(zip(entry_ids(entry), lines, strict=True))
         self._pending |= made

@@ -46,6 +46,7 @@ def test_from_a_file_to_an_answer(medley, tmp_path):
     assert json.loads(done.stdout) == {
         "collection": "abstracts", "accepted": 2, "unchanged": 0,
         "stale": 0, "deleted": 0, "rejected": 0, "rejections": [], "dropped_fields": {}, "indexed": 2, "failed": 0, "failures": [],
+        "encoded_texts": 2, "encoded_tokens": 0,
     }  # fmt: skip
 
     found = json.loads(medley("search", "aspirin mortality", "-c", "abstracts", "--json", "--explain").stdout)
@@ -131,7 +132,7 @@ def test_retry_makes_the_first_index(medley, tmp_path):
     assert medley("ingest", str(file), "--collection", "abstracts", "--store-only").returncode == 0
     done = medley("retry", "--collection", "abstracts", "--json")
     assert json.loads(done.stdout) == {
-        "collection": "abstracts", "retried": 0, "indexed": 1, "failed": 0, "failures": [],
+        "collection": "abstracts", "retried": 0, "indexed": 1, "failed": 0, "failures": [], "encoded_texts": 1, "encoded_tokens": 0,
     }  # fmt: skip
 
 

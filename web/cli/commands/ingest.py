@@ -143,17 +143,28 @@ def _rejection_lines(file: Path | None) -> Iterator[Callable[[list[Rejection]], 
 
 
 def index_all(medley: Medley, collection: str) -> dict[str, Any]:
-    """Index what is pending; how many were indexed and how many failed, the first few with their causes."""
-    indexed, failed = 0, []
+    """Index what is pending; how many were indexed and how many failed, the first few with their causes.
+
+    `encoded_tokens` are those of encoders that count them: a model server's are not known here.
+    """
+    from workers.indexing.indexer import IndexingStatistics
+
+    indexed, failed, work = 0, [], IndexingStatistics()
     total = medley.collections.store(collection).counts(published_index(medley, collection)).waiting
     with progress("indexing", total) as advance, _named_if_deleted(medley, collection):
-        for outcome in fill(medley, collection):
+        for outcome in fill(medley, collection, work):
             advance(1)
             if outcome.cause:
                 failed.append({"id": outcome.id, "cause": outcome.cause})
             else:
                 indexed += 1
-    return {"indexed": indexed, "failed": len(failed), "failures": failed[:SHOWN]}
+    return {
+        "indexed": indexed,
+        "failed": len(failed),
+        "failures": failed[:SHOWN],
+        "encoded_texts": work.texts,
+        "encoded_tokens": work.tokens,
+    }
 
 
 @contextmanager

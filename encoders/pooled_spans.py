@@ -1,0 +1,65 @@
+"""Which tokens of a text a window takes, and how much around it fits into a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+def span_tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """The tokens `first:last` that lie within the characters `start:end`, given each token's characters; (0, 0) for none."""
+    inside = [at for at, (begins, ends) in enumerate(offsets) if start <= begins < ends <= end]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)
+
+
+def cut_around(length: int, first: int, last: int, room: int) -> slice:
+    """Which of `length` tokens to keep in `room`: the tokens `first:last`, and as many before as after, where there are.
+
+    Of more than `room` the first ones are kept.
+    """
+    spare = max(0, room - (last - first))
+    before = min(first, max(spare // 2, spare - (length - last)))
+    return slice(first - before, min(length, first - before + room))
+
+
+class Span(NamedTuple):
+    """The tokens `first:last` of an input, which count for text number `row`."""
+
+    row: int
+    first: int
+    last: int
+
+
+class Run(NamedTuple):
+    """One input: the first `context` tokens of a passage, then `start:stop` of it; `spans` are of that input."""
+
+    context: int
+    start: int
+    stop: int
+    spans: tuple[Span, ...]
+
+
+def plan_runs(length: int, context: int, spans: Sequence[Span], room: int) -> list[Run]:
+    """The inputs of at most `room` tokens that hold every span of a passage of `length` tokens.
+
+    A passage that is too long is read in several, each with its context of `context` tokens before it (at most a quarter of
+    the room), and with a fifth of the rest before its first span. A span that does not fit goes on in the next input.
+    """
+    if length <= room:
+        return [Run(0, 0, length, tuple(spans))]
+    shown = min(context, room // 4)
+    space = room - shown
+    runs, left = [], sorted(spans, key=lambda span: span.first)
+    while left:
+        start = max(shown, left[0].first - space // 5)
+        if left[0].last - start > space:
+            start = max(shown, left[0].first)
+        start = max(shown, min(start, length - space))
+        stop = start + space
+        inside = [span for span in left if span.last <= stop] or [left[0]._replace(last=stop)]
+        cut = [span._replace(first=stop) for span in left[:1] if span.last > stop]
+        left = cut + [span for span in left[len(cut) :] if span.last > stop]
+        # Tokens of the context are where they were; those of the body follow it.
+        moved = (Span(span.row, *(at if at < shown else shown + at - start for at in span[1:])) for span in inside)
+        runs.append(Run(shown, start, stop, tuple(moved)))
+    return runs

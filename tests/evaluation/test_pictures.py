@@ -1,0 +1,107 @@
+"""The picture of `transfer`: what it shows, that its bytes stay the same, and the page that shows it."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from evaluation import pictures, reports
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def estimate(value: float) -> dict[str, float]:
+    return {"value": value, "low": value - 0.02, "high": value + 0.03}
+
+
+def gains(system: str, mean: float, **each: float) -> dict[str, Any]:
+    return {"system": system, "measures": {"gain": estimate(mean)} | {name: estimate(v) for name, v in each.items()}}
+
+
+REPORT = {
+    "suite": "transfer",
+    "collection": "",
+    "queries": 12,
+    "sample": None,
+    "rows": [
+        {"system": "simple", "measures": {"otters": estimate(0.6), "beavers": estimate(0.5)}},
+        gains("bm25", -0.04, otters=-0.05, beavers=-0.03),
+        gains("reranked", 0.045, otters=0.06, beavers=0.03),
+    ],
+    "tests": [],
+    "notes": [],
+    "published": [],
+    "command": "medley evaluate transfer",
+    "ancestry": [{"model": "medley-biencoder (beavers)", "state": "overlap", "sentence": "seen"}],
+}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/transfer.json").write_text(json.dumps(REPORT))
+    reports.write_page(tmp_path / "results", tmp_path / "results.md")
+    return (tmp_path / "results.md").read_text()
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(item.itertext()).strip() for item in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_each_data_set_and_stage_is_named_in_text() -> None:
+    pytest.importorskip("matplotlib")
+    shown = texts(pictures.draw_gains(REPORT))
+    assert {"mean", "otters", "bm25", "reranked"} <= set(shown)
+    assert "simple" not in shown
+    assert any("seen, not counted" in text for text in shown)
+    assert "gain in nDCG@10 over the simple system, with 95 % intervals" in shown
+
+
+def test_the_same_figures_give_the_same_bytes_without_a_date() -> None:
+    pytest.importorskip("matplotlib")
+    first, second = pictures.draw_gains(REPORT), pictures.draw_gains(json.loads(json.dumps(REPORT)))
+    assert first == second
+    assert "<dc:date>" not in first
+    assert "fill: #ffffff" in first  # a ground of its own: readable on a dark page
+
+
+def test_the_page_shows_it_and_says_in_words_what_it_shows(page: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    told = "reranked: mean +0.045, otters +0.060, beavers +0.030"
+    line = f"![Gain in nDCG@10 over the simple system, with 95 % intervals. {told}](results/transfer.svg)"
+    assert f"`medley evaluate transfer`\n\n{line}\n\n| system |" in page
+    assert (tmp_path / "results/transfer.svg").read_text() == pictures.draw_gains(REPORT)
+
+
+def test_without_the_library_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(f"No module named {name!r}", name="matplotlib")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    line = pictures.write_picture(REPORT, tmp_path / "new.svg", "new.svg")
+    assert line == "There is no picture of these figures: matplotlib is not installed (`pip install -e '.[eval]'`)."
+    assert not (tmp_path / "new.svg").exists()
+
+
+def test_a_stage_that_lacks_a_data_set_and_an_interval_beside_its_mean_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    lone = {"value": 0.1, "low": 0.1000001, "high": 0.0999999}
+    rows = [gains("bm25", 0.1, otters=0.1), gains("dense", 0.1, otters=0.1, beavers=0.2)]
+    rows[0]["measures"]["otters"] = lone
+    assert {"otters", "bm25", "dense"} <= set(texts(pictures.draw_gains(REPORT | {"rows": rows})))
+
+
+def test_other_reports_have_none() -> None:
+    assert pictures.has_picture(REPORT)
+    assert not pictures.has_picture(REPORT | {"suite": "lay"})
+    assert not pictures.has_picture(REPORT | {"rows": REPORT["rows"][:1]})  # type: ignore[index]
+    assert not pictures.has_picture({"bench": "build", "figures": {}})
