@@ -82,8 +82,8 @@ def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str
 
 
 def _spell_collection(collection: Collection) -> str:
-    """The collection as text. Reports were kept when `PassageParts` was `Parts`: its new name is no other collection."""
-    return str(collection).replace("PassageParts(", "Parts(")
+    """The collection as text, as it was when reports were kept: `PassageParts` was `Parts`, and no name had a weight."""
+    return str(collection).replace("PassageParts(", "Parts(").replace(", name_weight=0.0", "")
 
 
 def renew(report: Report, name: str, options: SuiteOptions, settings: Settings) -> Report:

@@ -14,7 +14,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "marking"),
     "passages.marking": ("stated", "ruled_out"),
-    "bm25": ("title_boost", "heading_boost"),
+    "bm25": ("title_boost", "heading_boost", "name_weight"),
     "fusion": ("method", "normalisation", "weights"),
     "feedback": ("passages", "share"),
     "rerank": ("model", "candidates", "deadline_ms", "weight", "first", "parts"),

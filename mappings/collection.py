@@ -111,7 +111,8 @@ class Collection:
     ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries. `group_by` is `document`, or the field whose
     documents of one value form one hit. `default_labels` are for documents without labels.
 
-    `title_boost` and `heading_boost` say what title and heading add to BM25's score. `fields` maps names to fields,
+    `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
+    name of what a query names counts beside the typed one. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
     `reranking` and `feedback` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
@@ -141,6 +142,7 @@ class Collection:
     invented: bool = False
     concepts: bool = False
     reads_queries: bool = False
+    name_weight: float = 0.0
 
     def __post_init__(self) -> None:
         checks.check_one_of("passages.granularity", self.granularity, get_args(Granularity))
@@ -152,8 +154,10 @@ class Collection:
         checks.check_whole("passages.max_words", self.max_words)
         checks.check_whole("passages.window_words", self.window_words, least=0)
         checks.check_whole("opensearch.shards", self.shards)
-        for name, boost in (("title_boost", self.title_boost), ("heading_boost", self.heading_boost)):
-            checks.check_weight(f"bm25.{name}", boost)
+        for name in ("title_boost", "heading_boost", "name_weight"):
+            checks.check_weight(f"bm25.{name}", getattr(self, name))
+        if self.name_weight and not self.concepts:
+            raise ValueError("bm25.name_weight needs passages.concepts = true: the lexicon of concepts has the names")
         for name, model in self.vectors.items():
             checks.check_text(f"vectors.{name}", model)
             if name == "bm25":
@@ -264,6 +268,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         default_labels=checks.parse_labels(data["default_labels"]),
         title_boost=bm25["title_boost"],
         heading_boost=bm25["heading_boost"],
+        name_weight=bm25.get("name_weight", 0.0),
         fields={key: _parse_field(key, value) for key, value in data.get("fields", {}).items()},
         vectors=dict(data["vectors"]),
         fusion=_build(Fusion, "fusion", data["fusion"]),

@@ -64,7 +64,7 @@ class Query:
 
     `text` is free text, `entity` and `aspect` are slots, `having` and `lacking` are concepts that documents must assert or
     must not (`ruled-out:effusion` in `having`: with this assertion); `absence` (one of `ABSENCES`) says what the latter means. With `plain` the text is searched as words only, also
-    if it says of something that it is absent. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
+    if it says of something that it is absent. What is named by one of `as_typed` is searched by no other name. `cursor` asks for a later page. `deadline_ms` is the time for reranking: None for the collection's own, 0 for
     none. `bundles` has the bundle for each name that a finding `bundle:NAME` gives. A query can't be built without `access`.
     """
 
@@ -85,6 +85,7 @@ class Query:
     deadline_ms: int | None = None
     absence: Literal["not-present", "ruled-out"] = NOT_PRESENT
     plain: bool = False
+    as_typed: tuple[str, ...] = ()
     bundles: tuple[tuple[str, TermBundle], ...] = ()
 
     def __post_init__(self) -> None:
@@ -133,6 +134,13 @@ Phrase = tuple[str, ...]
 """Index terms in order. An empty one holds the position of a stop word, as positions in an index do: ("short", "", "breath")."""
 
 
+class NameAlternatives(NamedTuple):
+    """Terms that name one thing, and its other names with their weights: a passage scores by whichever gives most."""
+
+    typed: tuple[str, ...]
+    phrases: tuple[tuple[Phrase, float], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """An analysed text query: index terms and phrases of index terms, each with its weight.
@@ -141,7 +149,8 @@ class LexicalQuery:
     have them: (`PROVES` or `ASPECT`, value, weight). A document *holds* the query if it has a form of everything
     `wanted`, each given by its forms, or if it is `named`: by a keyword field and its value, or by its id, for which the
     field is "". With `required`, totals and facets count holders alone. Documents that have an `excluded` phrase count as
-    absent. With `everything`, every document matches, and what else scores decides on the order.
+    absent. With `everything`, every document matches, and what else scores decides on the order. `alternatives` are other
+    names of what some of the terms name; a document that has one of these matches.
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -152,6 +161,7 @@ class LexicalQuery:
     required: bool = False
     everything: bool = False
     keywords: tuple[tuple[str, str, float], ...] = ()
+    alternatives: tuple[NameAlternatives, ...] = ()
 
 
 class Scored(NamedTuple):

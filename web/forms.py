@@ -65,6 +65,11 @@ class SearchForm(BaseModel):
     plain: bool = Field(
         False, description="search the text as words only, also if it says of something that it is absent"
     )
+    as_typed: Findings = Field(
+        [],
+        description="names in the text that are searched as they are: by no other name, and not as an abbreviation",
+        examples=[["heart attack"]],
+    )
     filters: Annotated[dict[str, Scalar | list[Scalar] | RangeForm], Field(max_length=20)] = Field(
         {},
         description="field -> value, list of values (any of them), or range",
@@ -125,6 +130,8 @@ class DeletionForm(BaseModel):
     )
 
 
+_REPEATED: Final = "as_typed"
+"""A list whose values can contain commas, so that it is repeated instead."""
 _LISTS: Final = {"with": "having", "without": "lacking", "facets": "facets"}
 PARAMETERS: Final = tuple(field.alias or name for name, field in SearchForm.model_fields.items() if name != "filters")
 
@@ -152,6 +159,8 @@ def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:
             chosen[name.removeprefix("filter.")] = given
         elif name in _LISTS:
             value[name] = [part.strip() for text in given for part in text.split(",") if part.strip()]
+        elif name == _REPEATED:
+            value[name] = [text for text in given if text.strip()]
         elif name in PARAMETERS:
             value[name] = _single(name, given)
         else:
@@ -214,6 +223,7 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         lacking=tuple(form.lacking),
         absence=form.absence,
         plain=form.plain,
+        as_typed=tuple(form.as_typed),
         filters=filters.parse(form.filters, collection),
         facets=collection.facets if form.facets is None else tuple(dict.fromkeys(form.facets)),
         size=form.size,

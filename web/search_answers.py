@@ -91,6 +91,15 @@ class ExpansionJson(WireModel):
     long: str
 
 
+class OtherNamesJson(WireModel):
+    """What the query calls `typed`, and the other names by which it is searched, too; those of abbreviations as well."""
+
+    model_config = ConfigDict(title="OtherNames")
+
+    typed: str
+    names: list[str]
+
+
 class AskedJson(WireModel):
     """One thing that a short query asks for; `meanings` are those of an abbreviation, the most common first."""
 
@@ -155,6 +164,7 @@ class UnderstandingJson(WireModel):
     text: str
     terms: list[str]
     expansions: list[ExpansionJson]
+    names: list[OtherNamesJson]
     asked: list[AskedJson]
     phrases: list[str]
     excluded: list[str]
@@ -171,6 +181,7 @@ class UnderstandingJson(WireModel):
             text=understanding.model_text,
             terms=[term for term, _ in understanding.lexical.terms],
             expansions=[ExpansionJson.model_validate(item) for item in understanding.expansions],
+            names=[OtherNamesJson(typed=item.typed, names=list(item.names)) for item in understanding.names],
             asked=[AskedJson(typed=item.typed, meanings=list(item.meanings)) for item in understanding.asked],
             phrases=list(understanding.phrases),
             excluded=list(understanding.excluded),

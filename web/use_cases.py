@@ -241,6 +241,8 @@ def _asked(query: Query) -> Mapping[str, Any]:
         further["absence"] = query.absence
     if query.plain:
         further["plain"] = True
+    if query.as_typed:
+        further["as_typed"] = list(query.as_typed)
     return (
         {name: value for name, value in asked.items() if value} | further | ({"page": "next"} if query.cursor else {})
     )

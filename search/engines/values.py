@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from mappings.errors import InvalidInput, ModelError
 from mappings.fields import FieldType
 from search.engines.codec import encodable
 from search.protocols import IndexEntry
-from search.query import FacetCount
+from search.query import FacetCount, LexicalQuery, Phrase
 
 Key = TypeVar("Key", str, tuple[str, ...])
 
@@ -157,3 +157,29 @@ def summed(weighted: Sequence[tuple[Key, float]]) -> Mapping[Key, float]:
     for key, weight in weighted:
         total[key] = total.get(key, 0.0) + weight
     return total
+
+
+def every_phrase(query: LexicalQuery) -> Iterable[Phrase]:
+    """Each phrase of a query once, those of its alternatives, too."""
+    others = (words for item in query.alternatives for words, _ in item.phrases)
+    return dict.fromkeys([*(words for words, _ in query.phrases), *others])
+
+
+class TermGroup(NamedTuple):
+    """The terms of a query that name one thing, with their weights, and the phrases that can stand in their place."""
+
+    terms: Mapping[str, float]
+    phrases: Mapping[Phrase, float]
+
+
+def grouped(query: LexicalQuery) -> tuple[list[TermGroup], Mapping[str, float]]:
+    """The groups of a query with alternatives, and the terms of no group with their weights.
+
+    A term belongs to the first group that names it. A group without terms stays: one of its phrases counts.
+    """
+    rest = dict(summed(query.terms))
+    groups = []
+    for typed, phrases in query.alternatives:
+        own = {term: rest.pop(term) for term in typed if term in rest}
+        groups.append(TermGroup(own, summed(phrases)))
+    return groups, rest

@@ -106,7 +106,7 @@ def retrieve(
     reader = services.reader(collection)
     trace.degraded += describe_shortcomings(meta, reader, bool(query.having or query.lacking))
     reader = reader if meta.reading else None
-    understanding = understand(query, collection.fields, reader, collection.reads_queries)
+    understanding = understand(query, collection.fields, reader, collection.reads_queries, collection.name_weight)
     trace.step("understand")
     vectors = encode_query(understanding.model_text, services, meta, trace) if understanding.model_text else {}
     trace.step("encode")

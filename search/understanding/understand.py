@@ -1,9 +1,9 @@
-"""Turn a query as typed into what the legs and the models read: words, abbreviations, the opening of long texts."""
+"""Turn a query as typed into what the legs and the models read: words, other names, the opening of long texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,10 +14,11 @@ from mappings.analysis.words import terms
 from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
-from search.query import Filter, LexicalQuery, Query
+from search.query import Filter, LexicalQuery, Phrase, Query
 from search.understanding.aspects import aspect_keywords, aspects_of
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
+from search.understanding.names import OtherNames, other_names
 from search.understanding.syntax import Parsed, parse
 
 MODEL_WORDS = 64
@@ -39,7 +40,8 @@ class Expansion(NamedTuple):
 class Understanding:
     """How a query was understood: `lexical` for BM25, `model_text` for the models, `terms` to mark, `notes` for the caller.
 
-    `asked` is what a short query asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
+    `names` is what it is also searched as: other names and the other forms of abbreviations. `asked` is what a short query
+    asks for, one by one; `phrases` are required, `excluded` ruled out, `filters` typed.
     `criteria` are what documents must assert, `preferences` what those should that rank first, `aspects` the sections that are asked for, `unknown` the findings that name no
     concept and were searched as words.
     """
@@ -57,6 +59,7 @@ class Understanding:
     aspects: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     preferences: tuple[Criterion, ...] = ()
+    names: tuple[OtherNames, ...] = ()
 
     @property
     def proven(self) -> tuple[Criterion, ...]:
@@ -69,18 +72,21 @@ def understand(
     fields: Mapping[str, Field] = MappingProxyType({}),
     reader: ConceptReader | None = None,
     reads_text: bool = False,
+    name_weight: float = 0.0,
 ) -> Understanding:
     """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result.
 
     With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`, and
-    what it ends with can name a section then.
+    what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too.
     """
     parsed = parse(clean(query.text), fields)
     read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
     aspects = aspects_of(parsed.free if reads_text and not query.plain else "", query.aspect)
     text = " ".join(part for part in (parsed.text, clean(query.slots)) if part)
     counted = Counter(terms(text))
-    found = tuple(Expansion(*pair) for pair in expansions(text.split()))
+    as_typed = frozenset(tuple(terms(name)) for name in query.as_typed)
+    found = tuple(_expansions(text, as_typed))
+    others = _other_names(parsed, query, reader, as_typed) if reader and name_weight else ()
     phrases = [phrase(longer) for longer in _additions(text, found)]
     singles = {longer[0]: EXPANSION_WEIGHT for longer in phrases if len(longer) == 1 and longer[0] not in counted}
     weighted = {term: float(count) for term, count in counted.most_common(MAX_TERMS)} | singles
@@ -94,11 +100,13 @@ def understand(
         required=bool(parsed.phrases or parsed.ids),
         everything=bool(read.criteria) or (bool(parsed.filters) and not (weighted or parsed.ids)),
         keywords=(*_proving(read), *aspect_keywords(aspects)),
+        alternatives=tuple(item.alternatives(name_weight) for item in others),
     )
     return Understanding(
         lexical,
         _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
-        frozenset(weighted) | {term for longer in phrases for term in longer if term},
+        frozenset(weighted)
+        | {term for longer in (*phrases, *_alternative_phrases(lexical)) for term in longer if term},
         found,
         (*parsed.notes, *_notes(counted, query, reader is not None), *read.notes),
         things,
@@ -109,7 +117,39 @@ def understand(
         aspects,
         read.unknown,
         read.preferences,
+        _also(text, found, others),
     )
+
+
+def _expansions(text: str, as_typed: Set[tuple[str, ...]]) -> Iterator[Expansion]:
+    """The abbreviations and long forms in `text`, without those that are searched as typed."""
+    for pair in expansions(text.split()):
+        if as_typed.isdisjoint(tuple(terms(form)) for form in pair):
+            yield Expansion(*pair)
+
+
+def _other_names(
+    parsed: Parsed, query: Query, reader: ConceptReader, as_typed: Set[tuple[str, ...]]
+) -> tuple[OtherNames, ...]:
+    """Other names of what the opening of the text names; a phrase in quotes is searched as it is."""
+    text = " ".join(part for part in (parsed.free, clean(query.slots)) if part)
+    return other_names(_model_text(text, ()), reader, as_typed)
+
+
+def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
+    return (words for item in lexical.alternatives for words, _ in item.phrases)
+
+
+def _also(text: str, found: Sequence[Expansion], others: Sequence[OtherNames]) -> tuple[OtherNames, ...]:
+    """What is searched beside what was typed, each once."""
+    added: dict[str, dict[str, None]] = {}
+    for pair in found:
+        for form in _additions(text, (pair,)):
+            typed = pair.long if form == pair.short else pair.short
+            added.setdefault(typed, {})[form] = None
+    for item in others:
+        added.setdefault(item.typed, {}).update(dict.fromkeys(item.names))
+    return tuple(OtherNames(typed, tuple(names)) for typed, names in added.items())
 
 
 def _proving(read: ReadQuery) -> Iterator[tuple[str, str, float]]:

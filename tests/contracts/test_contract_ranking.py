@@ -13,7 +13,7 @@ from mappings.analysis.words import terms
 from mappings.documents import Access
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.protocols import LegsRequest
-from search.query import LexicalQuery, Terms
+from search.query import LexicalQuery, NameAlternatives, Terms
 
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -164,6 +164,33 @@ def test_expansions_are_weighted(backend: Backend):
     leg = backend.ask(meta.index, lexical=query).rankings["bm25"]
     assert [item.document for item in leg] == ["short", "full"]
     assert leg[1].score == pytest.approx(leg[0].score / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_another_name_counts_in_place_of_the_typed_one(backend: Backend, weight):
+    texts = {
+        "a": "heart attack zzz yyy",
+        "b": "myocardial infarction zzz yyy",
+        "c": "heart attack myocardial infarction",
+    }
+    meta = backend.index([Draft(name, [text]).entry() for name, text in texts.items()])
+    group = NameAlternatives(("heart", "attack"), ((("myocardi", "infarct"), weight),))
+    query = LexicalQuery((("attack", 1.0), ("heart", 1.0)), alternatives=(group,))
+    answer = backend.ask(meta.index, lexical=query)
+    scores = {item.document: item.score for item in answer.rankings["bm25"]}
+    assert (sorted(scores), answer.total.value) == (["a", "b", "c"], 3)
+    # Within .02, since the title counts typed words alone.
+    assert scores["c"] == pytest.approx(scores["a"], rel=0.02)
+    assert scores["b"] == pytest.approx(weight * scores["a"], rel=0.02)
+
+
+def test_another_name_is_found_in_a_later_passage_and_alone(backend: Backend):
+    meta = backend.index(
+        [Draft("a", ["nothing here", "myocardial infarction"]).entry(), Draft("b", ["attack"]).entry()]
+    )
+    group = NameAlternatives(("absent",), ((("myocardi", "infarct"), 0.5), (("attack",), 0.5)))
+    answer = backend.ask(meta.index, lexical=LexicalQuery((), alternatives=(group,)))
+    assert (sorted(found(answer)), answer.total.value) == (["a@1#1", "b@1#0"], 2)
 
 
 @pytest.mark.parametrize("words", ["", "the of and", "absentword"])

@@ -27,7 +27,7 @@ from search.engines.opensearch.documents import queries as store_queries
 from search.engines.opensearch.legs import Spread
 from search.engines.opensearch.queries import COUNTS, OpenSearchQueryCompiler
 from search.protocols import LegsRequest, PatientsRequest
-from search.query import DocumentCriterion, Filter, LexicalQuery, Range, Terms
+from search.query import DocumentCriterion, Filter, LexicalQuery, NameAlternatives, Range, Terms
 from search.storage import State
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "opensearch"
@@ -59,11 +59,16 @@ PHRASES = LexicalQuery(
     (("mi", 1.0), ("sob", 1.0), ("mi", 1.0)),
     ((("myocardi", "infarct"), 0.3), (("short", "", "breath"), 0.3), (("dyspnea",), 0.3)),
 )
+OTHER_NAMES = LexicalQuery(
+    (("attack", 1.0), ("heart", 1.0), ("statin", 1.0)),
+    alternatives=(NameAlternatives(("heart", "attack"), ((("myocardi", "infarct"), 0.5), (("coronari",), 0.5))),),
+)
 SEARCHES = {
     "text": request(),
     "text-and-vectors": request(vectors={"dense": FIRST, "finding": SECOND}),
     "vectors-alone": request(LexicalQuery(()), vectors={"dense": FIRST}),
     "phrases-of-abbreviations": request(PHRASES),
+    "other-names": request(OTHER_NAMES),
     "terms-of-a-keyword": filtered(Terms("journal", ("Lancet", "BMJ"))),
     "terms-of-a-number": filtered(Terms("year", ("2001", "2003.5"))),
     "terms-of-a-date": filtered(Terms("published", ("2020-12-31",))),

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from encoders.artifact import SHIPPED
+from evaluation.plan import _spell_collection
 from evaluation.published.choices import FILE, choices_section, read_choices
 from evaluation.suites.registry import SUITES
-from mappings.collection import SHIPPED_KINDS
+from mappings.collection import SHIPPED_KINDS, load
 from mappings.errors import InvalidInput
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +122,9 @@ def test_a_wrong_entry_is_named(tmp_path: Path, text: str, message: str) -> None
 
 def test_the_ledger_is_installed_with_the_package() -> None:
     assert f'"evaluation": ["published/{FILE.name}"' in (ROOT / "setup.py").read_text(encoding="utf-8")
+
+
+def test_a_kind_without_other_names_keeps_the_reports_of_before_there_were_any() -> None:
+    notes, abstracts = (_spell_collection(load(name)) for name in ("notes", "abstracts"))
+    assert "name_weight" not in notes
+    assert "name_weight=0.5" in abstracts

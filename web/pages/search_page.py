@@ -30,6 +30,9 @@ QUESTION: Final = ("text", "entity", "aspect", "with", "without")
 READING: Final = ("absence", "plain")
 """The parameters that say how a question is read."""
 
+AS_TYPED: Final = "as_typed"
+"""The parameter of what is searched by no other name."""
+
 FULL: Final = ("deadline_ms", "0")
 """The parameter of a search that has as much time as the server allows."""
 
@@ -161,6 +164,22 @@ class SearchPage:
             for item in found
             if len(item.meanings) > 1
         ]
+
+    @property
+    def also(self) -> list[tuple[str, Sequence[str], SearchAddress]]:
+        """(what was typed, what it is also searched as, the search without that), unless a meaning of it can be chosen."""
+        chosen = {typed for typed, _ in self.meanings}
+        found = self.understood.names if self.understood else []
+        return [
+            (item.typed, item.names, self.address.toggle(AS_TYPED, item.typed))
+            for item in found
+            if item.typed not in chosen
+        ]
+
+    @property
+    def as_typed(self) -> list[tuple[str, SearchAddress]]:
+        """(what is searched by no other name, the search that does)."""
+        return [(name, self.address.remove(AS_TYPED, name)) for name in self.address.values(AS_TYPED)]
 
     @property
     def chips(self) -> list[tuple[str, str, SearchAddress]]:

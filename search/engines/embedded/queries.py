@@ -17,8 +17,10 @@ from search.engines.titles import title_weights
 from search.engines.values import (
     MAX_VALUES,
     check_range,
+    every_phrase,
     field_kind,
     filter_value,
+    grouped,
     number_text,
     range_bound,
     summed,
@@ -54,8 +56,7 @@ class TantivyQueryCompiler:
         return _all_of(_first(self._schema), self._has(phrases, ("content", "rest")))
 
     def _scored(self, query: LexicalQuery) -> list[Any]:
-        clauses = self._terms("content", query, 1.0)
-        clauses += [self._phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        clauses = self._content(query)
         if "title" in self._boosts and query.terms:
             weight, share = title_weights(self._boosts["title"])
             titles = _any_of(self._terms("title", query, weight))
@@ -65,6 +66,16 @@ class TantivyQueryCompiler:
             Query.const_score_query(Query.term_query(self._schema, name, encodable(value), "basic"), weight)
             for name, value, weight in query.keywords
         ]
+
+    def _content(self, query: LexicalQuery) -> list[Any]:
+        groups, rest = grouped(query)
+        clauses = [self._term("content", term, weight) for term, weight in rest.items()]
+        clauses += [self._phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        for group in groups:
+            typed = [_any_of([self._term("content", term, weight) for term, weight in group.terms.items()])]
+            others = [self._phrase("content", words, weight) for words, weight in group.phrases.items()]
+            clauses.append(Query.disjunction_max_query([*typed, *others], 0.0))
+        return clauses
 
     def _terms(self, name: str, query: LexicalQuery, boost: float) -> list[Any]:
         terms = summed(query.terms).items() if boost else ()
@@ -87,7 +98,7 @@ class TantivyQueryCompiler:
         """The first passage of each matching document; `split`: whether any document has more than one passage."""
         names = ("content", "rest") if split else ("content",)
         clauses = [self._term(name, term, 1.0) for term in summed(query.terms) for name in names]
-        clauses += [self._phrase(name, words, 1.0) for words in summed(query.phrases) for name in names]
+        clauses += [self._phrase(name, words, 1.0) for words in every_phrase(query) for name in names]
         matching = self.everything() if query.everything else _any_of([*clauses, *self._named(query)])
         holding = self._holding(query, names) if query.required else None
         return _all_of(matching, restriction, holding, _first(self._schema) if split else None)

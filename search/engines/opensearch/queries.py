@@ -19,7 +19,7 @@ from mappings.indexes import GAP, TERMS
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
-from search.engines.values import check_range, field_kind, filter_value, range_bound, summed
+from search.engines.values import check_range, every_phrase, field_kind, filter_value, grouped, range_bound, summed
 from search.protocols import BM25, LegsRequest
 from search.query import (
     YEARLY,
@@ -112,13 +112,15 @@ class OpenSearchQueryCompiler:
         return {"bool": {"should": found + _named(query), "minimum_should_match": 1}}
 
     def _scored(self, query: LexicalQuery) -> list[Body]:
-        clauses = _terms("content", query, 1.0)
-        clauses += [_phrase("content", words, weight) for words, weight in summed(query.phrases).items()]
+        terms, (groups, rest) = summed(query.terms), grouped(query)
+        clauses = _terms("content", rest) + _phrases(summed(query.phrases))
+        either = ([_any_of(_terms("content", group.terms)), *_phrases(group.phrases)] for group in groups)
+        clauses += [{"dis_max": {"queries": queries}} for queries in either]
         if "title" in self._boosts and query.terms:
             weight, share = title_weights(self._boosts["title"])
-            both = [_any_of(clauses), _any_of(_terms("title_words", query, weight))]
+            both = [_any_of(clauses), _any_of(_terms("title_words", terms, weight))]
             clauses = [{"dis_max": {"queries": both, "tie_breaker": share}}]
-        clauses += _terms("heading_words", query, self._boosts.get("heading", 0.0))
+        clauses += _terms("heading_words", terms, self._boosts.get("heading", 0.0))
         keywords = [_constant({"term": {name: encodable(value)}}, weight) for name, value, weight in query.keywords]
         return clauses + keywords
 
@@ -136,7 +138,7 @@ class OpenSearchQueryCompiler:
         """The number of documents that match, each counted by its first passage, and their facets."""
         query, restriction = request.lexical, self.restriction(request)
         clauses = [_term(name, term, 1.0) for term in summed(query.terms) for name in ("content", "rest")]
-        clauses += [_phrase(name, words, 1.0) for words in summed(query.phrases) for name in ("content", "rest")]
+        clauses += [_phrase(name, words, 1.0) for words in every_phrase(query) for name in ("content", "rest")]
         facets = {name: _facet(name) for name in request.facets if counted_field(name) in self._fields}
         clauses = [{"match_all": {}}] if query.everything else clauses + _named(query)
         if query.required:
@@ -236,11 +238,8 @@ def _search_after(after: Sequence[Any]) -> Body:
 
 
 def _range(item: Range, column: str, kind: FieldType) -> Body:
-    bounds = {
-        name: _plain(range_bound(item.name, kind, bound))
-        for name, bound in (("gte", item.low), ("lte", item.high))
-        if bound is not None
-    }
+    given = (("gte", item.low), ("lte", item.high))
+    bounds = {name: _plain(range_bound(item.name, kind, bound)) for name, bound in given if bound is not None}
     return {"range": {column: bounds}} if bounds else {"exists": {"field": column}}
 
 
@@ -282,9 +281,12 @@ def _phrase(name: str, words: tuple[str, ...], weight: float) -> Body:
     return {"match_phrase": {name: {"query": text, "analyzer": TERMS, "boost": weight}}}
 
 
-def _terms(name: str, query: LexicalQuery, boost: float) -> list[Body]:
-    terms = summed(query.terms).items() if boost else ()
-    return [_term(name, term, weight * boost) for term, weight in terms]
+def _phrases(phrases: Mapping[Phrase, float]) -> list[Body]:
+    return [_phrase("content", words, weight) for words, weight in phrases.items()]
+
+
+def _terms(name: str, terms: Mapping[str, float], boost: float = 1.0) -> list[Body]:
+    return [_term(name, term, weight * boost) for term, weight in terms.items()] if boost else []
 
 
 def _any_of(clauses: Sequence[Body], restriction: Sequence[Body] = ()) -> Body:

@@ -44,6 +44,9 @@ _ASSERTIONS: Final = {"present": "with", "not-present": "without", "ruled-out": 
 )
 @click.option("--plain", is_flag=True, help="Search the text as words, whatever it says is absent.")
 @click.option(
+    "--as-typed", "as_typed", multiple=True, metavar="NAME", help="Search NAME by no other name; can be repeated."
+)
+@click.option(
     "--filter",
     "filters",
     multiple=True,
@@ -94,6 +97,7 @@ def _form(asked: dict[str, Any]) -> dict[str, Any]:
     return form | {
         "with": list(asked["having"]),
         "without": list(asked["lacking"]),
+        "as_typed": list(asked["as_typed"]),
         "rerank": not asked["no_rerank"],
         "filters": _filters(asked["filters"]),
     }
@@ -121,6 +125,7 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
         for item in answer.understood.asked
         if len(item.meanings) > 1
     ]
+    lines += [f"{item.typed} is also searched as {', '.join(item.names)}" for item in answer.understood.names]
     lines += [click.style(f"{item}; --deadline-ms 0 waits for all", dim=True) for item in answer.partial]
     for rank, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit_lines(rank, hit, hidden, answer.invented)]
