@@ -2,7 +2,7 @@
 
 The sentences are in `evaluation/sentences/*.tsv` (columns half, assertion, section, text with one `[[mention]]`). Rules may be
 mended on the half `open`; the half `kept` is only counted, and no sentence of it is ever printed. Those of
-`evaluation/sentences/further` were written later, by nine other hands; they are counted in rows of their own.
+`evaluation/sentences/further` were written later, by thirteen other hands; they are counted in rows of their own.
 """
 
 from __future__ import annotations
