@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 
 def span_tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """The tokens `first:last` that lie within the characters `start:end`, given each token's characters; (0, 0) for none."""
-    inside = [at for at, (begins, ends) in enumerate(offsets) if start <= begins < ends <= end]
+    """The tokens `first:last` that end within the characters `start:end`, given each token's characters; (0, 0) for none.
+
+    Some tokenizers count the space before a word as part of it, so where a token begins does not matter.
+    """
+    inside = [at for at, (begins, ends) in enumerate(offsets) if begins < ends and start < ends <= end]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 

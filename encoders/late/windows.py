@@ -68,8 +68,9 @@ class WindowTokenizer:
         for row, item in windows.items():
             start, end = item.span
             first, last = span_tokens(offsets, moved + start, moved + end)
-            # A window of which the tokenizer leaves nothing is read as the whole passage.
-            spans.append(TokenSpan(row, first, last) if last else TokenSpan(row, 0, len(offsets)))
+            # A text with nothing around it is all of its input, and so is a window of which the tokenizer leaves nothing.
+            whole = not last or item.window == item.whole
+            spans.append(TokenSpan(row, 0, len(offsets)) if whole else TokenSpan(row, first, last))
         context = span_tokens(offsets, 0, moved + max(len(item.context) for item in windows.values()))[1]
         return plan_runs(len(offsets), context, spans, self._room)
 

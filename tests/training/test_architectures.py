@@ -17,6 +17,7 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_home  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
+from encoders.late.windows import WindowTokenizer  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder, CrossEncoder  # noqa: E402
 from encoders.text import ModelTokenizer  # noqa: E402
@@ -28,6 +29,7 @@ from encoders.training.export.service import export_run  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
+from mappings.analysis.window_text import place_window  # noqa: E402
 from mappings.errors import ModelError  # noqa: E402
 
 pytestmark = [
@@ -239,6 +241,26 @@ def test_training_reads_what_serving_reads(family: str, cut: str, markers: str, 
     for is_query, tokens in ((True, tokenizer.tokenize_queries([LONG])), (False, tokenizer.tokenize_passages([LONG]))):
         ids = scoring.tokenize_texts(ready.model, ready.tokenizer, [LONG], bi, query=is_query)["input_ids"]
         assert ids[0].tolist() == tokens[0].ids
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("markers", ["none", "template"])
+def test_training_pools_the_windows_that_serving_pools(family: str, markers: str, home: Path, tmp_path: Path) -> None:
+    recipe = replace(BI, base=str(home / family), markers=markers, windows="late", max_length=78, max_query=9)
+    ready = load_initial(recipe)
+    ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    reading = Architecture.from_recipe(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
+    serving = WindowTokenizer(ModelTokenizer(tmp_path / "tokenizer.json", reading).base, reading)
+    texts = [place_window("pain", LONG, 10, 40), place_window("", LONG, 0, 9), LONG, "pain"]
+    trained = scoring.tokenize_texts(ready.model, ready.tokenizer, texts, recipe, query=False)
+    for row, text in enumerate(texts):
+        (served,) = serving.tokenize([text])
+        real = trained["attention_mask"][row].bool()
+        assert trained["input_ids"][row][real].tolist() == served.tokens.ids
+        (span,) = served.spans
+        pooled = trained[bi_encoder.POOLED][row][real].nonzero().flatten().tolist()
+        assert pooled == list(range(span.first, span.last))
+        assert trained[bi_encoder.POOLED][row].sum() == len(pooled)
 
 
 def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path) -> None:

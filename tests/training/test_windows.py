@@ -5,14 +5,21 @@ from dataclasses import replace
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data.batches import _cut_to_window, make_examples
+from encoders.training.data.batches import _at_window, make_examples
 from encoders.training.recipe import Recipe, Share
+from mappings.analysis.window_text import read_window
 from mappings.errors import InvalidInput
 
 LONG = (
     "We asked whether statins help. Two hundred people took part in the trial. Nurses visited each of them monthly. "
     "Strokes were rarer with statins than without them. The cost was not measured. Funding came from a charity."
 )
+
+
+def _cut_to_window(text: str, query: str, words: int) -> str:
+    return _at_window(text, query, words, late=False)
+
+
 RECIPE = Recipe("test", "cross-encoder", "listwise", {"a": Share(window=12)}, negatives=1)
 
 
@@ -52,6 +59,17 @@ def test_positives_and_negatives_are_cut_alike_and_keep_their_title() -> None:
     )
     (whole,) = make_examples({"a": [pair]}, replace(RECIPE, tasks={"a": Share()}))["a"]
     assert whole.texts[0] == f"Statins {LONG}"
+
+
+def test_a_model_that_reads_late_is_shown_the_whole_passage_and_the_place_of_the_window() -> None:
+    pair = Pair("a", "a:1", "1", "train", "c", "strokes rarer", ("p",), Text("p", "Statins", "", LONG), ())
+    recipe = replace(RECIPE, kind="bi-encoder", objective="contrastive", windows="late", negatives=0)
+    (item,) = make_examples({"a": [pair]}, recipe)["a"]
+    found = read_window(item.texts[0])
+    assert (found.context, found.window) == ("Statins ", "Strokes were rarer with statins than without them.")
+    assert found.whole == f"Statins {LONG}"
+    (short,) = make_examples({"a": [pair]}, replace(recipe, tasks={"a": Share(window=500)}))["a"]
+    assert short.texts == (f"Statins {LONG}",)
 
 
 @pytest.mark.parametrize("values", [{"window": -1}, {"repeat": -1}, {"context": 2.0}])

@@ -52,20 +52,26 @@ def _tokenize_windows(model: Any, tokenizer: Any, texts: Sequence[str], limit: i
     placed = [read_window(text) for text in texts]
     plain = [item.whole for item in placed]
     read = tokenizer(plain, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
-    kept, pooled = [], []
+    names = [name for name in ("input_ids", "token_type_ids") if name in read]
+    kept: dict[str, list[list[int]]] = {name: [] for name in names}
+    pooled = []
     for at, item in enumerate(placed):
-        ids, special = read["input_ids"][at], read["special_tokens_mask"][at]
-        own = slice(special.index(0), len(ids) - special[::-1].index(0)) if 0 in special else slice(len(ids), len(ids))
+        special = read["special_tokens_mask"][at]
+        own = slice(special.index(0), len(special) - special[::-1].index(0)) if 0 in special else slice(0, 0)
         first, last = span_tokens(read["offset_mapping"][at][own], *item.span)
         part = cut_around(own.stop - own.start, first, last, limit - sum(special))
-        kept.append(ids[: own.start] + ids[own][part] + ids[own.stop :])
+        for name in names:
+            values = read[name][at]
+            kept[name].append(values[: own.start] + values[own][part] + values[own.stop :])
         is_whole = last - first in (0, own.stop - own.start)  # as a text alone: special tokens are pooled, too
         inside = range(own.start + first - part.start, own.start + min(last, part.stop) - part.start)
-        pooled.append([int(is_whole or place in inside) for place in range(len(kept[-1]))])
-    tokens = tokenizer.pad({"input_ids": kept}, return_tensors="pt")
-    width = tokens["input_ids"].shape[1]
-    rows = [row + [0] * (width - len(row)) for row in pooled]
-    return {**_inputs(model, tokens), POOLED: torch.tensor(rows, device=model.device)}
+        pooled.append([int(is_whole or place in inside) for place in range(len(kept["input_ids"][at]))])
+    tokens = tokenizer.pad(kept, return_tensors="pt")
+    width, left = tokens["input_ids"].shape[1], tokenizer.padding_side == "left"
+    padded = [
+        ([0] * (width - len(row)) if left else []) + row + ([] if left else [0] * (width - len(row))) for row in pooled
+    ]
+    return {**_inputs(model, tokens), POOLED: torch.tensor(padded, device=model.device)}
 
 
 def score_pairs(model: Any, tokenizer: Any, queries: Sequence[str], texts: Sequence[str], recipe: Recipe) -> Tensor:

@@ -154,8 +154,9 @@ def test_a_cut_keeps_the_span_and_fills_the_room(length: int, data: st.DataObjec
     assert kept.stop >= min(last, first + room)
 
 
-def test_the_tokens_of_a_span_lie_within_it() -> None:
+def test_the_tokens_of_a_span_end_within_it() -> None:
     offsets = [(0, 3), (3, 6), (7, 9), (9, 9), (10, 12)]
     assert span_tokens(offsets, 3, 10) == (1, 3)
-    assert span_tokens(offsets, 4, 9) == (2, 3)
+    assert span_tokens(offsets, 4, 9) == (1, 3)
+    assert span_tokens(offsets, 6, 9) == (2, 3)
     assert span_tokens(offsets, 12, 20) == (0, 0)
