@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Passage
@@ -16,6 +17,13 @@ from search.ranking.levels import rank_by_level
 from search.understanding.criteria import Criterion
 from search.understanding.lookups import Words, has, meanings_in, phrase
 from search.understanding.understand import Understanding
+
+NOTHING_PASSES: Final = (
+    "no document that you may see meets all criteria",
+    "no document passes the fields that were typed",
+)
+NAMES_APART: Final = "no document says that all of this is present: searched by its words"
+"""What to say where no document asserts all the names in a text together."""
 
 
 def with_holders(answer: LegsAnswer) -> LegsAnswer:
@@ -45,6 +53,11 @@ def _says(passage: Passage, understanding: Understanding) -> bool:
     """Whether heading and text have everything that is wanted, without the title."""
     words = Words("\n".join((passage.heading, passage.text, passage.also)))
     return all(any(map(words.hold, forms)) for forms in understanding.lexical.wanted)
+
+
+def nothing_passes(understanding: Understanding) -> str:
+    """What to say where nothing is found because of the criteria, or because of the fields that were typed."""
+    return NOTHING_PASSES[0 if understanding.criteria else 1]
 
 
 def nobody_holds(understanding: Understanding) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
@@ -26,12 +26,6 @@ from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, m
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
 from search.understanding.understand import Understanding, understand
-
-NOTHING_PASSES: Final = (
-    "no document that you may see meets all criteria",
-    "no document passes the fields that were typed",
-)
-"""What is said where nothing is found because of the criteria, and because of the fields."""
 
 
 class Contents:
@@ -95,13 +89,25 @@ def retrieve(
     index: str | None = None,
     depth: int | None = None,
 ) -> Retrieved:
-    """All candidates of `query` in fused order.
+    """All candidates of `query` in fused order; of a text whose names no document has together, those by its words.
 
     `collection` determines fusion, feedback and reranking. The published index is searched, or else `index`, with its own
     encoders and commit. `depth` is the number of distinct documents that each leg returns, by default the result window of
     the settings. Raises `NotFound` for an index that does not exist, `Unavailable` if the engine is down. A missing encoder
     never raises: `trace.degraded` says so.
     """
+    found = _retrieve(query, services, trace, collection, index, depth)
+    if found.candidates or not found.understanding.has_only_names:
+        return found
+    trace.degraded.clear()
+    plain = _retrieve(replace(query, plain=True), services, trace, collection, index, depth)
+    notes = (*plain.understanding.notes, lookup.NAMES_APART)
+    return replace(plain, understanding=replace(plain.understanding, notes=notes))
+
+
+def _retrieve(
+    query: Query, services: SearchServices, trace: Trace, collection: Collection, index: str | None, depth: int | None
+) -> Retrieved:
     meta = services.engine.resolve(collection.name) if index is None else services.engine.meta(index)
     reader = services.reader(collection)
     trace.degraded += describe_shortcomings(meta, reader, bool(query.having or query.lacking))
@@ -176,7 +182,7 @@ def _rank(answer: LegsAnswer, context: _Context) -> tuple[Sequence[Candidate], U
     understanding, lexical = context.understanding, context.understanding.lexical
     candidates: Sequence[Candidate] = fuse(answer.rankings, context.collection.fusion)
     if not candidates and understanding.filters:
-        note = NOTHING_PASSES[0 if understanding.criteria else 1]
+        note = lookup.nothing_passes(understanding)
         return candidates, replace(understanding, notes=(*understanding.notes, note))
     if understanding.criteria:
         return _arranged(lookup.by_doubt, candidates, understanding.criteria, context), understanding

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mappings.analysis.abbreviations import expansions
 from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms
+from mappings.clinical.placing import PRESENT
 from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
 from mappings.fields import Field
@@ -65,6 +66,11 @@ class Understanding:
     def proven(self) -> tuple[Criterion, ...]:
         """What hits are shown a sentence for: the criteria, or else the preferences."""
         return self.criteria or self.preferences
+
+    @property
+    def has_only_names(self) -> bool:
+        """Whether all criteria are names in the text that documents must say are present."""
+        return bool(self.criteria) and all((item.source, item.assertion) == ("text", PRESENT) for item in self.criteria)
 
 
 def understand(

@@ -68,6 +68,16 @@ def test_a_document_with_that_title_comes_before_those_that_assert_it(medley):
     assert names(ask(medley, "wheeze"))[:2] == ["guide", "wheezes"]  # the same stem
 
 
+def test_names_that_no_document_has_together_are_searched_by_their_words(medley):
+    results = ask(medley, "pneumothorax and asthma")
+    assert "no document says that all of this is present: searched by its words" in results.understood.notes
+    assert results.understood.criteria == ()
+    assert {"found", "child"} <= set(names(results))
+    # What is asked for in so many words, or ruled out, has no other answer.
+    assert names(ask(medley, "", having=("pneumothorax", "asthma"))) == []
+    assert names(ask(medley, "asthma and pneumothorax without cough")) == []
+
+
 def test_documents_that_assert_it_come_before_those_that_rule_it_out(medley):
     results = ask(medley, "pneumothorax")
     found = names(results)

@@ -14,8 +14,8 @@ from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.pipeline.checks import sort_orders
+from search.pipeline.lookup import NOTHING_PASSES
 from search.pipeline.results import Results
-from search.pipeline.retrieve import NOTHING_PASSES
 from search.query import YEARLY, Terms
 from web.pages.addresses import SearchAddress
 from web.pages.chips import CriterionChips
