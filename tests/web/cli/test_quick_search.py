@@ -32,7 +32,7 @@ def search(tmp_path_factory):
 @pytest.mark.slow
 def test_a_search_that_time_cut_short_says_so_quietly(search):
     lines = search("--deadline-ms", "1").splitlines()
-    assert lines[1] == f"{LINE}; --deadline-ms 0 waits for all"
+    assert f"{LINE}; --deadline-ms 0 waits for all" in lines[1:3]  # a line of other names can come before it
     assert not [line for line in lines if line.startswith("!")]
     answer = json.loads(search("--deadline-ms", "1", "--json"))
     assert (answer["degraded"], answer["partial"]) == ([], [LINE])
