@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,6 @@ class BiEncoder:
         self._query_encoder = None if queries is artifact else BiEncoder(queries, threads, form, device)
         self._reading = artifact.reading
         self._tokenizer = self.model.tokenizer
-        self._windows = WindowTokenizer(self._tokenizer.base, artifact.reading)
         self.form = self.model.form
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
@@ -70,6 +69,10 @@ class BiEncoder:
         inputs = self.read_windows(texts)
         vectors = mean_windows(inputs, self.sums(inputs), len(texts))
         return unit(vectors) if self._reading.normalise else vectors
+
+    @cached_property
+    def _windows(self) -> WindowTokenizer:
+        return WindowTokenizer(self._tokenizer.underlying, self._reading)
 
     @property
     def reads_around(self) -> bool:

@@ -60,7 +60,7 @@ class ModelTokenizer:
         self._reading = reading
 
     @property
-    def base(self) -> Tokenizer:
+    def underlying(self) -> Tokenizer:
         """The tokenizer itself, without truncation and padding."""
         return self._tokenizer
 

@@ -250,7 +250,7 @@ def test_training_pools_the_windows_that_serving_pools(family: str, markers: str
     ready = load_initial(recipe)
     ready.tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
     reading = Architecture.from_recipe(recipe).reading(ready.model.config, recipe.max_query, recipe.max_length)
-    serving = WindowTokenizer(ModelTokenizer(tmp_path / "tokenizer.json", reading).base, reading)
+    serving = WindowTokenizer(ModelTokenizer(tmp_path / "tokenizer.json", reading).underlying, reading)
     texts = [place_window("pain", LONG, 10, 40), place_window("", LONG, 0, 9), LONG, "pain"]
     trained = scoring.tokenize_texts(ready.model, ready.tokenizer, texts, recipe, query=False)
     for row, text in enumerate(texts):

@@ -1,6 +1,6 @@
 """Fills one index with its pending documents, as a pipeline: batches are read and analysed, encoded, and written.
 
-Where many wait, each round first writes them without vectors, which takes a tenth of the time: they are found by their words
+Where many wait, each round first writes them without vectors, which takes little of the time: they are found by their words
 at once, and stay pending until they are written again with vectors.
 """
 
@@ -63,7 +63,7 @@ def _write_words(indexer: Indexer, writer: BatchWriter, names: list[str]) -> Non
     """Write pending documents without vectors. Nothing is recorded: whatever ends this, they are still pending."""
     batches = read_batches(indexer.store, names)
     for batch in analyse_beside(batches, indexer.collection, indexer.reader, len(names)):
-        indexer.options.statistics.by_words += writer.write_words(batch)
+        writer.write_words(batch)
 
 
 def _prepare(indexer: Indexer, encoder: BatchEncoder, names: list[str]) -> Generator[DocumentBatch, None, None]:

@@ -29,14 +29,10 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class IndexingStatistics:
-    """What was done so far; `tokens` are those of encoders that count them.
-
-    `by_words` documents were first written without vectors.
-    """
+    """What was done so far; `tokens` are those of encoders that count them."""
 
     documents: int = 0
     failed: int = 0
-    by_words: int = 0
     texts: int = 0
     tokens: int = 0
     encoding_seconds: float = 0.0

@@ -43,8 +43,8 @@ class BatchWriter:
             refused = writer.commit()
             return self._record([_apply_refusal(outcome, refused) for outcome in batch.outcomes()])
 
-    def write_words(self, batch: DocumentBatch) -> int:
-        """Write and commit the batch's entries, which have no vectors, and return how many; they stay pending.
+    def write_words(self, batch: DocumentBatch) -> None:
+        """Write and commit the batch's entries, which have no vectors; they stay pending.
 
         Deletions, failures and documents that are at fault here are left to `write`, which records them.
         """
@@ -53,7 +53,6 @@ class BatchWriter:
             written = isolate_failures(batch.entries, lambda entries: _write_entries(writer, entries))
             if written.entries:
                 writer.commit()
-            return len(written.entries)
 
     def _record(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Record outcomes. A version that was superseded in the meantime is omitted: its document is pending again."""

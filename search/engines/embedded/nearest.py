@@ -46,12 +46,14 @@ def _scan(coarse: Any, scale: Any, slots: Slots, query: NDArray[np.float32]) -> 
     """The approximate score of each of `slots`, up to a constant factor of the query."""
     small = np.rint(query * (127 / max(float(np.abs(query).max()), 1e-9))).astype(np.int8)
     if len(slots) < _GATHER_BELOW * len(coarse):
-        few = _products(coarse[slots], small) * scale[slots, 0]
-        few[is_empty(scale[slots, 0])] = -np.inf
-        return few
-    products = _products(coarse, small) * scale[:, 0]
-    products[is_empty(scale[:, 0])] = -np.inf  # rows without a vector must not displace others
+        return _scaled(_products(coarse[slots], small), scale[slots, 0])
+    products = _scaled(_products(coarse, small), scale[:, 0])
     return products if len(slots) == len(coarse) else products[slots]
+
+
+def _scaled(products: Any, scales: Any) -> Any:
+    """Products times the scales of their rows; those of rows without a vector must not displace others."""
+    return np.where(is_empty(scales), -np.inf, products * scales)
 
 
 def _products(rows: Any, query: NDArray[np.int8]) -> Any:

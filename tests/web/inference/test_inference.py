@@ -19,9 +19,10 @@ from command_line import quick_command
 sys.path.append(str(Path(__file__).parents[2] / "encoders"))
 from tiny import WIDTH, sentences, write_artifact
 
-from encoders.artifact import SHIPPED, Artifact
+from encoders.artifact import SHIPPED, Artifact, Reading
 from encoders.pooling import unit
 from encoders.runtime import BiEncoder, CrossEncoder
+from mappings.analysis.window_text import place_window
 from mappings.collection import kinds
 from mappings.collection import load as load_kind
 from mappings.errors import ModelError
@@ -44,6 +45,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     write_artifact(folder / "tiny-bi")
     write_artifact(folder / "tiny-cross", "cross-encoder")
+    write_artifact(folder / "tiny-late", reading=Reading("mean", True, 4, 32, windows="late"))
     return folder
 
 
@@ -70,6 +72,20 @@ def app_of(folder, home, *names, limits=LIMITS, batching=True):
 @pytest.fixture
 def client(folder, tmp_path):
     return app_of(folder, tmp_path, "tiny-bi", "tiny-cross").test_client()
+
+
+@pytest.mark.parametrize("batching", [True, False])
+def test_windows_of_one_passage_have_the_vectors_that_this_process_gives_them(folder, tmp_path, batching):
+    client = app_of(folder, tmp_path, "tiny-late", batching=batching).test_client()
+    local = BiEncoder(Artifact.open(folder / "tiny-late"), form="fp32")
+    text = "fever in patients of risk with acute renal pain"
+    texts = [place_window("aspirin trial", text, start, end) for start, end in ((0, 17), (18, 25), (25, 47))]
+    texts += ["fever", "", "cough " * 90]
+    for prompt, encode in (("passage", local.encode_passages), ("query", local.encode_queries)):
+        found = client.post("/embed", json={"inputs": texts, "prompt_name": prompt}).get_json()
+        assert np.allclose(found, encode(texts), atol=1e-6)
+    found = client.post("/embed", json={"inputs": texts, "normalize": False}).get_json()
+    assert np.allclose(unit(np.asarray(found, np.float32)), local.encode_passages(texts), atol=1e-6)
 
 
 def test_a_server_serves_by_default_every_model_that_a_shipped_collection_names():
