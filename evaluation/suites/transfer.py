@@ -32,6 +32,7 @@ from evaluation.suites import (
     scifact,
 )
 from evaluation.task import Task
+from evaluation.tuning.choosing import losses
 from mappings.errors import InvalidInput
 from search.models.registry import Models
 from search.settings import Settings
@@ -136,7 +137,7 @@ def describe_gains(measured: Sequence[Measured]) -> Report:
     rows += [{"system": name, "measures": _gains(name, measured, counted)} for name in systems]
     seen = [item.name for item in measured if not item.is_left_out]
     unknown = [item.name for item in counted if any(row["state"] == "unknown" for row in item.ancestry)]
-    lost = [(name, item.name) for name in systems for item in counted if interval(item.gain(name)).high < 0]
+    lost = [(name, lost) for name in systems for lost in losses({item.name: item.gain(name) for item in counted})]
     notes = [
         *_NOTES,
         f"{stages.SIMPLE}: nDCG@10 itself",

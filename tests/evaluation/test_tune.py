@@ -7,10 +7,13 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evaluation import tuning as tune
+from evaluation.suites import beir
+from evaluation.tuning import left_out
+from evaluation.tuning import weights as tune
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
 from search.engines.embedded.catalog import EmbeddedCatalog
@@ -79,6 +82,46 @@ def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: P
         tune.run("abstracts", settings, tune.TuningOptions(folder=own))
     assert not (tmp_path / "home").exists()
     assert tune.run("abstracts", settings, tune.TuningOptions(folder=own, rerank=False))["rerank"] == []
+
+
+@pytest.fixture
+def data_sets(own: Path, tmp_path: Path) -> dict[str, left_out.DataSet]:
+    """The own judgements twice: as they are, where BM25 is right, and with four questions of which nothing is asked alike."""
+    settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
+    whole = beir.task(own, "train", "abstracts", settings.collections)
+    found = {"six": whole, "four": whole.sampled(4)}
+    options = tune.TuningOptions()
+    return {
+        name: left_out.DataSet(tune.prepare(task, settings, options, None), np.full(len(task.questions), 0.25))
+        for name, task in found.items()
+    }
+
+
+def test_weights_for_all_are_judged_on_each_data_set_left_out(data_sets: dict[str, left_out.DataSet]) -> None:
+    report = left_out.describe_choice(data_sets, tune.TuningOptions())
+    assert set(report) == {
+        *("tune", "measure", "queries", "grid", "rerank", "chosen", "left_out", "gain_left_out", "notes", "command")
+    }
+    assert (report["tune"], report["measure"], report["queries"], len(report["grid"])) == ("transfer", "gain", 10, 84)
+    best = max(row["gain"]["value"] for row in report["grid"])
+    assert best == 0.75  # every answer first, and the simple system has .25
+    chosen = next(
+        row
+        for row in report["grid"]
+        if {key: row[key] for key in report["chosen"]["fusion"]} == report["chosen"]["fusion"]
+    )
+    assert (chosen["gain"]["value"], chosen["loses"], report["chosen"]["rerank"]) == (best, [], None)
+    assert [row["data_set"] for row in report["left_out"]] == ["six", "four"]
+    assert report["gain_left_out"]["value"] == pytest.approx(
+        np.mean([row["gain"]["value"] for row in report["left_out"]])
+    )
+    assert report["command"] == "medley tune transfer"
+    assert tomllib.loads(tune.toml(report)) == {"fusion": report["chosen"]["fusion"]}
+
+
+def test_the_data_sets_left_out_are_not_of_a_folder(own: Path) -> None:
+    with pytest.raises(InvalidInput, match="has its own data sets; leave out --folder"):
+        left_out.run(Settings(), tune.TuningOptions(folder=own))
 
 
 @pytest.mark.parametrize("queries", [0, -1])

@@ -147,18 +147,25 @@ def _keep(report: dict[str, Any], folder: Path) -> None:
 @click.option("--collection", "-c", default=None, help="Write the weights into the folder of this collection.")
 @json_option
 def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
-    """Tune fusion and reranking weights of a collection KIND on training judgements."""
-    from evaluation import tuning
+    """Tune fusion and reranking weights of a collection KIND on training judgements.
+
+    `transfer` in place of a kind tunes abstracts and articles alike, on the data sets left out of training.
+    """
+    from evaluation.tuning import left_out, weights
 
     settings = read()
-    options = tuning.TuningOptions(rerank=not no_rerank, **chosen)
+    options = weights.TuningOptions(rerank=not no_rerank, **chosen)
     if collection:
         _require_kind(Medley.open(settings).collections.get(collection), kind)  # fails now rather than after the tuning
     with counter("tuning") as shown:
-        report = tuning.run(kind, settings, options, shown)
-    show(report, as_json, lambda: _tuned(report) + "\n\n" + tuning.toml(report))
+        report = (
+            left_out.run(settings, options, shown)
+            if kind == left_out.NAME
+            else weights.run(kind, settings, options, shown)
+        )
+    show(report, as_json, lambda: _tuned(report) + "\n\n" + weights.toml(report))
     if collection:
-        Medley.open(settings).collections.tune(collection, tuning.toml(report))
+        Medley.open(settings).collections.tune(collection, weights.toml(report))
 
 
 def _require_kind(collection: Collection, kind: str) -> None:
@@ -179,11 +186,14 @@ def _tuned(report: dict[str, Any]) -> str:
         row(f"{item['method']} {item['normalisation']} {item['weights']}", item[measure]) for item in report["grid"]
     ]
     shares = [row(f"rerank weight {item['weight']}", item[measure]) for item in report["rerank"]]
-    return "\n".join([f"{measure} over {report['queries']} training questions", *fused, *shares])
+    others = [
+        row(f"{item['data_set']}, by what all others choose", item[measure]) for item in report.get("left_out", ())
+    ]
+    return "\n".join([f"{measure} over {report['queries']} questions", *fused, *shares, *others])
 
 
-LIKE = {"notes": ("reports",)}
-"""Kinds that the weights of another kind apply to, too: there are no judgements for reports."""
+LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
+"""Kinds that weights apply to, beside the one that they were tuned for: there are no judgements for reports."""
 
 
 @click.command()

@@ -30,6 +30,8 @@ from search.ranking.fusion import fuse
 from search.settings import Settings
 
 Report = dict[str, Any]
+Scored = tuple[list[Candidate], StageScores]
+"""A fused order, with the reranker's scores of its best candidates."""
 MEASURE: Final = "nDCG@10"
 SHARES: Final = tuple(round(0.05 * step, 2) for step in range(21))
 METHODS: Final = (("weighted", "minmax"), ("weighted", "zscore"), ("weighted", "floor"), ("rrf", "minmax"))
@@ -72,18 +74,18 @@ def run(
     options = options or TuningOptions()
     tasks = [task.sampled(options.queries) for task in _tasks(kind, settings, options)]
     require_models(tasks, settings, options.rerank)
-    prepared = [_prepare(task, settings, options, progress) for task in tasks]
+    prepared = [prepare(task, settings, options, progress) for task in tasks]
     grid = [(fusion, _values(prepared, fusion)) for fusion in fusions()]
-    best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -_distance(item[0])))
+    best, _ = max(grid, key=lambda item: (round(float(item[1].mean()), 6), -distance(item[0])))
     shares = _shares(prepared, best, progress) if options.rerank and prepared[0].session.rerankers else []
     weight = max(shares, key=lambda item: (round(float(item[1].mean()), 6), -abs(item[0] - 0.5)))[0] if shares else None
     return {
         "tune": kind,
         "measure": MEASURE,
         "queries": sum(len(task.questions) for task in tasks),
-        "grid": [_row(fusion) | {MEASURE: interval(values).as_json()} for fusion, values in grid],
+        "grid": [describe_fusion(fusion) | {MEASURE: interval(values).as_json()} for fusion, values in grid],
         "rerank": [{"weight": share, MEASURE: interval(values).as_json()} for share, values in shares],
-        "chosen": {"fusion": _row(best), "rerank": weight},
+        "chosen": {"fusion": describe_fusion(best), "rerank": weight},
         "notes": [note for task in tasks for note in task.notes],
         "command": command(kind, options),
     }
@@ -107,7 +109,7 @@ def fusions() -> Iterable[Fusion]:
             yield Fusion(method, normalisation, {stages.BM25: round(1 - share, 2), stages.DENSE: share})
 
 
-def _distance(fusion: Fusion) -> float:
+def distance(fusion: Fusion) -> float:
     """From equal shares: of equally good fusions the more even one is safer."""
     return abs(fusion.weights[stages.DENSE] - 0.5)
 
@@ -124,7 +126,8 @@ def _tasks(kind: str, settings: Settings, options: TuningOptions) -> Sequence[Ta
     return training.KINDS[kind](settings)
 
 
-def _prepare(task: Task, settings: Settings, options: TuningOptions, progress: stages.Progress | None) -> Prepared:
+def prepare(task: Task, settings: Settings, options: TuningOptions, progress: stages.Progress | None) -> Prepared:
+    """The task with its legs' rankings, without feedback: the corpus is indexed first if it is not yet."""
     session = open_session(open_corpus(task.corpus, settings), task, options.rerank)
     found = []
     for number, question in enumerate(task.questions, 1):
@@ -138,11 +141,15 @@ def _prepare(task: Task, settings: Settings, options: TuningOptions, progress: s
 def _values(prepared: Sequence[Prepared], fusion: Fusion) -> Values:
     """The measure of every question of every task under a fusion, shape (questions,)."""
     return np.concatenate(
-        [_measured(item.task, [fuse(found.answer.rankings, fusion) for found in item.retrieved]) for item in prepared]
+        [
+            measure_orders(item.task, [fuse(found.answer.rankings, fusion) for found in item.retrieved])
+            for item in prepared
+        ]
     )
 
 
-def _measured(task: Task, orders: Iterable[Iterable[Candidate]]) -> Values:
+def measure_orders(task: Task, orders: Iterable[Iterable[Candidate]]) -> Values:
+    """nDCG@10 of an order of candidates for each question of a task, shape (questions,)."""
     run = {question.id: stages.judged_keys(task, order) for question, order in zip(task.questions, orders, strict=True)}
     measure: Measure = parse(MEASURE)
     return per_query([measure], task.judgements, run)[measure]
@@ -152,36 +159,32 @@ def _shares(
     prepared: Sequence[Prepared], fusion: Fusion, progress: stages.Progress | None
 ) -> list[tuple[float, Values]]:
     """The measure of every question for each share of the reranker."""
-    orders: list[list[tuple[list[Candidate], StageScores]]] = []
-    for item in prepared:
-        known = []
-        for number, found in enumerate(item.retrieved, 1):
-            order = fuse(found.answer.rankings, fusion)
-            known.append((order, stages.score_candidates(item.session, replace(found, candidates=order))))
-            if progress:
-                progress(number, len(item.retrieved))
-        orders.append(known)
-    return [(share, _reranked(prepared, orders, share)) for share in SHARES]
+    known = [score_orders(item, fusion, progress) for item in prepared]
+    return [
+        (share, np.concatenate([rerank_orders(item, own, share) for item, own in zip(prepared, known, strict=True)]))
+        for share in SHARES
+    ]
 
 
-def _reranked(
-    prepared: Sequence[Prepared], orders: Sequence[Sequence[tuple[list[Candidate], StageScores]]], share: float
-) -> Values:
-    return np.concatenate(
-        [
-            _measured(
-                item.task,
-                [
-                    combine(order, scores, replace(item.session.collection.reranking, weight=share))
-                    for order, scores in known
-                ],
-            )
-            for item, known in zip(prepared, orders, strict=True)
-        ]
-    )
+def score_orders(prepared: Prepared, fusion: Fusion, progress: stages.Progress | None = None) -> list[Scored]:
+    """The fused order of each question of a task, with the reranker's scores."""
+    known = []
+    for number, found in enumerate(prepared.retrieved, 1):
+        order = fuse(found.answer.rankings, fusion)
+        known.append((order, stages.score_candidates(prepared.session, replace(found, candidates=order))))
+        if progress:
+            progress(number, len(prepared.retrieved))
+    return known
 
 
-def _row(fusion: Fusion) -> Report:
+def rerank_orders(prepared: Prepared, known: Sequence[Scored], share: float) -> Values:
+    """nDCG@10 of each question of a task at a share of the reranker, shape (questions,)."""
+    reranking = replace(prepared.session.collection.reranking, weight=share)
+    return measure_orders(prepared.task, [combine(order, scores, reranking) for order, scores in known])
+
+
+def describe_fusion(fusion: Fusion) -> Report:
+    """A fusion in the JSON form of the report."""
     return {"method": fusion.method, "normalisation": fusion.normalisation, "weights": dict(fusion.weights)}
 
 
