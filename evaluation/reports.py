@@ -196,13 +196,16 @@ def bench_section(report: Report) -> str:
 
 
 def tune_section(report: Report) -> str:
-    """A tuning as a section: the ten best fusions, every share of the reranker, and what was chosen."""
+    """A tuning as a section: the ten best fusions, every share of the reranker, each data set left out, and the choice."""
     measure = report["measure"]
     best = sorted(report["grid"], key=lambda row: -float(row[measure]["value"]))[:10]
     rows = [f"| {_arithmetic(row)} | {_estimate(row[measure])} |" for row in best]
     rows += [f"| reranker's share {row['weight']:g} | {_estimate(row[measure])} |" for row in report["rerank"]]
     chosen = f"chosen: {_arithmetic(report['chosen']['fusion'])}, reranker's share {report['chosen']['rerank']}"
-    title = f"## tune {report['tune']}: {report['queries']:,} questions of the training side"
+    left_out = report.get("left_out", ())
+    rows += [f"| {row['data_set']}, by what all others choose | {_estimate(row[measure])} |" for row in left_out]
+    asked = "of data sets left out of training" if left_out else "of the training side"
+    title = f"## tune {report['tune']}: {report['queries']:,} questions {asked}"
     head = ["", f"`{report['command']}`", "", f"| weights | {measure} |", "|---|---|"]
     return "\n".join([title, *head, *rows, "", f"- {chosen}", *(f"- {note}" for note in report["notes"]), ""])
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from evaluation.reports import tune_section
 from evaluation.suites import beir
 from evaluation.tuning import left_out
 from evaluation.tuning import weights as tune
@@ -116,6 +117,9 @@ def test_weights_for_all_are_judged_on_each_data_set_left_out(data_sets: dict[st
         np.mean([row["gain"]["value"] for row in report["left_out"]])
     )
     assert report["command"] == "medley tune transfer"
+    section = tune_section(report)
+    assert section.startswith("## tune transfer: 10 questions of data sets left out of training\n")
+    assert "| six, by what all others choose | 0.750 (0.750–0.750) |" in section
     assert tomllib.loads(tune.toml(report)) == {"fusion": report["chosen"]["fusion"]}
 
 
