@@ -17,10 +17,9 @@ from evaluation.models import require_models
 from evaluation.statistics import interval, mean_of_means
 from evaluation.suites.transfer import DATA_SETS, GAIN
 from evaluation.task import Task
-from evaluation.tuning import choosing
-from evaluation.tuning import weights as tuning
+from evaluation.tuning import choosing, weights
 from evaluation.tuning.choosing import Gains
-from evaluation.tuning.weights import SHARES, Prepared, Scored, TuningOptions
+from evaluation.tuning.weights import SHARES, Prepared, ScoredOrder, TuningOptions
 from mappings.collection import Fusion
 from mappings.errors import InvalidInput
 from search.ranking.fusion import fuse
@@ -50,12 +49,12 @@ def run(settings: Settings, options: TuningOptions, progress: stages.Progress | 
     data_sets: dict[str, DataSet] = {}
     for name, task in tasks.items():
         simple = _measure_simple(task, settings, progress)
-        data_sets[name] = DataSet(tuning.prepare(task, settings, options, progress), simple)
+        data_sets[name] = DataSet(weights.prepare(task, settings, options, progress), simple)
     return describe_choice(data_sets, options, progress)
 
 
 def _measure_simple(task: Task, settings: Settings, progress: stages.Progress | None) -> Values:
-    measure = parse(tuning.MEASURE)
+    measure = parse(weights.MEASURE)
     return per_query([measure], task.judgements, rank_simple(task, settings, progress))[measure]
 
 
@@ -63,34 +62,35 @@ def describe_choice(
     data_sets: Mapping[str, DataSet], options: TuningOptions, progress: stages.Progress | None = None
 ) -> Report:
     """The report on data sets whose legs are ranked; it needs two."""
-    fusions = sorted(tuning.fusions(), key=tuning.distance)  # of equally good fusions the more even one is safer
+    fusions = sorted(weights.fusions(), key=weights.distance)  # of equally good fusions the more even one is safer
     fused = [_gains_of_fusion(data_sets, fusion) for fusion in fusions]
     best, without = choosing.choose(fused), choosing.choose_without(fused)
     reranks = options.rerank and all(item.prepared.session.rerankers for item in data_sets.values())
     places = {best, *without.values()} if reranks else set()
     grids = {place: _rerank_grid(data_sets, fusions[place], progress) for place in sorted(places)}
-    shares = grids.get(best, [])
-    chosen = {"fusion": tuning.describe_fusion(fusions[best]), "rerank": _share(shares)}
+    shares, shares_without = grids.get(best, []), {key: choosing.choose_without(grid) for key, grid in grids.items()}
+    chosen = {"fusion": weights.describe_fusion(fusions[best]), "rerank": _share(shares)}
     left_out = {
-        name: _without(name, fusions[place], fused[place], grids.get(place, [])) for name, place in without.items()
+        name: _without(name, fusions[place], fused[place], grids.get(place, []), shares_without.get(place, {}))
+        for name, place in without.items()
     }
     return {
         "tune": NAME,
         "measure": GAIN,
         "queries": sum(item.simple.size for item in data_sets.values()),
-        "grid": [tuning.describe_fusion(fusion) | _row(gains) for fusion, gains in zip(fusions, fused, strict=True)],
+        "grid": [weights.describe_fusion(fusion) | _row(gains) for fusion, gains in zip(fusions, fused, strict=True)],
         "rerank": [{"weight": share} | _row(gains) for share, gains in zip(SHARES, shares, strict=bool(shares))],
         "chosen": chosen,
         "left_out": [row for row, _ in left_out.values()],
         f"{GAIN}_left_out": mean_of_means([values for _, values in left_out.values()]).as_json(),
         "notes": _notes(data_sets),
-        "command": tuning.command(NAME, options),
+        "command": weights.command(NAME, options),
     }
 
 
 def _gains_of_fusion(data_sets: Mapping[str, DataSet], fusion: Fusion) -> Gains:
     return {
-        name: tuning.measure_orders(
+        name: weights.measure_orders(
             item.prepared.task, [fuse(found.answer.rankings, fusion) for found in item.prepared.retrieved]
         )
         - item.simple
@@ -100,12 +100,12 @@ def _gains_of_fusion(data_sets: Mapping[str, DataSet], fusion: Fusion) -> Gains:
 
 def _rerank_grid(data_sets: Mapping[str, DataSet], fusion: Fusion, progress: stages.Progress | None) -> list[Gains]:
     """The gains beside a fusion at every share of the reranker."""
-    known: dict[str, Sequence[Scored]] = {
-        name: tuning.score_orders(item.prepared, fusion, progress) for name, item in data_sets.items()
+    known: dict[str, Sequence[ScoredOrder]] = {
+        name: weights.score_orders(item.prepared, fusion, progress) for name, item in data_sets.items()
     }
     return [
         {
-            name: tuning.rerank_orders(item.prepared, known[name], share) - item.simple
+            name: weights.rerank_orders(item.prepared, known[name], share) - item.simple
             for name, item in data_sets.items()
         }
         for share in SHARES
@@ -116,11 +116,13 @@ def _share(shares: Sequence[Gains]) -> float | None:
     return SHARES[choosing.choose(shares)] if shares else None
 
 
-def _without(name: str, fusion: Fusion, fused: Gains, shares: Sequence[Gains]) -> tuple[Report, Values]:
+def _without(
+    name: str, fusion: Fusion, fused: Gains, shares: Sequence[Gains], chosen: Mapping[str, int]
+) -> tuple[Report, Values]:
     """What a data set gains by the fusion and the share that all others choose."""
-    place = choosing.choose_without(shares)[name] if shares else None
+    place = chosen.get(name)
     values = fused[name] if place is None else shares[place][name]
-    row = {"data_set": name, "fusion": tuning.describe_fusion(fusion), GAIN: interval(values).as_json()}
+    row = {"data_set": name, "fusion": weights.describe_fusion(fusion), GAIN: interval(values).as_json()}
     return row | {"rerank": None if place is None else SHARES[place]}, values
 
 

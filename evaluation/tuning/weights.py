@@ -30,7 +30,7 @@ from search.ranking.fusion import fuse
 from search.settings import Settings
 
 Report = dict[str, Any]
-Scored = tuple[list[Candidate], StageScores]
+ScoredOrder = tuple[list[Candidate], StageScores]
 """A fused order, with the reranker's scores of its best candidates."""
 MEASURE: Final = "nDCG@10"
 SHARES: Final = tuple(round(0.05 * step, 2) for step in range(21))
@@ -166,7 +166,7 @@ def _shares(
     ]
 
 
-def score_orders(prepared: Prepared, fusion: Fusion, progress: stages.Progress | None = None) -> list[Scored]:
+def score_orders(prepared: Prepared, fusion: Fusion, progress: stages.Progress | None = None) -> list[ScoredOrder]:
     """The fused order of each question of a task, with the reranker's scores."""
     known = []
     for number, found in enumerate(prepared.retrieved, 1):
@@ -177,7 +177,7 @@ def score_orders(prepared: Prepared, fusion: Fusion, progress: stages.Progress |
     return known
 
 
-def rerank_orders(prepared: Prepared, known: Sequence[Scored], share: float) -> Values:
+def rerank_orders(prepared: Prepared, known: Sequence[ScoredOrder], share: float) -> Values:
     """nDCG@10 of each question of a task at a share of the reranker, shape (questions,)."""
     reranking = replace(prepared.session.collection.reranking, weight=share)
     return measure_orders(prepared.task, [combine(order, scores, reranking) for order, scores in known])

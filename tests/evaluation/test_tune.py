@@ -87,7 +87,7 @@ def test_a_reranker_that_is_not_there_is_named_before_anything_is_indexed(own: P
 
 @pytest.fixture
 def data_sets(own: Path, tmp_path: Path) -> dict[str, left_out.DataSet]:
-    """The own judgements twice: as they are, where BM25 is right, and with four questions of which nothing is asked alike."""
+    """The own judgements as two data sets: all six questions, and four of them."""
     settings = replace(Settings(), home=tmp_path / "home", encoder="hashing-256", reranker="none")
     whole = beir.task(own, "train", "abstracts", settings.collections)
     found = {"six": whole, "four": whole.sampled(4)}
