@@ -13,6 +13,7 @@ LICENCES: Final = {
     "press": "unstated",
     "title": "abstracts by record",
     "conclusion": "abstracts by record, SciFact's ODC-By",
+    "headline": "abstracts by record, SciFact's ODC-By, names and words by this project",
     "pubmedqa": "MIT",
     "trial": "annotations MIT, articles by record",
     "question": "CC BY 4.0",

@@ -12,7 +12,19 @@ from encoders.labels.evaluated import read_judged_data
 from encoders.labels.leaks import normalise
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.sieve import Sieve
-from encoders.labels.tasks import abstracts, claims, health, notes, polarity, questions, summaries, terms, verified
+from encoders.labels.tasks import (
+    abstracts,
+    claims,
+    headlines,
+    health,
+    notes,
+    polarity,
+    questions,
+    summaries,
+    terms,
+    verified,
+)
+from mappings.clinical.reading import shipped_reader
 
 TITLES_ONE_IN: Final = 5
 CONCLUSIONS_ONE_IN: Final = 2
@@ -58,6 +70,7 @@ def _abstracts(data: Path, dropped: Counter[str]) -> Labelled:
     return corpora, {
         "title": abstracts.label_titles(pool, TITLES_ONE_IN),
         "conclusion": abstracts.label_conclusions(conclusions, CONCLUSIONS_ONE_IN),
+        headlines.TASK: headlines.label_headlines(conclusions, shipped_reader(), dropped, CONCLUSIONS_ONE_IN),
         "pubmedqa": abstracts.label_pubmedqa(data, {normalise(abstract.title): abstract.id for abstract in pool}),
         "trial": abstracts.label_trials(data, dropped),
     }
