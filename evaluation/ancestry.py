@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,11 @@ def describe_ancestry(models: Models, suite: str, task: Task, rerank: bool) -> l
         _row(name, fingerprint, find_overlap(_read(models, name, fingerprint), judged))
         for fingerprint, name in found.items()
     ]
+
+
+def is_seen(ancestry: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a model, by the rows of `describe_ancestry`, is known to have seen something of what is evaluated."""
+    return any(row["state"] == "overlap" for row in ancestry)
 
 
 def _row(name: str, fingerprint: str, overlap: Overlap) -> dict[str, Any]:

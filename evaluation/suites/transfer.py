@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evaluation import stages
-from evaluation.ancestry import describe_ancestry
+from evaluation.ancestry import describe_ancestry, is_seen
 from evaluation.baselines.simple import rank_simple
 from evaluation.corpus.index import home, mark, open_corpus
 from evaluation.measures import Values, parse, per_query
@@ -73,7 +73,7 @@ class Measured:
     @property
     def is_left_out(self) -> bool:
         """Whether no model is known to have seen any of it."""
-        return all(row["state"] != "overlap" for row in self.ancestry)
+        return not is_seen(self.ancestry)
 
     def gain(self, system: str) -> Values:
         """What a system gains over the simple one, shape (questions,)."""

@@ -21,17 +21,12 @@ Gains = Mapping[str, Values]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An option over all data sets, each counting alike: mean gain, the least one, and where it loses."""
+    """An option over all data sets, each counting alike: the mean gain, the data set with the least, and where it loses."""
 
     gain: Estimate
     worst: str
+    least: float
     loses: tuple[str, ...]
-
-
-def judge(gains: Gains) -> Judged:
-    """What an option gains. Raises `InvalidInput` without a data set."""
-    worst = min(gains, key=lambda name: (float(gains[name].mean()), name)) if gains else ""
-    return Judged(mean_of_means(list(gains.values())), worst, losses(gains))
 
 
 def losses(gains: Gains) -> tuple[str, ...]:
@@ -43,29 +38,40 @@ def losses(gains: Gains) -> tuple[str, ...]:
     )
 
 
-def choose(options: Sequence[Gains]) -> int:
-    """The place of the option to take; of equally good ones the first.
+class Choice:
+    """The choice among a setting's options, each with its gains on the same data sets, and what each option is worth."""
 
-    Where every option loses somewhere, one that loses on the fewest data sets is taken. Raises `InvalidInput` without an
-    option or a data set.
-    """
-    if not options or not options[0]:
-        raise InvalidInput("a choice needs an option and a data set", field="options")
-    return _best(options, [losses(gains) for gains in options], list(options[0]))
+    def __init__(self, options: Sequence[Gains]) -> None:
+        """Raises `InvalidInput` without an option or a data set."""
+        if not options or not options[0]:
+            raise InvalidInput("a choice needs an option and a data set", field="options")
+        self.options = options
+        self._lost = [losses(gains) for gains in options]
 
+    @property
+    def best(self) -> int:
+        """The place of the option to take; of equally good ones the first.
 
-def choose_without(options: Sequence[Gains]) -> dict[str, int]:
-    """Data set -> the place of the option that all other data sets choose. Raises `InvalidInput` for fewer than two."""
-    names = list(options[0]) if options else []
-    if len(names) < 2:
-        raise InvalidInput("leaving a data set out needs another one", field="options")
-    lost = [losses(gains) for gains in options]
-    return {name: _best(options, lost, [other for other in names if other != name]) for name in names}
+        Where every option loses somewhere, one that loses on the fewest data sets is taken.
+        """
+        return self._best(list(self.options[0]))
 
+    def without(self) -> dict[str, int]:
+        """Data set -> the place of the option that all other data sets choose. Raises `InvalidInput` for fewer than two."""
+        names = list(self.options[0])
+        if len(names) < 2:
+            raise InvalidInput("leaving a data set out needs another one", field="options")
+        return {name: self._best([other for other in names if other != name]) for name in names}
 
-def _best(options: Sequence[Gains], lost: Sequence[Sequence[str]], names: Sequence[str]) -> int:
-    def worth(place: int) -> tuple[int, float, int]:
-        mean = float(np.mean([options[place][name].mean() for name in names]))
-        return -len(set(lost[place]) & set(names)), round(mean, 6), -place
+    def judge(self, place: int) -> Judged:
+        """What the option at this place gains."""
+        gains = self.options[place]
+        least, worst = min((float(values.mean()), name) for name, values in gains.items())
+        return Judged(mean_of_means(list(gains.values())), worst, least, self._lost[place])
 
-    return max(range(len(options)), key=worth)
+    def _best(self, names: Sequence[str]) -> int:
+        def worth(place: int) -> tuple[int, float, int]:
+            mean = float(np.mean([self.options[place][name].mean() for name in names]))
+            return -len(set(self._lost[place]) & set(names)), round(mean, 6), -place
+
+        return max(range(len(self.options)), key=worth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.tuning.choosing import choose, choose_without, judge, losses
+from evaluation.tuning.choosing import Choice, losses
 from mappings.errors import InvalidInput
 
 
@@ -17,29 +17,29 @@ def gains(**means: float) -> dict[str, np.ndarray]:
 
 def test_data_sets_count_alike_however_many_questions_they_have():
     few, many = {"few": np.full(2, 0.4)}, {"many": np.full(400, 0.0)}
-    assert judge(few | many).gain.value == pytest.approx(0.2)
+    assert Choice([few | many]).judge(0).gain.value == pytest.approx(0.2)
 
 
 def test_the_greatest_mean_is_chosen_and_the_first_of_equal_ones():
     options = [gains(a=0.1, b=0.1), gains(a=0.3, b=0.0), gains(a=0.2, b=0.1)]
-    assert choose(options) == 1
-    assert choose([options[0], options[0]]) == 0
+    assert Choice(options).best == 1
+    assert Choice([options[0], options[0]]).best == 0
 
 
 def test_an_option_that_loses_beyond_its_interval_is_not_chosen():
     greedy, safe = gains(a=0.5, b=-0.1), gains(a=0.1, b=0.0)
     assert losses(greedy) == ("b",)
-    assert choose([greedy, safe]) == 1
+    assert Choice([greedy, safe]).best == 1
 
 
 def test_a_loss_within_the_interval_does_not_forbid():
     noisy = {"a": np.full(40, 0.2), "b": np.tile([-0.3, 0.29], 20)}
     assert losses(noisy) == ()
-    assert choose([noisy, gains(a=0.1, b=0.05)]) == 0
+    assert Choice([noisy, gains(a=0.1, b=0.05)]).best == 0
 
 
 def test_where_every_option_loses_the_fewest_losses_decide():
-    assert choose([gains(a=-0.1, b=-0.1, c=0.9), gains(a=-0.1, b=0.0, c=0.1)]) == 1
+    assert Choice([gains(a=-0.1, b=-0.1, c=0.9), gains(a=-0.1, b=0.0, c=0.1)]).best == 1
 
 
 def test_one_question_is_no_loss_since_it_has_no_interval():
@@ -48,13 +48,13 @@ def test_one_question_is_no_loss_since_it_has_no_interval():
 
 def test_each_data_set_is_left_out_of_the_choice_it_is_judged_by():
     first, second = gains(a=0.9, b=0.0, c=0.0), gains(a=0.0, b=0.1, c=0.1)
-    assert choose([first, second]) == 0
-    assert choose_without([first, second]) == {"a": 1, "b": 0, "c": 0}
+    assert Choice([first, second]).best == 0
+    assert Choice([first, second]).without() == {"a": 1, "b": 0, "c": 0}
 
 
 def test_a_judged_option_names_the_worst_data_set_and_all_losses():
-    judged = judge(gains(a=-0.1, b=-0.2, c=0.3))
-    assert (judged.worst, judged.loses) == ("b", ("a", "b"))
+    judged = Choice([gains(a=-0.1, b=-0.2, c=0.3)]).judge(0)
+    assert (judged.worst, judged.least, judged.loses) == ("b", pytest.approx(-0.2), ("a", "b"))
     assert judged.gain.value == pytest.approx(0.0)
     assert judged.gain.low < 0 < judged.gain.high
 
@@ -62,10 +62,9 @@ def test_a_judged_option_names_the_worst_data_set_and_all_losses():
 @pytest.mark.parametrize("options", [[], [{}]])
 def test_a_choice_needs_options_and_data_sets(options):
     with pytest.raises(InvalidInput, match="a choice needs an option and a data set"):
-        choose(options)
+        Choice(options)
 
 
-@pytest.mark.parametrize("options", [[], [gains(a=0.1)]])
-def test_leaving_out_needs_two_data_sets(options):
+def test_leaving_out_needs_two_data_sets():
     with pytest.raises(InvalidInput, match="leaving a data set out needs another one"):
-        choose_without(options)
+        Choice([gains(a=0.1)]).without()

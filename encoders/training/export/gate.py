@@ -13,7 +13,7 @@ import torch
 from encoders.artifact import TOKENIZER, Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
-from encoders.text import ModelTokenizer, Tokens, pad
+from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.export.graphs import get_result
 from mappings.errors import ModelError
 
@@ -24,6 +24,8 @@ RANKS = 0.99
 LOSS = 0.005
 """Maximum loss of nDCG@10 on held-out judgements; Spearman measures how similar the rankings are."""
 MIN_PAIRS = 16
+BATCH_TOKENS = 4096
+"""The most tokens of a batch, padding included; texts of like length share one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +127,15 @@ class _Graph:
         return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._run)
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
+        rows: list[int] = []
         parts = []
-        for start in range(0, len(tokens), 8):
-            rows = range(start, min(start + 8, len(tokens)))
-            batch = pad(tokens, list(rows))
+        for group in group_by_length([len(item) for item in tokens], BATCH_TOKENS):
+            batch = pad(tokens, group)
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             raw = run({name: arrays[name] for name in self._inputs})
+            rows.extend(batch.rows)
             parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else _check_finite(raw))
-        return np.concatenate(parts)
+        return np.concatenate(parts)[np.argsort(rows)]
 
     def _pooled(self, hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
         reading = self._artifact.reading
