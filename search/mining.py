@@ -74,23 +74,26 @@ class Mining:
     count: int = 16
     depth: int = 24
     seed: int = 13
-    limit: int = 4500
+    limit: int = 9000
     wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER_CORPORA))
 
 
 def mine_folder(
-    labels: Path, out: Path, home: Path, encoder: Encoder | None = None, mining: Mining | None = None
+    labels: Path,
+    out: Path,
+    home: Path,
+    encoder: Encoder | None = None,
+    mining: Mining | None = None,
+    tasks: Sequence[str] = (),
 ) -> dict[str, int]:
-    """Mine every `labels/pairs/<task>.jsonl` into `out/<task>.jsonl`; returns the number of pairs by task.
+    """Mine `labels/pairs/<task>.jsonl` of the tasks, or of all, into `out/<task>.jsonl`; returns the number of pairs by task.
 
     The corpora in `labels/corpora` are indexed under `home` first, unless an up-to-date index exists. With an encoder, dense
     rankings are added to BM25's, over windows as in a search, so that a reranker trains on what both legs will return.
-    Raises `NotFound` if `labels` has no pairs, `InvalidInput` for an invalid or empty file.
+    Raises `NotFound` if `labels` has no pairs, or none of a task, `InvalidInput` for an invalid or empty file.
     """
     mining = mining or Mining()
-    files = sorted((labels / "pairs").glob("*.jsonl"))
-    if not files:
-        raise NotFound(f"{labels} has no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
+    files = _files_of(labels, tasks)
     for file in files:
         if next(read_pairs(file), None) is None:
             raise InvalidInput(f"{file} has no pairs: label again, or remove it", field=file.name)
@@ -103,6 +106,16 @@ def mine_folder(
         chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311
         counts[file.stem] = write_lines(out / file.name, _mine_pairs(chosen, labels, home, encoder, mining))
     return counts
+
+
+def _files_of(labels: Path, tasks: Sequence[str]) -> list[Path]:
+    """The files of pairs of the tasks, or of all. Raises `NotFound` if there are none, or one is missing."""
+    files = sorted((labels / "pairs").glob("*.jsonl"))
+    if not files:
+        raise NotFound(f"{labels} has no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
+    if missing := set(tasks) - {file.stem for file in files}:
+        raise NotFound(f"{labels} has no pairs of {', '.join(sorted(missing))}", field="task")
+    return [file for file in files if not tasks or file.stem in tasks]
 
 
 def _mine_pairs(

@@ -164,3 +164,14 @@ def test_pairs_that_came_with_negatives_keep_them(tmp_path: Path) -> None:
 def test_a_folder_without_pairs_says_who_writes_them(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="medley label"):
         mine_folder(tmp_path, tmp_path / "out", tmp_path / "home")
+
+
+def test_only_the_named_tasks_are_mined(tmp_path: Path) -> None:
+    for task in ("claim", "title"):
+        made = replace(PAIR, task=task, id=f"{task}:1")
+        write_lines(tmp_path / f"labels/pairs/{task}.jsonl", [made])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
+    assert mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", tasks=["title"]) == {"title": 1}
+    assert [file.name for file in (tmp_path / "out").glob("*.jsonl")] == ["title.jsonl"]
+    with pytest.raises(NotFound, match=r"has no pairs of letter, note$"):
+        mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home", tasks=["note", "title", "letter"])

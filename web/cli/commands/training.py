@@ -100,14 +100,15 @@ def _progress(entry: Mapping[str, Any]) -> str:
 @click.argument("labels", type=folder)
 @click.argument("out", type=folder)
 @click.option("--encoder", default="", help="A bi-encoder whose ranking is used with that of BM25.")
+@click.option("--task", "tasks", multiple=True, help="Mine only this task's pairs; may be repeated. Default: all.")
 @json_option
-def mine(labels: Path, out: Path, encoder: str, as_json: bool) -> None:
+def mine(labels: Path, out: Path, encoder: str, tasks: tuple[str, ...], as_json: bool) -> None:
     """Find hard negatives for the pairs in LABELS; the mined pairs go to OUT."""
     from search.mining import mine_folder
 
     medley = open_medley()
     model = medley.models.encoder(encoder) if encoder else None
-    show(mine_folder(labels, out, medley.settings.home / "mining", model), as_json)
+    show(mine_folder(labels, out, medley.settings.home / "mining", model, tasks=tasks), as_json)
 
 
 @click.command()
