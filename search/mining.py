@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, Text, read_pairs, read_texts, write_lines
+from encoders.labels.pairs import Pair, Text, pair_files, read_pairs, read_texts, write_lines
 from mappings.analysis.passages import placed_windows
 from mappings.analysis.words import ANALYSIS_VERSION
 from mappings.collection import Collection, load
 from mappings.documents import Access, Passage
-from mappings.errors import InvalidInput, NotFound
+from mappings.errors import InvalidInput
 from search.engines.administration import Engine
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.embedded.layout import collection_folder, write_atomic
@@ -93,10 +93,7 @@ def mine_folder(
     Raises `NotFound` if `labels` has no pairs, or none of a task, `InvalidInput` for an invalid or empty file.
     """
     mining = mining or Mining()
-    files = _files_of(labels, tasks)
-    for file in files:
-        if next(read_pairs(file), None) is None:
-            raise InvalidInput(f"{file} has no pairs: label again, or remove it", field=file.name)
+    files = pair_files(labels, tasks)
     counts = {}
     if (labels / COUNTS).is_file():
         out.mkdir(parents=True, exist_ok=True)
@@ -106,16 +103,6 @@ def mine_folder(
         chosen = random.Random(f"{mining.seed}:{file.stem}").sample(pairs, min(mining.limit, len(pairs)))  # noqa: S311
         counts[file.stem] = write_lines(out / file.name, _mine_pairs(chosen, labels, home, encoder, mining))
     return counts
-
-
-def _files_of(labels: Path, tasks: Sequence[str]) -> list[Path]:
-    """The files of pairs of the tasks, or of all. Raises `NotFound` if there are none, or one is missing."""
-    files = sorted((labels / "pairs").glob("*.jsonl"))
-    if not files:
-        raise NotFound(f"{labels} has no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
-    if missing := set(tasks) - {file.stem for file in files}:
-        raise NotFound(f"{labels} has no pairs of {', '.join(sorted(missing))}", field="task")
-    return [file for file in files if not tasks or file.stem in tasks]
 
 
 def _mine_pairs(

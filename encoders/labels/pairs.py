@@ -12,14 +12,14 @@ return as negatives; `negatives` is empty until pairs are mined.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,23 @@ def parse_text(record: Any) -> Text:
     if not isinstance(record, dict):
         raise InvalidInput("a passage must be an object with id, title, heading and text", field="positive")
     return Text(_filled(record, "id"), *(_text(record, name) for name in ("title", "heading", "text")))
+
+
+def pair_files(labels: Path, tasks: Sequence[str] = ()) -> list[Path]:
+    """The files `labels/pairs/<task>.jsonl` of the tasks, or of all.
+
+    Raises `NotFound` if there are none, or none of a task, and `InvalidInput` for one without pairs.
+    """
+    files = sorted((labels / "pairs").glob("*.jsonl"))
+    if not files:
+        raise NotFound(f"{labels} has no pairs/*.jsonl; `medley label pairs {labels}` writes them", field="labels")
+    if missing := set(tasks) - {file.stem for file in files}:
+        raise NotFound(f"{labels} has no pairs of {', '.join(sorted(missing))}", field="task")
+    chosen = [file for file in files if not tasks or file.stem in tasks]
+    for file in chosen:
+        if next(read_pairs(file), None) is None:
+            raise InvalidInput(f"{file} has no pairs: label again, or remove it", field=file.name)
+    return chosen
 
 
 def read_pairs(path: Path) -> Iterator[Pair]:
