@@ -56,12 +56,12 @@ class Choice:
         """
         return self._best(list(self.options[0]))
 
-    def without(self) -> dict[str, int]:
-        """Data set -> the place of the option that all other data sets choose. Raises `InvalidInput` for fewer than two."""
-        names = list(self.options[0])
-        if len(names) < 2:
+    def without(self, name: str) -> int:
+        """The place of the option that all data sets but this one choose. Raises `InvalidInput` if there is no other."""
+        others = [other for other in self.options[0] if other != name]
+        if not others:
             raise InvalidInput("leaving a data set out needs another one", field="options")
-        return {name: self._best([other for other in names if other != name]) for name in names}
+        return self._best(others)
 
     def judge(self, place: int) -> Judged:
         """What the option at this place gains."""

@@ -73,7 +73,7 @@ def describe_choice(
     fusions = sorted(weights.fusions(), key=weights.distance)  # of equally good fusions the more even one is safer
     fused = [_gains_of_fusion(data_sets, fusion) for fusion in fusions]
     choice = Choice(fused)
-    best, without = choice.best, choice.without()
+    best, without = choice.best, {name: choice.without(name) for name in data_sets}
     reranks = options.rerank and all(item.prepared.session.rerankers for item in data_sets.values())
     places = {best, *without.values()} if reranks else set()
     grids = {place: Choice(_rerank_grid(data_sets, fusions[place], progress)) for place in sorted(places)}
@@ -127,7 +127,7 @@ def _share(name: str, grid: Choice | None) -> tuple[float, Values] | None:
     """The share of the reranker that all other data sets choose, and what this one gains by it."""
     if grid is None:
         return None
-    place = grid.without()[name]
+    place = grid.without(name)
     return SHARES[place], grid.options[place][name]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -82,7 +82,7 @@ def lay_names(concept: ClinicalConcept) -> list[str]:
     return [name for name in concept.names[1:] if name.lower() not in used]
 
 
-def _choose(among: list[str] | tuple[str, ...], key: str, what: str) -> str:
+def _choose(among: Sequence[str], key: str, what: str) -> str:
     return among[bucket(f"headline:{key}:{what}", len(among))]
 
 
@@ -93,7 +93,7 @@ def _research_names() -> Mapping[str, frozenset[str]]:
 
 @cache
 def _plain_words() -> Mapping[str, tuple[str, ...]]:
-    """Words of research -> those of headlines; none to choose from but "" means that they are left out."""
+    """Words of research, in lower case -> what can stand for them in a headline; ("",) where they are left out."""
     found: dict[str, tuple[str, ...]] = {}
     for words, *plain in rows("plain_words"):
         found |= dict.fromkeys(words.lower().split("|"), tuple("|".join(plain).split("|")))

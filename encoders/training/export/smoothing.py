@@ -1,8 +1,8 @@
 """SmoothQuant (Xiao et al. 2023, equations 3 and 4): move outliers of activations into the weights before rounding.
 
 A product X W equals (X / s) (s W) for any s > 0 per input channel. With s_j = max|X_j|^a / max|W_j|^(1-a) no channel
-of X has outliers, so that one scale for all of X loses little. On MiniLM the int8 form's Spearman rose from .9953 to
-.9986.
+of X has outliers, so that one scale for all of X loses little. On MiniLM, with a = .8, the int8 form's Spearman rose from
+.9953 to .9986.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from encoders.text import Tokens, pad
 from encoders.training.export.graphs import set_nodes
 
 STRENGTH = 0.65
-"""The paper's alpha. .5 keeps outliers (int8 .987 to .991); from .65 to .9 int8 is similar, but the more is moved into the
-weights, the more their own rounding costs."""
+"""The paper's alpha. .5 keeps outliers (Spearman of int8 .987 to .991). Beyond .65 int8 gains at most .001, and the more is
+moved into the weights, the more their own rounding costs: two models failed the gate at .8 and pass at .65."""
 SMOOTHING = ".smoothing"
 PRODUCTS = ("MatMul", "Attention")
 ATTENTIONS = ("Attention", "MultiHeadAttention")
