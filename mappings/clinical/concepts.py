@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-from mappings.analysis.lexicon import LEXICONS, rows_of
+from mappings.analysis.lexicon import LEXICONS, rows, rows_of
 from mappings.errors import InvalidInput, NotFound
 
 FOLDER: Final = LEXICONS / "concepts"
@@ -139,6 +139,12 @@ class ConceptLexicon:
 def shipped_concepts() -> ConceptLexicon:
     """The concepts that Medley comes with."""
     return load_concepts()
+
+
+@cache
+def common_names() -> Mapping[str, tuple[str, ...]]:
+    """Concept -> its names that research texts use beside the preferred one, the commonest first."""
+    return {concept: tuple(names.split("|")) for concept, names in rows("common_names")}
 
 
 def load_concepts(*own: Path, folder: Path = FOLDER) -> ConceptLexicon:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from mappings.analysis.lexicon import rows
 from mappings.analysis.words import terms
-from mappings.clinical.concepts import ClinicalConcept
+from mappings.clinical.concepts import ClinicalConcept, common_names
 from mappings.clinical.reading import ConceptMention, ConceptReader
 from search.query import NameAlternatives
 from search.understanding.lookups import phrase
@@ -89,9 +89,3 @@ def _is_medical(
 def everyday_names() -> Mapping[tuple[str, ...], frozenset[str]]:
     """Stems of a name that has an everyday sense, too -> those of the words that tell the medical one."""
     return {tuple(terms(name)): frozenset(terms(" ".join(words))) for name, *words in rows("everyday")}
-
-
-@cache
-def common_names() -> Mapping[str, tuple[str, ...]]:
-    """Concept -> its names that research texts use beside the preferred one, the commonest first."""
-    return {concept: tuple(names.split("|")) for concept, names in rows("common_names")}

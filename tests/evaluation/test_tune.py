@@ -98,6 +98,12 @@ def data_sets(own: Path, tmp_path: Path) -> dict[str, left_out.DataSet]:
     }
 
 
+def test_data_sets_that_a_model_saw_are_named(data_sets: dict[str, left_out.DataSet]) -> None:
+    told = left_out.describe_choice(data_sets, tune.TuningOptions(), seen=["scifact", "press"])["notes"]
+    assert told[-1] == "left out, because a model has seen some of it: scifact, press"
+    assert not any("seen" in note for note in left_out.describe_choice(data_sets, tune.TuningOptions())["notes"])
+
+
 def test_weights_for_all_are_judged_on_each_data_set_left_out(data_sets: dict[str, left_out.DataSet]) -> None:
     report = left_out.describe_choice(data_sets, tune.TuningOptions())
     assert set(report) == {

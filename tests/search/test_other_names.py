@@ -3,11 +3,11 @@
 import pytest
 
 from mappings.analysis.words import terms
-from mappings.clinical.concepts import shipped_concepts
+from mappings.clinical.concepts import common_names, shipped_concepts
 from mappings.clinical.reading import shipped_reader
 from mappings.documents import Access
 from search.query import Query
-from search.understanding.names import MAX_NAMED, common_names, everyday_names, other_names
+from search.understanding.names import MAX_NAMED, everyday_names, other_names
 from search.understanding.understand import EXPANSION_WEIGHT, understand
 
 READER = Access("reader", frozenset({"public"}))

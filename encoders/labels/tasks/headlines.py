@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from encoders.labels.pairs import Pair, Text
 from encoders.labels.split import bucket, split_of
 from mappings.analysis.lexicon import rows
-from mappings.clinical.concepts import ClinicalConcept
+from mappings.clinical.concepts import ClinicalConcept, common_names
 from mappings.clinical.reading import ConceptReader
 
 TASK: Final = "headline"
@@ -78,17 +78,12 @@ def _names(claim: str, reader: ConceptReader, key: str) -> Iterator[_Change]:
 
 def lay_names(concept: ClinicalConcept) -> list[str]:
     """The synonyms of a concept that research texts do not use; of the lexicon's, they are the lay and brand names."""
-    used = _research_names().get(concept.id, frozenset())
+    used = {name.lower() for name in common_names().get(concept.id, ())}
     return [name for name in concept.names[1:] if name.lower() not in used]
 
 
 def _choose(among: Sequence[str], key: str, what: str) -> str:
     return among[bucket(f"headline:{key}:{what}", len(among))]
-
-
-@cache
-def _research_names() -> Mapping[str, frozenset[str]]:
-    return {concept: frozenset(names.lower().split("|")) for concept, names in rows("common_names")}
 
 
 @cache
