@@ -21,7 +21,7 @@ from mappings.errors import MedleyError, ModelError
 from search.models.registry import HASHING
 from search.settings import Settings
 
-DEFAULT: Final = ("medley-biencoder", "medley-crossencoder", "medley-crossencoder-small")
+DEFAULT: Final = ("medley-biencoder", "medley-crossencoder")
 """Every model that the shipped collection kinds use."""
 
 LINGER: Final = 0.002

@@ -19,7 +19,7 @@ NEGATIVE = re.compile(r"(?<![\w-])-\.?\d")
 def search(tmp_path_factory):
     home = fill(tmp_path_factory.mktemp("home"))
 
-    def run(*arguments: str, reranker: str = "medley-crossencoder-small") -> str:
+    def run(*arguments: str, reranker: str = "medley-crossencoder") -> str:
         environ = os.environ | {"MEDLEY_HOME": str(home), "MEDLEY_ENCODER": "hashing-256", "MEDLEY_RERANKER": reranker, "PYTHONPATH": str(ROOT)}  # fmt: skip
         asked = quick_command("search", "aspirin stroke", "-c", "abstracts", *arguments)
         done = subprocess.run(asked, capture_output=True, text=True, cwd=home, env=environ)

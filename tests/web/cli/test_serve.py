@@ -26,7 +26,7 @@ from web import create_app
 from web.access import tokens
 from web.access.log_check import check_log
 
-SHIPPED_RERANKERS = {"medley-crossencoder", "medley-crossencoder-small"}
+SHIPPED_RERANKERS = {"medley-crossencoder"}
 
 pytestmark = pytest.mark.slow
 

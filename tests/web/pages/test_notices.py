@@ -24,8 +24,8 @@ NEGATIVE = re.compile(r"(?<![\w\u2013-])[-\N{MINUS SIGN}]\.?\d")
 
 @pytest.fixture
 def reranked(home):
-    """A portal with the small cross-encoder as its only stage."""
-    return create_app(dataclasses.replace(settings_of(home), reranker="medley-crossencoder-small")).test_client()
+    """A portal with the cross-encoder whatever a kind asks for."""
+    return create_app(dataclasses.replace(settings_of(home), reranker="medley-crossencoder")).test_client()
 
 
 def test_an_answer_that_time_cut_short_says_so_in_one_quiet_line(reranked):
@@ -50,7 +50,7 @@ def test_the_next_question_is_asked_with_the_usual_time(reranked):
 
 
 def test_a_full_ranking_that_time_cut_short_offers_no_other(home):
-    settings = dataclasses.replace(settings_of(home), reranker="medley-crossencoder-small", max_deadline_ms=1)
+    settings = dataclasses.replace(settings_of(home), reranker="medley-crossencoder", max_deadline_ms=1)
     page = get(create_app(settings).test_client(), FULL)
     assert LINE in page.text
     assert "Show the full ranking" not in page.text
