@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mappings.analysis.abbreviations import expansions
-from mappings.analysis.sentences import sentences
 from mappings.analysis.words import terms
 from mappings.clinical.placing import PRESENT
 from mappings.clinical.reading import ConceptReader
@@ -19,11 +18,10 @@ from search.query import Filter, LexicalQuery, Phrase, Query
 from search.understanding.aspects import aspect_keywords, aspects_of
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
+from search.understanding.model_text import opening, write_out
 from search.understanding.names import OtherNames, other_names
 from search.understanding.syntax import Parsed, parse
 
-MODEL_WORDS = 64
-"""How many words of a query the models read, in whole sentences: a pasted article has its claim in headline and lead."""
 MAX_TERMS = 128
 """How many distinct terms of a query are searched: the most frequent ones."""
 EXPANSION_WEIGHT = 0.25
@@ -83,7 +81,8 @@ def understand(
     """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result.
 
     With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`, and
-    what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too.
+    what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too, and the
+    models read its short forms written out.
     """
     parsed = parse(clean(query.text), fields)
     read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
@@ -110,7 +109,11 @@ def understand(
     )
     return Understanding(
         lexical,
-        _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
+        _model_text(
+            text,
+            [term for finding in query.lacking for term in query.terms_of(finding)],
+            found if name_weight else (),
+        ),
         frozenset(weighted)
         | {term for longer in (*phrases, *_alternative_phrases(lexical)) for term in longer if term},
         found,
@@ -139,7 +142,7 @@ def _other_names(
 ) -> tuple[OtherNames, ...]:
     """Other names of what the opening of the text names; a phrase in quotes is searched as it is."""
     text = " ".join(part for part in (parsed.free, clean(query.slots)) if part)
-    return other_names(_model_text(text, ()), reader, as_typed)
+    return other_names(opening(text), reader, as_typed)
 
 
 def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
@@ -180,14 +183,9 @@ def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
     return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
 
 
-def _model_text(text: str, lacking: Sequence[str]) -> str:
-    opening, words = 0, 0
-    for sentence in sentences(text):
-        words += len(text[sentence.start : sentence.end].split())
-        if opening and words > MODEL_WORDS:
-            break
-        opening = sentence.end
-    return " ".join([text[:opening].strip(), *(f"no {finding}" for finding in lacking)]).strip()
+def _model_text(text: str, lacking: Sequence[str], written_out: Sequence[Expansion]) -> str:
+    """The opening of a text for the models, and the findings that documents must not have, as words."""
+    return " ".join([write_out(opening(text), written_out), *(f"no {finding}" for finding in lacking)]).strip()
 
 
 def _notes(counted: Counter[str], query: Query, is_read: bool) -> tuple[str, ...]:
