@@ -38,7 +38,7 @@ NUMBERS = {
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax"), NumberRange(0)),
     **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale"), POSITIVE),
-    **dict.fromkeys(("warmup", "soup", "dropout", "teacher_share"), SHARE),
+    **dict.fromkeys(("warmup", "keep", "soup", "dropout", "teacher_share"), SHARE),
     "threads": NumberRange(1, 1024, whole=True),
     "seed": NumberRange(whole=True),
 }
@@ -93,6 +93,8 @@ class Recipe:
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
     of the softmax term in `triplet-both`. Up to `gather` examples of one group are put into the same batch, if the other
     passages of the batch are negatives.
+    `keep` is the share of a bi-encoder's loss that keeps its vectors near those which the base gives the same texts, each
+    window read alone (`encoders.training.objectives.anchor`).
     `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging, Wortsman et
     al. 2022).
     """
@@ -139,6 +141,7 @@ class Recipe:
     prior_scale: float = 20.0
     threads: int = 2
     device: str = "auto"
+    keep: float = 0.0
     soup: float = 1.0
     precision: str = "fp32"
     dropout: float = 0.1
@@ -185,6 +188,9 @@ class Recipe:
         if self.windows == "late" and (self.kind != "bi-encoder" or self.pooling != "mean"):
             message = "windows are late only in a bi-encoder with the pooling 'mean'"
             raise InvalidInput(message, field="windows")
+        if self.keep and (self.kind != "bi-encoder" or self.similarity != "cosine" or self.layers):
+            message = "keep needs a bi-encoder with the similarity 'cosine' and all layers of its base"
+            raise InvalidInput(message, field="keep")
         if self.objective == "two-class" and self.head != "cls":
             raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
         if self.objective in TRIPLETS and self.similarity != "cosine":

@@ -23,7 +23,7 @@ from evaluation.suites import scifact
 from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.errors import InvalidInput, ModelError
-from search.pipeline.rerank import drop_inaccessible, rerank_window
+from search.pipeline.rerank import drop_inaccessible, rerank_window, wording
 from search.pipeline.retrieve import Retrieved
 from search.ranking import cascade
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
@@ -107,7 +107,7 @@ def _speed(session: stages.Session, prepared: Sequence[Retrieved]) -> dict[str, 
         for name, first in (("full", None), ("cascade", both.first)):
             stage = RerankStages(_fresh(both.last), _fresh(first) if first else None)
             started = time.perf_counter()
-            cascade.score_window(stage, reranking, retrieved.understanding.model_text, window, passages, None)
+            cascade.score_window(stage, reranking, wording(retrieved), window, passages, None)
             if place:  # the first one warms up
                 times[name].append(1000 * (time.perf_counter() - started))
     medians = {f"{name}_p50_ms": statistics.median(found) for name, found in times.items()}

@@ -14,7 +14,7 @@ from search.pipeline.freshness import keep_newest
 from search.pipeline.grouping import Group, by_field, group, sort_by
 from search.pipeline.lookup import meanings_of
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
-from search.pipeline.rerank import Reranked
+from search.pipeline.rerank import Reranked, wording
 from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds
@@ -132,7 +132,8 @@ def _evidence(
         known = services.scores.get(key)
         if known is None:
             texts = [item.text for choice in choices for item in choice]
-            known = [stages.last.score(retrieved.understanding.model_text, texts, until)]
+            asked = wording(retrieved)
+            known = [stages.last.score_pairs([(asked.as_in(text), text) for text in texts], until)]
             known = services.scores.keep(key, known) if remember else known
     except MedleyError:
         return [evidence.best(choice) for choice in choices]
@@ -144,7 +145,7 @@ def _evidence_key(
 ) -> tuple[object, ...]:
     """What must be the same for the scores of sentences to be remembered."""
     meta, understanding = retrieved.meta, retrieved.understanding
-    asked = (query.access.key, understanding.model_text, *sorted(understanding.terms))
+    asked = (query.access.key, understanding.model_text, understanding.names, *sorted(understanding.terms))
     milliseconds = rerank_milliseconds(query, services, retrieved.collection)
     model = stages.last.reranker.fingerprint
     return "sentences", meta.index, meta.commit, *asked, milliseconds, model, *(passage.id for passage in passages)

@@ -15,6 +15,7 @@ from search.pipeline.services import SearchServices, Trace, rerank_deadline, rer
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages, StageScores, combine, score_window
+from search.ranking.wording import Wording
 from search.score_memory import Scores
 
 EVIDENCE_SHARE = 0.2
@@ -70,10 +71,10 @@ def _score_once(
     So a deadline leaves one order, though a machine reads more passages when it is idle, and those that it has read before
     at once. Not remembered is what a failure cut short, or what left no time at all, such as a model that was just loaded.
     """
-    collection, meta = retrieved.collection, retrieved.meta
+    collection, meta, understood = retrieved.collection, retrieved.meta, retrieved.understanding
     milliseconds = rerank_milliseconds(query, services, collection)
     models = [stage.reranker.fingerprint for stage in (stages.last, stages.first) if stage]
-    asked = (query.access.key, retrieved.understanding.model_text, query.size, milliseconds, collection.reranking)
+    asked = (query.access.key, understood.model_text, understood.names, query.size, milliseconds, collection.reranking)
     names = [item.passage for item in window]
     key = ("passages", meta.index, meta.commit, *models, *asked, *names, *(item.tier for item in window))
     known = services.scores.get(key)
@@ -95,6 +96,11 @@ def _recall(known: Scores, names: Sequence[str]) -> StageScores:
     )
     closely, candidates = (int(number or 0) for number in known[2])
     return StageScores(last, first, wanted=(closely, candidates))
+
+
+def wording(retrieved: Retrieved) -> Wording:
+    """What the models read of the query, and the other names of what it names."""
+    return Wording(retrieved.understanding.model_text, retrieved.understanding.names)
 
 
 def passages_shown(size: int, retrieved: Retrieved, best: Sequence[Candidate]) -> int:
@@ -136,4 +142,4 @@ def score_window_candidates(
     """Logits of the window's candidates that the stages scored before the moment `until`; see `score_window`."""
     texts = retrieved.contents.passages([item.passage for item in window])
     passages = [texts[item.passage] for item in window]
-    return score_window(stages, reranking, retrieved.understanding.model_text, window, passages, until, shown)
+    return score_window(stages, reranking, wording(retrieved), window, passages, until, shown)

@@ -88,32 +88,36 @@ class AnytimeReranker:
     clock: Clock = time.perf_counter
 
     def score(self, query: str, texts: Sequence[str], until: float | None) -> list[float | None]:
-        """Scores in input order; None for texts that were not scored before the moment `until` (of `clock`)."""
+        """As `score_pairs`, of one query with each text."""
+        return self.score_pairs([(query, text) for text in texts], until)
+
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], until: float | None) -> list[float | None]:
+        """Scores of (query, text) in input order; None for those not scored before the moment `until` (of `clock`)."""
         fingerprint = self.reranker.fingerprint
-        scores = [self.cache.get(fingerprint, query, text) for text in texts]
+        scores = [self.cache.get(fingerprint, query, text) for query, text in pairs]
         waiting = [number for number, score in enumerate(scores) if score is None]
         while waiting:
-            group = self._next_group(query, texts, waiting, until)
+            group = self._next_group(pairs, waiting, until)
             if not group:
                 break
-            found = self._score_group(query, [texts[number] for number in group], until)
+            found = self._score_group([pairs[number] for number in group], until)
             if found is None:
                 break
             for number, score in zip(group, found, strict=True):
                 scores[number] = score
-                self.cache.put(fingerprint, query, texts[number], score)
+                self.cache.put(fingerprint, *pairs[number], score)
             waiting = waiting[len(group) :]
         return scores
 
     def _next_group(
-        self, query: str, texts: Sequence[str], waiting: Sequence[int], until: float | None
+        self, pairs: Sequence[tuple[str, str]], waiting: Sequence[int], until: float | None
     ) -> Sequence[int]:
         if until is None:
             return waiting[: 4 * GROUP_SIZE]
         remaining = until - self.clock()
         count, cost = 0, 0.0
         for number in waiting[:GROUP_SIZE]:
-            cost += self.pace.estimate(len(query) + len(texts[number]))
+            cost += self.pace.estimate(sum(map(len, pairs[number])))
             # Use at most half of the remaining time, so that a wrong estimate is noticed in time.
             if cost > (remaining if count == 0 else remaining / 2):
                 break
@@ -122,17 +126,22 @@ class AnytimeReranker:
             self.pace.relax()
         return waiting[:count]
 
-    def _score_group(self, query: str, texts: Sequence[str], until: float | None) -> list[float] | None:
-        """The scores of all texts, or None if the time ran out first."""
+    def _score_group(self, pairs: Sequence[tuple[str, str]], until: float | None) -> list[float] | None:
+        """The scores of all pairs, or None if the time ran out first. The model is called once for each query among them."""
         started = self.clock()
+        by_query: dict[str, list[int]] = {}
+        for number, (query, _) in enumerate(pairs):
+            by_query.setdefault(query, []).append(number)
+        scores: dict[int, float] = {}
         try:
-            scores = [float(score) for score in self._call_reranker(query, texts, until)]
+            for query, numbers in by_query.items():
+                found = self._call_reranker(query, [pairs[number][1] for number in numbers], until)
+                scores |= zip(numbers, map(float, found), strict=True)
         except TimedOut:
             if until is None:
                 raise
-            scores = None
-        self.pace.learn(sum(len(query) + len(text) for text in texts), self.clock() - started)
-        return scores
+        self.pace.learn(sum(len(query) + len(text) for query, text in pairs), self.clock() - started)
+        return [scores[number] for number in range(len(pairs))] if len(scores) == len(pairs) else None
 
     def _call_reranker(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
         if until is not None and isinstance(self.reranker, TimedReranker):

@@ -19,6 +19,7 @@ from search.ranking.anytime import AnytimeReranker
 from search.ranking.candidates import ONE_LEVEL, Candidate, RerankScore
 from search.ranking.fusion import min_max
 from search.ranking.levels import rank_by_level
+from search.ranking.wording import Wording
 
 FIRST_SHARE = 0.4
 """The share of the remaining time that the first stage gets, so that some is always left for the last one."""
@@ -53,7 +54,7 @@ class StageScores:
 def score_window(
     stages: RerankStages,
     reranking: Reranking,
-    query: str,
+    query: Wording,
     window: Sequence[Candidate],
     passages: Sequence[Passage],
     until: float | None,
@@ -61,7 +62,8 @@ def score_window(
 ) -> StageScores:
     """Score the window's `passages`, or the best of them by the first stage, until the moment `until`.
 
-    The first stage reads whole passages, the last one the parts that the collection configures. `shown` says how many of the
+    Each passage is read with the query in its own words. The first stage reads whole passages, the last one the parts that
+    the collection configures. `shown` says how many of the
     best candidates a page shows: the last stage gets at least these. A first stage that fails is skipped, and the last one
     scores as many passages as it can. Errors of the last stage are raised.
     """
@@ -77,7 +79,7 @@ def score_window(
         else:
             best = combine(window, StageScores(first=first, wanted=(0, len(window))), reranking)
             chosen = best[: max(reranking.first.keep, shown(best) if shown else 0)]
-    parts = {item.passage: texts_to_read(by_id[item.passage], query, reranking.parts) for item in chosen}
+    parts = {item.passage: texts_to_read(by_id[item.passage], query.with_names, reranking.parts) for item in chosen}
     return StageScores(
         _score_passages(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window))
     )
@@ -137,13 +139,14 @@ def _blend(
 
 def _score_passages(
     stage: AnytimeReranker,
-    query: str,
+    query: Wording,
     window: Sequence[Candidate],
     texts: Mapping[str, Sequence[str]],
     until: float | None,
 ) -> dict[str, float]:
     """The best score of each passage's texts, for the leading passages whose texts were all scored."""
-    found = iter(stage.score(query, [text for item in window for text in texts[item.passage]], until))
+    pairs = [(query.as_in(text), text) for item in window for text in texts[item.passage]]
+    found = iter(stage.score_pairs(pairs, until))
     scores: dict[str, float] = {}
     for item in window:
         values = [next(found) for _ in texts[item.passage]]

@@ -18,7 +18,7 @@ from search.query import Filter, LexicalQuery, Phrase, Query
 from search.understanding.aspects import aspect_keywords, aspects_of
 from search.understanding.criteria import Criterion, ReadQuery, read_query
 from search.understanding.lookups import Asked, asked, phrase
-from search.understanding.model_text import opening, write_out
+from search.understanding.model_text import opening
 from search.understanding.names import OtherNames, other_names
 from search.understanding.syntax import Parsed, parse
 
@@ -81,8 +81,7 @@ def understand(
     """Analyse a query; `fields` are those of its collection. Pure: the same query always gives the same result.
 
     With the `reader` of its documents, what it asks them to assert are criteria; its free text is read if `reads_text`, and
-    what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too, and the
-    models read its short forms written out.
+    what it ends with can name a section then. With a `name_weight`, other names of what it names are searched, too.
     """
     parsed = parse(clean(query.text), fields)
     read = read_query(query, parsed.free, reader, reads_text) if reader else ReadQuery()
@@ -109,11 +108,7 @@ def understand(
     )
     return Understanding(
         lexical,
-        _model_text(
-            text,
-            [term for finding in query.lacking for term in query.terms_of(finding)],
-            found if name_weight else (),
-        ),
+        _model_text(text, [term for finding in query.lacking for term in query.terms_of(finding)]),
         frozenset(weighted)
         | {term for longer in (*phrases, *_alternative_phrases(lexical)) for term in longer if term},
         found,
@@ -183,9 +178,9 @@ def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
     return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
 
 
-def _model_text(text: str, lacking: Sequence[str], written_out: Sequence[Expansion]) -> str:
+def _model_text(text: str, lacking: Sequence[str]) -> str:
     """The opening of a text for the models, and the findings that documents must not have, as words."""
-    return " ".join([write_out(opening(text), written_out), *(f"no {finding}" for finding in lacking)]).strip()
+    return " ".join([opening(text), *(f"no {finding}" for finding in lacking)]).strip()
 
 
 def _notes(counted: Counter[str], query: Query, is_read: bool) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from search.pipeline.results import Explanation, RerankContribution
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.candidates import ONE_LEVEL, Candidate, LegContribution, LegContributions, Level
 from search.ranking.cascade import FIRST_SHARE, RerankStages, StageScores, combine, completed_share, score_window
+from search.ranking.wording import Wording
 
 EVERYBODY = Access("root", frozenset({"*"}))
 ONE = Reranking("large", 50, 500, 0.6)
@@ -94,7 +95,7 @@ def passages(read: list[str]) -> list[Passage]:
 
 def test_the_last_stage_reads_the_best_of_the_first():
     window, small, large = in_words([0.5] * 8), Model(), Model(-1.0)
-    scores = score_window(RerankStages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large), stage(small)), TWO, Wording("q"), window, passages(texts(8)), None)
     assert sorted(small.read) == texts(8)
     assert large.read == ["7", "6", "5"]
     ranked = combine(window, scores, TWO)
@@ -105,7 +106,12 @@ def test_the_last_stage_reads_the_best_of_the_first():
 def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
     window, large = in_words([1.0, 0.0, 0.0, 0.0, 0.0]), Model()
     score_window(
-        RerankStages(stage(large), stage(Model(-0.1))), TWO, "q", window, passages(["3", "0", "1", "2", "4"]), None
+        RerankStages(stage(large), stage(Model(-0.1))),
+        TWO,
+        Wording("q"),
+        window,
+        passages(["3", "0", "1", "2", "4"]),
+        None,
     )
     assert "3" in large.read
 
@@ -113,7 +119,7 @@ def test_what_the_fused_order_puts_first_counts_for_the_first_stage_too():
 def test_few_candidates_need_no_first_stage():
     small, large = Model(), Model()
     scores = score_window(
-        RerankStages(stage(large), stage(small)), TWO, "q", in_words([0.3, 0.2]), passages(["1", "2"]), None
+        RerankStages(stage(large), stage(small)), TWO, Wording("q"), in_words([0.3, 0.2]), passages(["1", "2"]), None
     )
     assert (small.read, large.read, scores.first) == ([], ["1", "2"], {})
 
@@ -133,7 +139,9 @@ PARTED = Passage("d00", 1, 0, "", "", "Aspirin was given 1. Nobody asked why 9. 
 
 def test_a_passage_is_worth_its_best_part_and_only_what_is_asked_for_is_read():
     large = Counting()
-    scores = score_window(RerankStages(stage(large)), IN_PARTS, "did aspirin help", in_words([0.5]), [PARTED], None)
+    scores = score_window(
+        RerankStages(stage(large)), IN_PARTS, Wording("did aspirin help"), in_words([0.5]), [PARTED], None
+    )
     assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
     assert scores.last == {"d00@1#0": 5.0}
 
@@ -143,7 +151,12 @@ def test_the_first_stage_reads_whole_passages():
     reranking = replace(IN_PARTS, first=FirstStage("small", 1, 0.5))
     window = in_words([0.6, 0.5])
     score_window(
-        RerankStages(stage(large), stage(small)), reranking, "aspirin", window, [PARTED, *passages(["x 0"])], None
+        RerankStages(stage(large), stage(small)),
+        reranking,
+        Wording("aspirin"),
+        window,
+        [PARTED, *passages(["x 0"])],
+        None,
     )
     assert small.read == [PARTED.model_text, "x 0"]
     assert large.read == ["Title Aspirin was given 1.", "Title Aspirin helped them 5."]
@@ -155,7 +168,7 @@ def test_a_passage_of_which_a_part_was_not_reached_has_no_score():
     late = replace(PARTED, document="d01", text=PARTED.text.replace("Nobody", "Somebody"))
     anytime = stage(clock)
     anytime.pace.learn(1, 1.0 / len("aspirin Title Aspirin helped them 5."))
-    scores = score_window(RerankStages(anytime), IN_PARTS, "aspirin", window, [PARTED, late], 3.5)
+    scores = score_window(RerankStages(anytime), IN_PARTS, Wording("aspirin"), window, [PARTED, late], 3.5)
     assert len(clock.read) == 3
     assert set(scores.last) == {"d00@1#0"}
 
@@ -172,17 +185,21 @@ class Broken:
 def test_without_its_first_stage_the_last_one_reads_alone():
     large = Model()
     broken = AnytimeReranker(Broken(), ScoreCache(), Pace())
-    scores = score_window(RerankStages(stage(large), broken), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
+    scores = score_window(
+        RerankStages(stage(large), broken), TWO, Wording("q"), in_words([0.5] * 8), passages(texts(8)), None
+    )
     assert (sorted(large.read), scores.first, scores.missing) == (texts(8), {}, "no model server answers")
     with pytest.raises(Unavailable):
-        score_window(RerankStages(broken, stage(Model())), TWO, "q", in_words([0.5] * 8), passages(texts(8)), None)
+        score_window(
+            RerankStages(broken, stage(Model())), TWO, Wording("q"), in_words([0.5] * 8), passages(texts(8)), None
+        )
 
 
 def test_the_first_stage_leaves_time_to_the_last():
     clock = Model(seconds_each=1e-4)
     small, large = stage(clock), AnytimeReranker(Model(), ScoreCache(), Pace(), clock=lambda: clock.now)
     window = in_words([1 - number / 1e4 for number in range(2000)])
-    scores = score_window(RerankStages(large, small), TWO, "q", window, passages(texts(2000)), 0.1)
+    scores = score_window(RerankStages(large, small), TWO, Wording("q"), window, passages(texts(2000)), 0.1)
     assert 0 < len(scores.first) < 2000
     assert clock.now <= 0.1 * FIRST_SHARE + 0.01
     assert len(scores.last) == 3
@@ -238,18 +255,20 @@ def test_a_stage_that_was_cut_short_counts_less():
 def test_a_score_from_before_lifts_nothing_past_what_was_not_reached():
     window, model = in_words([1.0, 0.9, 0.8, 0.7, 0.6]), Model(seconds_each=1.0)
     stages = RerankStages(stage(model))
-    score_window(stages, ONE, "q", window[3:], passages(texts(5))[3:], None)  # another search, which is remembered
-    scores = score_window(stages, ONE, "q", window, passages(texts(5)), model.now)
+    score_window(
+        stages, ONE, Wording("q"), window[3:], passages(texts(5))[3:], None
+    )  # another search, which is remembered
+    scores = score_window(stages, ONE, Wording("q"), window, passages(texts(5)), model.now)
     assert scores.last == {}
-    scores = score_window(stages, ONE, "q", window, passages(texts(5)), model.now + 2.5)
+    scores = score_window(stages, ONE, Wording("q"), window, passages(texts(5)), model.now + 2.5)
     assert list(scores.last) == [item.passage for item in window[: len(scores.last)]]
 
 
 def test_what_was_wanted_is_told_with_the_scores():
     window, small, large = in_words([0.5] * 8), Model(seconds_each=1.0), Model(-1.0, seconds_each=1.0)
-    scores = score_window(RerankStages(stage(large), stage(small)), TWO, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large), stage(small)), TWO, Wording("q"), window, passages(texts(8)), None)
     assert scores.wanted == (3, 8)
-    scores = score_window(RerankStages(stage(large)), ONE, "q", window, passages(texts(8)), None)
+    scores = score_window(RerankStages(stage(large)), ONE, Wording("q"), window, passages(texts(8)), None)
     assert scores.wanted == (8, 8)
 
 

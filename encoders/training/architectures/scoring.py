@@ -36,6 +36,12 @@ def score_all(model: Any, tokenizer: Any, queries: Sequence[str], passages: Sequ
     return found
 
 
+def encode_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe, query: bool) -> Tensor:
+    """The vectors of queries or passages by a bi-encoder: shape (n, d)."""
+    found: Tensor = model.vectors(tokenize_texts(model, tokenizer, texts, recipe, query), query)
+    return found
+
+
 def tokenize_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe, query: bool) -> dict[str, Tensor]:
     """Texts as inputs (n, t) on the model's device, in their template and truncated to their limit."""
     template = templates(recipe.markers)[0 if query else 1]

@@ -16,6 +16,7 @@ from encoders.training.data.batches import Example
 from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.loop import state
 from encoders.training.loop.held_out import evaluate_held_out
+from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.losses import compute_loss
 from encoders.training.recipe import Recipe
 from encoders.training.run_folder import Log
@@ -37,6 +38,7 @@ class LoopContext:
     dev: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
     teacher: FrozenScores | None = None
     prior: FrozenScores | None = None
+    anchor: Anchor | None = None
 
 
 @dataclass(slots=True)
@@ -126,7 +128,7 @@ def _compute_gradients(
     run: LoopContext, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter]
 ) -> tuple[float, float]:
     """Set the weights' gradients for a batch, clipped; return the loss and the norm before clipping."""
-    loss = compute_loss(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior)
+    loss = compute_loss(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior, run.anchor)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     return loss.item(), torch.nn.utils.clip_grad_norm_(trained, MAX_GRADIENT_NORM).item()

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from encoders.training.architectures.cross_encoder import to_logit
-from encoders.training.architectures.scoring import autocast, compute_logits, score_all, score_pairs
+from encoders.training.architectures.scoring import autocast, compute_logits, encode_texts, score_all, score_pairs
 from encoders.training.data.batches import Example
 from encoders.training.data.frozen_scores import FrozenScores
+from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.formulas import (
     DISTILLATION,
     contrastive,
@@ -32,9 +33,12 @@ def compute_loss(
     recipe: Recipe,
     teacher: FrozenScores | None = None,
     prior: FrozenScores | None = None,
+    anchor: Anchor | None = None,
 ) -> Tensor:
-    """The recipe's objective on one batch, with the teacher's share and the prior's scores if they are given."""
-    if recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
+    """The recipe's objective on one batch, with the teacher's share, the prior's scores and the anchor's if they are given."""
+    if anchor is not None:
+        own, candidates = _anchored(model, tokenizer, batch, recipe, anchor)
+    elif recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
         own, candidates = _over_batch(model, tokenizer, batch, recipe)
     else:
         own, candidates = _over_candidates(model, tokenizer, batch, recipe, prior)
@@ -82,6 +86,27 @@ def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Re
     known = find_known_answers(batch, [name for name, _ in columns]).to(found.device)
     scores = found if recipe.kind == "cross-encoder" else found / recipe.temperature
     return _batch_loss(found, scores, known, recipe), _own_candidates(scores, len(batch))
+
+
+def _anchored(
+    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, anchor: Anchor
+) -> tuple[Tensor, Tensor]:
+    """As `_over_batch` for a bi-encoder, with the share `keep` of the loss for what its vectors drift from the base's.
+
+    The drift is divided by the temperature, as the scores in the objective are.
+    """
+    columns = list_passages(batch)
+    queries, passages = [item.query for item in batch], [text for _, text in columns]
+    with autocast(model, recipe):
+        left = encode_texts(model, tokenizer, queries, recipe, query=True)
+        right = encode_texts(model, tokenizer, passages, recipe, query=False)
+    left, right = left.float(), right.float()
+    found = left @ right.T
+    known = find_known_answers(batch, [name for name, _ in columns]).to(found.device)
+    scores = found / recipe.temperature
+    drift = (anchor.drift(left, queries, query=True) + anchor.drift(right, passages, query=False)) / 2
+    loss = (1 - recipe.keep) * _batch_loss(found, scores, known, recipe) + recipe.keep * drift / recipe.temperature
+    return loss, _own_candidates(scores, len(batch))
 
 
 def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) -> Tensor:

@@ -31,6 +31,7 @@ from encoders.training.loop.held_out import evaluate_held_out
 from encoders.training.loop.optimise import LoopContext, optimise
 from encoders.training.loop.precision import choose_precision
 from encoders.training.loop.state import check_state, make_identity, saved_precision
+from encoders.training.objectives.anchor import Anchor
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, LOG, PLOT, REPORT, Log, open_log, read_log
 from encoders.training.runs.initial import load_initial
@@ -146,7 +147,8 @@ def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
     counts = count_pairs(shown)
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(setup.batches), "trainable": setup.trainable})
     teacher, prior = TEACHER.score(recipe, shown, out, log), PRIOR.score(recipe, shown, out, log)
-    context = LoopContext(model, ready.tokenizer, recipe, out, log, setup.identity, setup.dev, teacher, prior)
+    anchor = Anchor.load(recipe, model.device)
+    context = LoopContext(model, ready.tokenizer, recipe, out, log, setup.identity, setup.dev, teacher, prior, anchor)
     plain = model.device.type == "cpu" and recipe.precision == "bf16"
     with use_plain_attention(map(backbone, get_towers(model).values()), plain):
         progress = optimise(context, setup.batches)
