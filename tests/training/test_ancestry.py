@@ -148,18 +148,14 @@ def test_an_old_record_leaves_no_texts_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "folder", sorted(path.parent for path in SHIPPED.glob("*/model.json")), ids=lambda path: path.name
 )
-def test_the_shipped_models_say_what_they_are_known_to_have_seen(folder: Path) -> None:
+def test_the_shipped_models_say_what_they_have_seen_and_it_is_nothing_that_a_suite_judges(folder: Path) -> None:
     artifact = Artifact.open(folder)
     found = read_ancestry(folder, artifact.fingerprint)
-    assert not found.is_known
-    assert found.runs[0]["fingerprint"].startswith("bdee0d03c5eb")
-    assert found.runs[-1]["fingerprint"] == artifact.fingerprint
+    assert found.is_known
+    assert [run["name"] for run in found.runs] == [folder.name]
+    assert found.runs[-1]["pairs"].keys() >= {"expert.jsonl", "citation.jsonl", "headline.jsonl"}
     judged = ("notes", "mts-dialog", "medquad", "press", "evidence")
-    states = {suite: find_overlap(found, JudgedData(suite, (), ())) for suite in judged}
-    assert {suite for suite, item in states.items() if item.state == "overlap"} == set(judged[:-1])
-    assert states["evidence"].state == "unknown"
-    assert "107 of its 1,068 entities (338 queries)" in str(states["medquad"])
-    assert "107 of MedQuAD's 1,068 test entities (338 queries)" in (folder / "README.md").read_text(encoding="utf-8")
+    assert {find_overlap(found, JudgedData(suite, (), ())).state for suite in judged} == {"clean"}
 
 
 def test_recorded_overlaps_go_on_to_a_models_children() -> None:

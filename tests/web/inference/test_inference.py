@@ -342,7 +342,10 @@ def test_served_models_give_the_results_of_this_process(start):
 @pytest.mark.slow
 def test_past_capacity_requests_are_refused_at_once(start):
     server = start("--model", "medley-biencoder", "--threads", "4", "--max-waiting", "40")
-    body = json.dumps({"inputs": ["aspirin lowers the risk of stroke " * 40] * 20}).encode()
+    texts = [
+        f"{number} " + "aspirin lowers the risk of stroke " * 40 for number in range(20)
+    ]  # equal ones are read once
+    body = json.dumps({"inputs": texts}).encode()
     pool = urllib3.PoolManager(maxsize=16, retries=False)
 
     def ask(_):
@@ -364,7 +367,10 @@ def test_past_capacity_requests_are_refused_at_once(start):
 @pytest.mark.slow
 def test_a_client_that_leaves_or_is_late_frees_its_place(start):
     server = start("--model", "medley-biencoder", "--max-waiting", "128")
-    body = json.dumps({"inputs": ["aspirin lowers the risk of stroke " * 40] * 128}).encode()
+    texts = [
+        f"{number} " + "aspirin lowers the risk of stroke " * 40 for number in range(128)
+    ]  # equal ones are read once
+    body = json.dumps({"inputs": texts}).encode()
     late = urllib3.request("POST", f"{server.address}/embed", body=body, headers={"X-Medley-Deadline-Ms": "100"})
     assert (late.status, late.json()["error_type"]) == (504, "Overloaded")
     request = b"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)

@@ -38,12 +38,12 @@ def test_a_deadline_is_at_most_that_of_the_settings(tmp_path, asked, collection,
 
 
 def test_a_batch_has_a_limit_of_candidates(tmp_path):
-    settings = replace(settings_of(tmp_path), batch_candidates=120)
+    settings = replace(settings_of(tmp_path), batch_candidates=70)
     check_cost([query(), query(), query(rerank=False)], [KIND] * 3, settings)
-    with pytest.raises(InvalidInput, match="up to 150 candidates, and a batch may have 120") as error:
+    with pytest.raises(InvalidInput, match="up to 90 candidates, and a batch may have 70") as error:
         check_cost([query()] * 3, [KIND] * 3, settings)
     assert error.value.field == "searches"
-    check_cost([query()] * 3, [KIND] * 3, replace(settings, candidates=40))
+    check_cost([query()] * 3, [KIND] * 3, replace(settings, candidates=20))
     check_cost([query()] * 50, [KIND] * 50, replace(settings, batch_candidates=0))
     check_cost([query()] * 50, [KIND] * 50, settings_of(tmp_path))
 

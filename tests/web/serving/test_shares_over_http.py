@@ -92,7 +92,7 @@ def test_a_batch_has_one_deadline_and_says_which_searches_were_after_it(home):
 
 
 def test_a_batch_that_reranks_too_much_is_refused(home):
-    client = create_app(replace(settings_of(home), batch_candidates=100)).test_client()
+    client = create_app(replace(settings_of(home), batch_candidates=70)).test_client()
     assert client.post("/v1/search/batch", json={"searches": [SEARCH] * 2}).status_code == 200
     answer = client.post("/v1/search/batch", json={"searches": [SEARCH] * 3})
     assert (answer.status_code, answer.json["error"]["field"]) == (400, "searches")
