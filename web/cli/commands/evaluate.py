@@ -202,7 +202,7 @@ LIKE = {"notes": ("reports",), "transfer": ("abstracts", "articles")}
 def bench(name: str, as_json: bool) -> None:
     """Measure speed and memory.
 
-    `all` leaves out gpu, which needs a GPU, and poly, whose model is not shipped; agreement, fusion, bulk, swap and ingest
+    `all` leaves out gpu, which needs a GPU, cascade and poly, whose models are not shipped; agreement, fusion, bulk, swap and ingest
     need a cluster (MEDLEY_OPENSEARCH).
     """
     benches, settings = load_benches(), read()
