@@ -148,7 +148,7 @@ def test_an_old_record_leaves_no_texts_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "folder", sorted(path.parent for path in SHIPPED.glob("*/model.json")), ids=lambda path: path.name
 )
-def test_the_shipped_models_say_what_they_have_seen_and_it_is_nothing_that_a_suite_judges(folder: Path) -> None:
+def test_the_shipped_models_record_what_they_have_seen_and_no_known_overlap(folder: Path) -> None:
     artifact = Artifact.open(folder)
     found = read_ancestry(folder, artifact.fingerprint)
     assert found.is_known
