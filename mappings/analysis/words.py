@@ -69,6 +69,11 @@ def terms(text: str) -> list[str]:
     return [term for term in _each(text) if term]
 
 
+def joined_terms(text: str) -> str:
+    """The terms of `text` between spaces, to look for those of a name in them: `joined_terms("MS") in joined_terms("in MS.")`."""
+    return f" {' '.join(terms(text))} "
+
+
 def spaced_terms(text: str) -> list[str]:
     """The terms of `text`, each at its position; "" is at that of a stop word."""
     return [term for term in _each(text) if term is not None]

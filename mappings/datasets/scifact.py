@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -35,12 +35,16 @@ class SentenceAbstract:
 
 @dataclass(frozen=True, slots=True)
 class ScientificClaim:
-    """A claim, the ids of the abstracts it cites, and of those in which annotators found evidence for or against it."""
+    """A claim, the ids of the abstracts it cites, and of those in which annotators found evidence for or against it.
+
+    `rationales`: by the id of such an abstract the places of the sentences that are the evidence, counted from 0.
+    """
 
     id: str
     text: str
     cited: tuple[str, ...]
     evidence: tuple[str, ...]
+    rationales: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 def read_corpus(data: Path | None) -> Iterator[SentenceAbstract]:
@@ -57,7 +61,11 @@ def read_cited_claims(data: Path | None, name: str) -> Iterator[ScientificClaim]
     """The claims in the file `name`."""
     for record in dataset_records(data, name, ("id", "claim", "cited_doc_ids", "evidence")):
         cited = tuple(map(str, record["cited_doc_ids"]))
-        yield ScientificClaim(str(record["id"]), record["claim"], cited, tuple(record["evidence"]))
+        rationales = {
+            document: frozenset(place for found in evidence for place in found["sentences"])
+            for document, evidence in record["evidence"].items()
+        }
+        yield ScientificClaim(str(record["id"]), record["claim"], cited, tuple(rationales), rationales)
 
 
 def read_sentence_abstracts(data: Path | None, name: str, identifier: str) -> Iterator[SentenceAbstract]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mappings.analysis.words import terms
+from mappings.analysis.words import joined_terms
 
 
 class Wording:
@@ -19,8 +19,9 @@ class Wording:
         self.text = text
         self.names = tuple((typed, tuple(others)) for typed, others in names)
         self._swaps = tuple(
-            (_pattern(typed), _stems(typed), tuple((_stems(other), other) for other in others))
+            (_pattern(typed), joined_terms(typed), tuple((joined_terms(other), other) for other in others))
             for typed, others in self.names
+            if joined_terms(typed).strip()
         )
 
     @property
@@ -30,7 +31,7 @@ class Wording:
 
     def as_in(self, passage: str) -> str:
         """The query with those names that the passage has, where it lacks the typed ones."""
-        text, held = self.text, _stems(passage) if self._swaps else ""
+        text, held = self.text, joined_terms(passage) if self._swaps else ""
         for pattern, typed, others in self._swaps:
             other = next((name for stems, name in others if stems.strip() and stems in held), None)
             if other and typed not in held:
@@ -39,13 +40,10 @@ class Wording:
 
 
 def _pattern(typed: str) -> re.Pattern[str]:
-    """The name as a word of its own, or its plural; not the "CF" of "non-CF" or the "COVID" of "COVID-19"."""
-    return re.compile(rf"(?<![\w-]){re.escape(typed)}s?(?![\w-])")
+    """The name as a word of its own, or its plural, in either case; not the "CF" of "non-CF" or the "COVID" of "COVID-19"."""
+    return re.compile(rf"(?<![\w-]){re.escape(typed)}s?(?![\w-])", re.IGNORECASE)
 
 
 def _replace(pattern: re.Pattern[str], name: str, text: str) -> str:
     return pattern.sub(lambda _: name, text)
 
-
-def _stems(text: str) -> str:
-    return f" {' '.join(terms(text))} "

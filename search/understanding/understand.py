@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mappings.analysis.abbreviations import expansions
-from mappings.analysis.words import terms
+from mappings.analysis.words import joined_terms, terms
 from mappings.clinical.placing import PRESENT
 from mappings.clinical.reading import ConceptReader
 from mappings.documents import clean
@@ -174,8 +174,8 @@ def _named(parsed: Parsed, things: Sequence[Asked], fields: Mapping[str, Field])
 
 def _additions(text: str, found: tuple[Expansion, ...]) -> list[str]:
     """For each (short, long) pair, the form that was not typed."""
-    typed = f" {' '.join(terms(text))} "
-    return [form for pair in found for form in pair if f" {' '.join(terms(form))} " not in typed]
+    typed = joined_terms(text)
+    return [form for pair in found for form in pair if joined_terms(form) not in typed]
 
 
 def _model_text(text: str, lacking: Sequence[str]) -> str:

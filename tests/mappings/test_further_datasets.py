@@ -48,11 +48,12 @@ def test_an_experts_question_has_the_snippets_of_its_year(tmp_path: Path) -> Non
 
 def test_a_citing_claim_and_its_paragraph_have_scifacts_form(tmp_path: Path) -> None:
     write(tmp_path, "citation_integrity/corpus", {"doc_id": 31008, "title": "", "abstract": ["B.", "A."]})
-    claim = {"id": 4, "claim": "It is so.", "cited_doc_ids": [31008], "evidence": {"31008": [{"label": "REFUTE"}]}}
+    claim = {"id": 4, "claim": "It is so.", "cited_doc_ids": [31008], "evidence": {}}
+    claim["evidence"] = {"31008": [{"sentences": [1], "label": "REFUTE"}, {"sentences": [0, 1], "label": "REFUTE"}]}
     write(tmp_path, "citation_integrity/claims_dev", claim)
     assert [item.text for item in citation_integrity.read_paragraphs(tmp_path)] == ["B. A."]
     assert list(citation_integrity.read_claims(tmp_path, "dev")) == [
-        scifact.ScientificClaim("4", "It is so.", ("31008",), ("31008",))
+        scifact.ScientificClaim("4", "It is so.", ("31008",), ("31008",), {"31008": frozenset({0, 1})})
     ]
     assert citation_integrity.article_of("31008") == "31"
 

@@ -36,6 +36,7 @@ def wording(text, **more):
         ("do water pills help", "A diuretic for one year.", "do diuretic help"),
         ("who gets a heart attack", "Myocardial infarctions in men.", "who gets a myocardial infarction"),
         ("non-CF bronchiectasis", "Cystic fibrosis.", "non-CF bronchiectasis"),
+        ("copd with fever", "Chronic obstructive pulmonary disease.", "chronic obstructive pulmonary disease with fever"),
         ("coffee", "", "coffee"),
     ],
 )
@@ -47,6 +48,10 @@ def test_a_name_that_is_searched_as_typed_stays():
     assert (
         wording("Is CF mucus abnormal?", as_typed=("CF",)).as_in("Mucus in cystic fibrosis.") == "Is CF mucus abnormal?"
     )
+
+
+def test_a_name_without_a_word_stays():
+    assert Wording("Is : a word?", [(":", ["0"])]).as_in("0") == "Is : a word?"
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=8), st.text(max_size=12), st.text(max_size=60))

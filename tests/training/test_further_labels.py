@@ -103,21 +103,22 @@ def test_a_long_question_is_paired_with_its_short_form_in_other_words(tmp_path: 
     assert [text.id for text in questions.short_texts(found)] == [pairs[0].positive.id]
 
 
-def test_a_citing_claim_knows_every_paragraph_of_the_article(tmp_path: Path) -> None:
-    paragraphs = {7000: ["One."], 7001: ["Two."], 7002: [], 8000: ["Three."]}
+def test_paragraphs_of_the_cited_article_with_the_evidence_are_known_answers(tmp_path: Path) -> None:
+    paragraphs = {7000: ["One.", "Two."], 7001: ["Two.", "Four."], 7002: [], 7003: ["One."], 8000: ["Two."]}
     write(
         tmp_path,
         "citation_integrity/corpus",
         *({"doc_id": name, "title": "", "abstract": text} for name, text in paragraphs.items()),
     )
-    cited = [(1, {"7001": []}), (2, {}), (3, {"7002": []})]
+    evidence = [{"sentences": [0], "label": "SUPPORT"}]
+    cited = [(1, {"7001": evidence}), (2, {}), (3, {"7002": []})]
     write(
         tmp_path,
         "citation_integrity/claims_train",
         *({"id": name, "claim": f"Claim {name}.", "cited_doc_ids": [7001], "evidence": found} for name, found in cited),
     )
     (pair,) = claims.label_citations(tmp_path)
-    assert (pair.query, pair.positive.text, pair.relevant) == ("Claim 1.", "Two.", ("7000", "7001"))
+    assert (pair.query, pair.positive.text, pair.relevant) == ("Claim 1.", "Two. Four.", ("7000", "7001"))
 
 
 def test_checked_claims_share_a_group_with_their_evidence(tmp_path: Path) -> None:

@@ -228,11 +228,17 @@ def test_a_finished_run_ships_with_its_card(bert: Recipe, pairs: Path, tmp_path:
 
     with pytest.raises(InvalidInput, match="read is 600; the base has positions for 512 tokens"):
         export_run(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=600))
-    lean = export_run(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=Serving(read=64, seen=1))
+    with pytest.raises(InvalidInput, match="read_query is 600; the base has positions for 512 tokens"):
+        export_run(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read_query=600))
+    with pytest.raises(InvalidInput, match="read_query is 64, and both texts together have 64 tokens"):
+        export_run(tmp_path / "run", pairs, tmp_path / "long", queries=0, serving=Serving(read=64, read_query=64))
+    serving = Serving(read=64, seen=1, read_query=20)
+    lean = export_run(tmp_path / "run", pairs, tmp_path / "lean", queries=0, serving=serving)
     known, all_known = (
         len(ModelTokenizer(m.folder / "tokenizer.json", m.reading)._tokenizer.get_vocab()) for m in (lean, artifact)
     )
-    assert (lean.reading.passage_tokens, lean.manifest["card"]["export"]) == (64, {"read": 64, "seen": 1})
+    assert (lean.reading.passage_tokens, lean.reading.query_tokens) == (64, 20)
+    assert lean.manifest["card"]["export"] == {"read": 64, "seen": 1, "read_query": 20}
     assert known < all_known
     query, texts = "aspirin stop", ["aspirin help the old", "masks help the old"]
     scores = [CrossEncoder(model, form="fp32").score(query, texts).tolist() for model in (lean, artifact)]

@@ -105,16 +105,21 @@ def read_cited_paragraphs(data: Path | None) -> list[Text]:
 def label_citations(data: Path | None) -> Iterator[Pair]:
     """Training claims about a cited article with the paragraph that has evidence for or against them.
 
-    Paragraphs of one article share sentences, so all of them are known answers, as in evaluation.
+    Paragraphs of one article share sentences: those that hold all the evidence of the claim are known answers, and the others
+    are on the claim's subject without its evidence, the hardest negatives there are.
     """
-    corpus = {text.id: text for text in read_cited_paragraphs(data)}
-    articles: defaultdict[str, list[str]] = defaultdict(list)
-    for name in corpus:
-        articles[citation_integrity.article_of(name)].append(name)
+    articles: defaultdict[str, dict[str, SentenceAbstract]] = defaultdict(dict)
+    for item in citation_integrity.read_paragraphs(data):
+        if item.text.strip():
+            articles[citation_integrity.article_of(item.id)][item.id] = item
     for claim in citation_integrity.read_claims(data, "train"):
-        for document in sorted(corpus.keys() & set(claim.evidence)):
+        for document, places in sorted(claim.rationales.items()):
             article = citation_integrity.article_of(document)
-            group = f"citation:{article}"
-            name = f"citation:{claim.id}:{document}"
-            relevant = tuple(articles[article])
-            yield Pair("citation", name, group, split_of(group), "citations", claim.text, relevant, corpus[document])
+            paragraphs = articles[article]
+            if document in paragraphs:
+                proof = {paragraphs[document].sentences[place] for place in places}
+                relevant = tuple(name for name, item in paragraphs.items() if proof <= set(item.sentences))
+                group = f"citation:{article}"
+                name = f"citation:{claim.id}:{document}"
+                text = _text(paragraphs[document])
+                yield Pair("citation", name, group, split_of(group), "citations", claim.text, relevant, text)

@@ -39,13 +39,14 @@ CHECKPOINT_TEXTS = 128
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Decisions made at export: tokens read of a passage (0: by kind), and the minimum occurrences of a token to keep it.
+    """Decisions made at export: tokens read of a passage (0: by kind) and of a query (0: as in training).
 
-    `seen` counts in the texts of the pairs; 0 keeps the whole vocabulary.
+    `seen` is the minimum of occurrences, in the texts of the pairs, for a token to be kept; 0 keeps the whole vocabulary.
     """
 
     read: int = 0
     seen: int = 0
+    read_query: int = 0
 
 
 def export_model(
@@ -68,7 +69,8 @@ def export_model(
         return export_run(Path(source), pairs, out, serving=serving)
     if serving != Serving():
         raise InvalidInput(
-            f"{source} is not a run: --read and --seen apply to runs only", field="read" if serving.read else "seen"
+            f"{source} is not a run: --read, --read-query and --seen apply to runs only",
+            field=next(name for name, value in asdict(serving).items() if value),
         )
     if kind is None:
         raise InvalidInput(
@@ -103,20 +105,24 @@ def export_run(
         out,
         {"name": out.name, **make_card(report, recipe, run), "export": asdict(serving)},
         _run_texts(pairs[: texts // 2]),
-        make_reading(recipe, ready.model.config, serving.read),
+        make_reading(recipe, ready.model.config, serving),
         [make_gate_query(pair) for pair in pairs[:queries]],
     )
     ancestry.write(out, artifact.fingerprint)
     return artifact
 
 
-def make_reading(recipe: Recipe, config: Any, read: int = 0) -> Reading:
-    """How a model of the recipe reads texts when it serves. Raises `InvalidInput` if `read` exceeds the base's positions."""
+def make_reading(recipe: Recipe, config: Any, serving: Serving = Serving()) -> Reading:
+    """How a model of the recipe reads texts when it serves. Raises `InvalidInput` for lengths beyond the base's positions."""
     limit = max_positions(config) or max(READING_TOKENS.values())
-    if read > limit:
-        raise InvalidInput(f"read is {read}; the base has positions for {limit} tokens", field="read")
-    longest = read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], limit))
-    return Architecture.from_recipe(recipe).reading(config, recipe.max_query, longest)
+    for name in ("read", "read_query"):
+        if (length := getattr(serving, name)) > limit:
+            raise InvalidInput(f"{name} is {length}; the base has positions for {limit} tokens", field=name)
+    longest = serving.read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], limit))
+    query = serving.read_query or recipe.max_query
+    if recipe.kind == "cross-encoder" and query >= longest:
+        raise InvalidInput(f"read_query is {query}, and both texts together have {longest} tokens", field="read_query")
+    return Architecture.from_recipe(recipe).reading(config, query, longest)
 
 
 def make_card(report: Mapping[str, Any], recipe: Recipe, run: Path) -> dict[str, Any]:

@@ -130,6 +130,9 @@ def mine(labels: Path, out: Path, encoder: str, tasks: tuple[str, ...], as_json:
     "--read", type=click.IntRange(16, 4096), default=None, help="For a run: how many tokens it reads when serving."
 )
 @click.option(
+    "--read-query", type=click.IntRange(4, 4096), default=None, help="The same of a query. Default: as in training."
+)
+@click.option(
     "--seen", type=click.IntRange(0), default=0, help="For a run: leave out tokens that occur less often in the pairs."
 )
 @json_option
@@ -149,7 +152,7 @@ def export(
     """
     with _needs_extra():
         from encoders.training.export import service
-    chosen = service.Serving(serving["read"] or 0, serving["seen"] or 0)
+    chosen = service.Serving(**{name: value or 0 for name, value in serving.items()})
     artifact = service.export_model(checkpoint, pairs, out, kind, card, chosen)
     report = {"name": artifact.name, "fingerprint": artifact.fingerprint, "gate": artifact.manifest["gate"]}
     show(report, as_json, lambda: f"{out}: {artifact.fingerprint[:12]}")
