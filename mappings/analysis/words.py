@@ -70,7 +70,7 @@ def terms(text: str) -> list[str]:
 
 
 def joined_terms(text: str) -> str:
-    """The terms of `text` between spaces, to look for those of a name in them: `joined_terms("MS") in joined_terms("in MS.")`."""
+    """The terms of `text`, each between spaces: where those of a name are a part of them, the text has the name."""
     return f" {' '.join(terms(text))} "
 
 

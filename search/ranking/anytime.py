@@ -101,11 +101,11 @@ class AnytimeReranker:
             if not group:
                 break
             found = self._score_group([pairs[number] for number in group], until)
-            if found is None:
+            for place, score in found.items():
+                scores[group[place]] = score
+                self.cache.put(fingerprint, *pairs[group[place]], score)
+            if len(found) < len(group):
                 break
-            for number, score in zip(group, found, strict=True):
-                scores[number] = score
-                self.cache.put(fingerprint, *pairs[number], score)
             waiting = waiting[len(group) :]
         return scores
 
@@ -126,8 +126,8 @@ class AnytimeReranker:
             self.pace.relax()
         return waiting[:count]
 
-    def _score_group(self, pairs: Sequence[tuple[str, str]], until: float | None) -> list[float] | None:
-        """The scores of all pairs, or None if the time ran out first. The model is called once for each query among them."""
+    def _score_group(self, pairs: Sequence[tuple[str, str]], until: float | None) -> dict[int, float]:
+        """The scores of the pairs by their place, some missing if the time ran out. The model is called once for each query."""
         started = self.clock()
         by_query: dict[str, list[int]] = {}
         for number, (query, _) in enumerate(pairs):
@@ -141,7 +141,7 @@ class AnytimeReranker:
             if until is None:
                 raise
         self.pace.learn(sum(len(query) + len(text) for query, text in pairs), self.clock() - started)
-        return [scores[number] for number in range(len(pairs))] if len(scores) == len(pairs) else None
+        return scores
 
     def _call_reranker(self, query: str, texts: Sequence[str], until: float | None) -> Vectors:
         if until is not None and isinstance(self.reranker, TimedReranker):

@@ -46,4 +46,3 @@ def _pattern(typed: str) -> re.Pattern[str]:
 
 def _replace(pattern: re.Pattern[str], name: str, text: str) -> str:
     return pattern.sub(lambda _: name, text)
-

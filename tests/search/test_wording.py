@@ -12,6 +12,7 @@ from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages, score_window
 from search.ranking.wording import Wording
+from search.timed_models import TimedOut
 from search.understanding.model_text import MODEL_WORDS, opening
 from search.understanding.understand import understand
 
@@ -36,7 +37,11 @@ def wording(text, **more):
         ("do water pills help", "A diuretic for one year.", "do diuretic help"),
         ("who gets a heart attack", "Myocardial infarctions in men.", "who gets a myocardial infarction"),
         ("non-CF bronchiectasis", "Cystic fibrosis.", "non-CF bronchiectasis"),
-        ("copd with fever", "Chronic obstructive pulmonary disease.", "chronic obstructive pulmonary disease with fever"),
+        (
+            "copd with fever",
+            "Chronic obstructive pulmonary disease.",
+            "chronic obstructive pulmonary disease with fever",
+        ),
         ("coffee", "", "coffee"),
     ],
 )
@@ -113,3 +118,20 @@ def test_the_opening_ends_with_a_sentence_and_has_at_least_one():
     long = " ".join(["coffee"] * 200) + "."
     assert opening(f"{long} And tea.") == long
     assert opening("") == ""
+
+
+class Hurried(Recorder):
+    """One that has time for its first call only."""
+
+    def score_within(self, query, texts, seconds):
+        if self.asked:
+            raise TimedOut("too late")
+        return self.score(query, texts)
+
+
+def test_what_was_scored_in_one_wording_stays_when_the_time_is_over_before_the_next():
+    cache = ScoreCache()
+    pairs = [("as typed", "One text."), ("in other words", "Another text."), ("as typed", "The third text.")]
+    found = AnytimeReranker(Hurried(), cache, Pace(), clock=lambda: 0.0).score_pairs(pairs, until=60.0)
+    assert found == [9.0, None, 15.0]
+    assert cache.get("recorder", *pairs[2]) == 15.0

@@ -12,6 +12,7 @@ from encoders.labels.split import split_of
 from mappings.datasets import check_covid, citation_integrity, scifact
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.press_releases import read_press_releases
+from mappings.datasets.scifact import SentenceAbstract
 from mappings.documents import Section
 
 
@@ -25,7 +26,7 @@ def read_check_covid_texts(data: Path | None) -> list[Text]:
     return [_text(abstract) for abstract in check_covid.read_corpus(data)]
 
 
-def _text(abstract: scifact.SentenceAbstract) -> Text:
+def _text(abstract: SentenceAbstract) -> Text:
     return Text(abstract.id, abstract.title, "", abstract.text)
 
 

@@ -82,10 +82,7 @@ def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Re
             found = flat.view(len(batch), -1)
         else:
             found = score_all(model, tokenizer, queries, passages, recipe)
-    found = found.float()
-    known = find_known_answers(batch, [name for name, _ in columns]).to(found.device)
-    scores = found if recipe.kind == "cross-encoder" else found / recipe.temperature
-    return _batch_loss(found, scores, known, recipe), _own_candidates(scores, len(batch))
+    return _in_batch(found.float(), [name for name, _ in columns], batch, recipe)
 
 
 def _anchored(
@@ -101,12 +98,16 @@ def _anchored(
         left = encode_texts(model, tokenizer, queries, recipe, query=True)
         right = encode_texts(model, tokenizer, passages, recipe, query=False)
     left, right = left.float(), right.float()
-    found = left @ right.T
-    known = find_known_answers(batch, [name for name, _ in columns]).to(found.device)
-    scores = found / recipe.temperature
+    own, candidates = _in_batch(left @ right.T, [name for name, _ in columns], batch, recipe)
     drift = (anchor.drift(left, queries, query=True) + anchor.drift(right, passages, query=False)) / 2
-    loss = (1 - recipe.keep) * _batch_loss(found, scores, known, recipe) + recipe.keep * drift / recipe.temperature
-    return loss, _own_candidates(scores, len(batch))
+    return (1 - recipe.keep) * own + recipe.keep * drift / recipe.temperature, candidates
+
+
+def _in_batch(found: Tensor, names: Sequence[str], batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """The loss and the candidates' scores (b, 1 + k) from the products (b, b * (1 + k)) with all passages of the batch."""
+    known = find_known_answers(batch, names).to(found.device)
+    scores = found if recipe.kind == "cross-encoder" else found / recipe.temperature
+    return _batch_loss(found, scores, known, recipe), _own_candidates(scores, len(batch))
 
 
 def _batch_loss(found: Tensor, scores: Tensor, known: Tensor, recipe: Recipe) -> Tensor:
