@@ -20,7 +20,7 @@ Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder"]
 KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
 POOLINGS: Final = ("mean", "cls", "last", "none")
 CUTS: Final = ("end", "middle")
-WINDOWS: Final = ("separate", "late")
+WINDOWS: Final = ("separate", "late", "late-context")
 FORMAT: Final = 3
 """Format 2 adds how an overlong passage is truncated, which format 1 does at the end, and format 3 how windows are read,
 which earlier ones do separately."""
@@ -51,7 +51,8 @@ class Reading:
     query to `query_tokens` and the whole pair to `passage_tokens`. `cut` is the part that an overlong passage loses:
     its end, or its middle, because an abstract reports its findings at the end. A template contains `{text}` once.
     `windows` says how a bi-encoder reads the windows of a passage: each as a text of its own, or late, as the mean over its
-    tokens when it has read the whole passage once (late chunking, Günther et al. 2024).
+    tokens when it has read the whole passage once (late chunking, Günther et al. 2024). With `late-context` the tokens of
+    the passage's context, such as its title, count in each window, as they do where each is a text of its own.
     """
 
     pooling: str = "mean"
@@ -70,9 +71,10 @@ class Reading:
             )
         if self.cut not in CUTS:
             raise ModelError(f"the cut {self.cut!r} is unknown; known are {', '.join(CUTS)}", field="cut")
-        if self.windows not in WINDOWS or (self.windows == "late" and self.pooling != "mean"):
+        if self.windows not in WINDOWS or (self.reads_around and self.pooling != "mean"):
             raise ModelError(
-                f"windows is {self.windows!r}; it must be separate, or late where the pooling is mean", field="windows"
+                f"windows is {self.windows!r}; it must be separate, or late or late-context where the pooling is mean",
+                field="windows",
             )
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
@@ -84,6 +86,11 @@ class Reading:
                 raise ModelError(
                     f"{name} must contain {{text}} exactly once; it is {getattr(self, name)!r}", field=name
                 )
+
+    @property
+    def reads_around(self) -> bool:
+        """Whether the vector of a window depends on the rest of its passage."""
+        return self.windows != "separate"
 
 
 @dataclass(frozen=True, slots=True)

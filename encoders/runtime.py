@@ -77,7 +77,7 @@ class BiEncoder:
     @property
     def reads_around(self) -> bool:
         """Whether the vector of a window depends on the rest of its passage."""
-        return self._reading.windows == "late"
+        return self._reading.reads_around
 
     def read_windows(self, texts: Sequence[str]) -> list[WindowInput]:
         """The inputs that hold the windows `texts`, for `sums`."""

@@ -25,6 +25,18 @@ def cut_around(length: int, first: int, last: int, room: int) -> slice:
     return slice(first - before, min(length, first - before + room))
 
 
+def cut_to_room(length: int, context: int, first: int, last: int, room: int) -> tuple[int, list[int]]:
+    """Which of `length` tokens to keep in `room`: those around the tokens `first:last`, after the context before them.
+
+    Of the first `context` tokens at most a quarter of the room is kept; (how many, all places).
+    """
+    if length <= room:
+        return context, list(range(length))
+    shown = min(context, room // 4)
+    part = cut_around(length - shown, max(0, first - shown), max(0, last - shown), room - shown)
+    return shown, [*range(shown), *range(shown + part.start, shown + part.stop)]
+
+
 class TokenSpan(NamedTuple):
     """The tokens `first:last` of an input, which count for text number `row`."""
 
@@ -40,6 +52,14 @@ class Run(NamedTuple):
     start: int
     stop: int
     spans: tuple[TokenSpan, ...]
+
+
+def add_context(run: Run, context: int) -> Run:
+    """The run with the tokens of its passage's context, of `context` tokens, counting for each window that lacks them."""
+    shown = run.context or context
+    return run._replace(
+        spans=(*run.spans, *(TokenSpan(row, 0, shown) for row, first, _ in run.spans if first >= shown))
+    )
 
 
 def plan_runs(length: int, context: int, spans: Sequence[TokenSpan], room: int) -> list[Run]:

@@ -1,4 +1,7 @@
-"""Late chunking (Günther et al. 2024): a passage is read once, and each of its windows is the mean over its own tokens there."""
+"""Late chunking (Günther et al. 2024): a passage is read once, and each of its windows is the mean over its own tokens there.
+
+So a window lacks what the passage's title says, unless its tokens have taken it up; the mean can have the title's, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from encoders.artifact import Reading
-from encoders.late.spans import Run, TokenSpan, plan_runs, span_tokens
+from encoders.late.spans import Run, TokenSpan, add_context, plan_runs, span_tokens
 from encoders.pooling import Floats
 from encoders.text import CHARACTERS_PER_TOKEN, Tokens
 from mappings.analysis.window_text import PlacedWindow, read_window
@@ -36,6 +39,7 @@ class WindowTokenizer:
     def __init__(self, tokenizer: Tokenizer, reading: Reading) -> None:
         self._tokenizer = tokenizer
         self._before, self._after = reading.passage_template.split("{text}")
+        self._with_context = reading.windows == "late-context"
         self._room = max(1, reading.passage_tokens - tokenizer.num_special_tokens_to_add(False))
         framed = tokenizer.post_process(tokenizer.encode(_SAMPLE, add_special_tokens=False))
         mask = framed.special_tokens_mask
@@ -72,7 +76,8 @@ class WindowTokenizer:
             whole = not last or item.window == item.whole
             spans.append(TokenSpan(row, 0, len(offsets)) if whole else TokenSpan(row, first, last))
         context = span_tokens(offsets, 0, moved + max(len(item.context) for item in windows.values()))[1]
-        return plan_runs(len(offsets), context, spans, self._room)
+        runs = plan_runs(len(offsets), context, spans, self._room)
+        return [add_context(run, context) for run in runs] if self._with_context and context else runs
 
     def _frame(self, encoding: Encoding, run: Run) -> WindowInput:
         """A run with the model's special tokens around it, which count only for a text that is all of the passage."""

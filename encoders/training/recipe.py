@@ -8,6 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from encoders.artifact import WINDOWS
 from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text
 from mappings.errors import InvalidInput, NotFound
 
@@ -27,7 +28,7 @@ CHOICES = {
     "markers": ("none", "template", "tokens"),
     "cut": ("end", "middle"),
     "codes": ("vector", "tokens"),
-    "windows": ("separate", "late"),
+    "windows": WINDOWS,
     "distillation": ("none", "kl", "margin-mse"),
 }
 COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
@@ -80,7 +81,7 @@ class Recipe:
     part of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens. `cut` is the
     part that an overlong passage loses in a cross-encoder: the end or the middle. `windows` says how a bi-encoder reads a
     passage's windows: each as a text of its own, or late, as the mean over its tokens when it has read the whole passage
-    (late chunking, Günther et al. 2024).
+    (late chunking, Günther et al. 2024), or those and its context's (`late-context`).
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
@@ -185,7 +186,7 @@ class Recipe:
         if self.prior and self.objective not in ("listwise", "pointwise"):
             message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")
-        if self.windows == "late" and (self.kind != "bi-encoder" or self.pooling != "mean"):
+        if self.windows != "separate" and (self.kind != "bi-encoder" or self.pooling != "mean"):
             message = "windows are late only in a bi-encoder with the pooling 'mean'"
             raise InvalidInput(message, field="windows")
         if self.keep and (self.kind != "bi-encoder" or self.similarity != "cosine" or self.layers):

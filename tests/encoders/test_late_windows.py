@@ -12,7 +12,7 @@ from tiny import VOCABULARY, WIDTH, write_artifact
 
 from encoders.artifact import SHIPPED, WEIGHTS, Artifact, Reading, describe, find, seal
 from encoders.cache import CachedEncoder
-from encoders.late.spans import TokenSpan, cut_around, plan_runs, span_tokens
+from encoders.late.spans import TokenSpan, cut_around, cut_to_room, plan_runs, span_tokens
 from encoders.pooling import unit
 from encoders.runtime import BiEncoder
 from mappings.analysis.window_text import alone, place_window
@@ -27,8 +27,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "late"
 
 
-def encoder_of(folder: Path, tokens: int = 32) -> BiEncoder:
-    return BiEncoder(write_artifact(folder, reading=Reading("mean", True, 4, tokens, windows="late")), form="fp32")
+def encoder_of(folder: Path, tokens: int = 32, windows: str = "late") -> BiEncoder:
+    return BiEncoder(write_artifact(folder, reading=Reading("mean", True, 4, tokens, windows=windows)), form="fp32")
 
 
 def mean_of(folder: Path, words: str) -> np.ndarray:
@@ -44,6 +44,24 @@ def test_a_window_is_the_mean_over_its_own_tokens(folder: Path) -> None:
     assert np.allclose(vectors[1], mean_of(folder, "fever in patients"), atol=1e-6)
     assert np.allclose(vectors[2], mean_of(folder, "[CLS] fever [SEP]"), atol=1e-6)  # a text alone is all of its input
     assert encoder.encode_passages([]).shape == (0, WIDTH)
+
+
+def test_the_title_counts_in_each_window_where_the_model_says_so(folder: Path) -> None:
+    vectors = encoder_of(folder, windows="late-context").encode_passages(
+        [SECOND, FIRST, "fever", place_window("", TEXT, 0, 17)]
+    )
+    assert np.allclose(vectors[0], mean_of(folder, "aspirin trial of risk with acute renal pain"), atol=1e-6)
+    assert np.allclose(vectors[1], mean_of(folder, "aspirin trial fever in patients"), atol=1e-6)
+    assert np.allclose(vectors[2], mean_of(folder, "[CLS] fever [SEP]"), atol=1e-6)
+    assert np.allclose(vectors[3], mean_of(folder, "fever in patients"), atol=1e-6)
+
+
+def test_the_title_counts_in_windows_of_a_passage_that_is_read_in_parts(folder: Path) -> None:
+    text = " ".join(["pain"] * 9 + ["cough"] * 3)
+    placed = [place_window("trial", text, start, end) for start, end in ((35, 44), (45, len(text)))]
+    vectors = encoder_of(folder, tokens=8, windows="late-context").encode_passages(placed)
+    assert np.allclose(vectors[0], mean_of(folder, "trial pain pain"), atol=1e-6)
+    assert np.allclose(vectors[1], mean_of(folder, "trial cough cough cough"), atol=1e-6)
 
 
 def test_a_passage_is_read_once_for_all_of_its_windows(folder: Path) -> None:
@@ -100,7 +118,9 @@ def test_a_model_says_how_it_reads_windows_and_earlier_ones_read_them_separately
         "reading": {key: value for key, value in bi.manifest["reading"].items() if key != "windows"},
     }
     assert seal(bi.folder, manifest).reading.windows == "separate"
-    with pytest.raises(ModelError, match="windows is 'late'; it must be separate, or late where the pooling is mean"):
+    with pytest.raises(
+        ModelError, match="windows is 'late'; it must be separate, or late or late-context where the pooling is mean"
+    ):
         Reading("cls", windows="late")
     with pytest.raises(ModelError, match="windows is 'sometimes'"):
         Reading(windows="sometimes")
@@ -141,6 +161,20 @@ def test_runs_hold_every_token_of_every_span_once_and_no_run_is_too_long(
         for span in run.spans:
             held[span.row] += tokens[span.first : span.last]
     assert held == {span.row: list(range(span.first, span.last)) for span in spans}
+
+
+@given(st.integers(1, 60), st.data())
+def test_a_text_cut_to_its_room_keeps_its_beginning_and_what_is_asked_for(length: int, data: st.DataObject) -> None:
+    context = data.draw(st.integers(0, length - 1))
+    first = data.draw(st.integers(context, length - 1))
+    last = data.draw(st.integers(first + 1, length))
+    room = data.draw(st.integers(1, 70))
+    shown, places = cut_to_room(length, context, first, last, room)
+    assert places[:shown] == list(range(shown))
+    assert places == sorted(set(places))
+    assert len(places) == min(length, room)
+    assert shown == (context if length <= room else min(context, room // 4))
+    assert set(range(first, min(last, first + room - shown))) <= set(places)
 
 
 @given(st.integers(1, 60), st.data())

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from encoders.late.spans import cut_around, span_tokens
+from encoders.late.spans import cut_to_room, span_tokens
 from encoders.text import cut_middle
 from encoders.training.architectures.bi_encoder import POOLED
 from encoders.training.architectures.cross_encoder import to_logit
@@ -47,14 +47,19 @@ def tokenize_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Rec
     template = templates(recipe.markers)[0 if query else 1]
     limit = recipe.max_query if query else recipe.max_length
     ready = [template.replace("{text}", text) for text in texts]
-    if recipe.windows == "late" and not query:
-        return _tokenize_windows(model, tokenizer, ready, limit)
+    if recipe.windows != "separate" and not query:
+        return _tokenize_windows(model, tokenizer, ready, limit, recipe.windows == "late-context")
     tokens = tokenizer(ready, padding=True, truncation=True, max_length=limit, return_tensors="pt")
     return _inputs(model, tokens)
 
 
-def _tokenize_windows(model: Any, tokenizer: Any, texts: Sequence[str], limit: int) -> dict[str, Tensor]:
-    """As `tokenize_texts`, cut around the windows placed in them; `pooled` (n, t) is 1 at the tokens of each text's window."""
+def _tokenize_windows(
+    model: Any, tokenizer: Any, texts: Sequence[str], limit: int, with_context: bool
+) -> dict[str, Tensor]:
+    """As `tokenize_texts`, cut around the windows placed in them; `pooled` (n, t) is 1 at the tokens of each text's window.
+
+    What is cut off is not the context, as in serving; `with_context`, its tokens are pooled, too.
+    """
     placed = [read_window(text) for text in texts]
     plain = [item.whole for item in placed]
     read = tokenizer(plain, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
@@ -64,14 +69,17 @@ def _tokenize_windows(model: Any, tokenizer: Any, texts: Sequence[str], limit: i
     for at, item in enumerate(placed):
         special = read["special_tokens_mask"][at]
         own = slice(special.index(0), len(special) - special[::-1].index(0)) if 0 in special else slice(0, 0)
-        first, last = span_tokens(read["offset_mapping"][at][own], *item.span)
-        part = cut_around(own.stop - own.start, first, last, limit - sum(special))
+        offsets = read["offset_mapping"][at][own]
+        first, last = span_tokens(offsets, *item.span)
+        is_whole = last - first in (0, len(offsets))  # as a text alone: special tokens are pooled, too
+        context = span_tokens(offsets, 0, len(item.context))[1]
+        shown, places = cut_to_room(len(offsets), context, first, last, limit - sum(special))
         for name in names:
             values = read[name][at]
-            kept[name].append(values[: own.start] + values[own][part] + values[own.stop :])
-        is_whole = last - first in (0, own.stop - own.start)  # as a text alone: special tokens are pooled, too
-        inside = range(own.start + first - part.start, own.start + min(last, part.stop) - part.start)
-        pooled.append([int(is_whole or place in inside) for place in range(len(kept["input_ids"][at]))])
+            kept[name].append(values[: own.start] + [values[own][place] for place in places] + values[own.stop :])
+        inside = [first <= place < last or (with_context and place < shown) for place in places]
+        ends = [False] * own.start, [False] * (len(special) - own.stop)
+        pooled.append([int(is_whole or found) for found in (*ends[0], *inside, *ends[1])])
     tokens = tokenizer.pad(kept, return_tensors="pt")
     width, left = tokens["input_ids"].shape[1], tokenizer.padding_side == "left"
     padded = [

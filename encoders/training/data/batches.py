@@ -82,7 +82,7 @@ def _at_window(text: str, query: str, words: int, late: bool) -> str:
 
 def is_late(recipe: Recipe) -> bool:
     """Whether the model reads whole passages, and pools their windows."""
-    return recipe.windows == "late"
+    return recipe.windows != "separate"
 
 
 def required_negatives(recipe: Recipe) -> int:
