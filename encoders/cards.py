@@ -17,6 +17,12 @@ _LIMITS: Final = (
 )
 
 
+_POOLED: Final = {
+    "late": " A passage is read once; its windows are means over their own tokens there.",
+    "late-context": " A passage is read once; its windows are means over their own tokens there and those of its title.",
+}
+
+
 def markdown(manifest: Mapping[str, Any]) -> str:
     """The card: use, reading, data, recipe, scores, gate, limits. Sections that the manifest has no data for are omitted."""
     card = manifest.get("card", {})
@@ -55,7 +61,8 @@ def _reading(manifest: Mapping[str, Any]) -> list[str]:
         lengths += f"; a passage that is too long loses its {reading.get('cut', 'end')}."
         return [lengths]
     lengths += f", passages up to {reading['passage_tokens']}; {manifest['dimension']} dimensions, {reading['pooling']} pooling"
-    return [lengths + (", unit length." if reading["normalise"] else ".")]
+    pooled = _POOLED.get(reading.get("windows", ""), "")
+    return [lengths + (", unit length." if reading["normalise"] else ".") + pooled]
 
 
 def _data(data: Mapping[str, Any]) -> list[str]:
