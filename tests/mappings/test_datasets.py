@@ -24,7 +24,9 @@ def write(data: Path, name: str, content: bytes) -> None:
 @pytest.mark.parametrize("name", ["claims_dev.jsonl", "claims_dev.jsonl.gz"])
 def test_files_are_plain_or_gzipped_and_blank_lines_are_skipped(tmp_path: Path, name: str) -> None:
     write(tmp_path, f"scifact/{name}", b"\xef\xbb\xbf" + CLAIM + b"\r\n\n")
-    assert list(scifact.read_claims(tmp_path, "dev")) == [scifact.ScientificClaim("7", "Zinc helps.", ("1",), ("2",))]
+    assert list(scifact.read_claims(tmp_path, "dev")) == [
+        scifact.ScientificClaim("7", "Zinc helps.", ("1",), ("2",), {"2": frozenset()})
+    ]
 
 
 def test_an_abstract_becomes_the_document_that_its_format_makes(tmp_path: Path) -> None:
