@@ -145,15 +145,15 @@ def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
 
 
 def _also(text: str, found: Sequence[Expansion], others: Sequence[OtherNames]) -> tuple[OtherNames, ...]:
-    """What is searched beside what was typed, each once."""
-    added: dict[str, dict[str, None]] = {}
+    """What is searched beside what was typed, each once, however it is spelled there ("copd" as "COPD")."""
+    added: dict[str, tuple[str, dict[str, None]]] = {}
     for pair in found:
         for form in _additions(text, (pair,)):
             typed = pair.long if form == pair.short else pair.short
-            added.setdefault(typed, {})[form] = None
+            added.setdefault(joined_terms(typed), (typed, {}))[1][form] = None
     for item in others:
-        added.setdefault(item.typed, {}).update(dict.fromkeys(item.names))
-    return tuple(OtherNames(typed, tuple(names)) for typed, names in added.items())
+        added.setdefault(joined_terms(item.typed), (item.typed, {}))[1].update(dict.fromkeys(item.names))
+    return tuple(OtherNames(typed, tuple(names)) for typed, names in added.values())
 
 
 def _proving(read: ReadQuery) -> Iterator[tuple[str, str, float]]:

@@ -55,6 +55,11 @@ def test_a_name_that_is_searched_as_typed_stays():
     )
 
 
+def test_a_name_is_told_once_however_it_is_typed():
+    found = understand(Query("abstracts", READER, "copd with fever"), reader=shipped_reader(), name_weight=0.5)
+    assert [typed.casefold() for typed, _ in found.names].count("copd") == 1
+
+
 def test_a_name_without_a_word_stays():
     assert Wording("Is : a word?", [(":", ["0"])]).as_in("0") == "Is : a word?"
 
