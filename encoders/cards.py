@@ -15,8 +15,6 @@ _LIMITS: Final = (
     "English medical text. Nothing is known about other languages.",
     "No use in diagnosis or treatment without a person who reads the passage itself.",
 )
-
-
 _POOLED: Final = {
     "late": " A passage is read once; its windows are means over their own tokens there.",
     "late-context": " A passage is read once; its windows are means over their own tokens there and those of its title.",

@@ -25,14 +25,19 @@ def cut_around(length: int, first: int, last: int, room: int) -> slice:
     return slice(first - before, min(length, first - before + room))
 
 
+def context_to_keep(context: int, room: int) -> int:
+    """How many of a passage's first `context` tokens stay where it is too long for `room`: at most a quarter of it."""
+    return min(context, room // 4)
+
+
 def cut_to_room(length: int, context: int, first: int, last: int, room: int) -> tuple[int, list[int]]:
     """Which of `length` tokens to keep in `room`: those around the tokens `first:last`, after the context before them.
 
-    Of the first `context` tokens at most a quarter of the room is kept; (how many, all places).
+    Returns (how many tokens of the context are kept, the places of all that are kept, in order).
     """
     if length <= room:
         return context, list(range(length))
-    shown = min(context, room // 4)
+    shown = context_to_keep(context, room)
     part = cut_around(length - shown, max(0, first - shown), max(0, last - shown), room - shown)
     return shown, [*range(shown), *range(shown + part.start, shown + part.stop)]
 
@@ -70,7 +75,7 @@ def plan_runs(length: int, context: int, spans: Sequence[TokenSpan], room: int) 
     """
     if length <= room:
         return [Run(0, 0, length, tuple(spans))]
-    shown = min(context, room // 4)
+    shown = context_to_keep(context, room)
     space = room - shown
     runs, left = [], sorted(spans, key=lambda span: span.first)
     while left:

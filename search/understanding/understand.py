@@ -145,14 +145,14 @@ def _alternative_phrases(lexical: LexicalQuery) -> Iterator[Phrase]:
 
 
 def _also(text: str, found: Sequence[Expansion], others: Sequence[OtherNames]) -> tuple[OtherNames, ...]:
-    """What is searched beside what was typed, each once, however it is spelled there ("copd" as "COPD")."""
+    """What is searched beside what was typed, each name once in whatever case ("copd" as "COPD")."""
     added: dict[str, tuple[str, dict[str, None]]] = {}
     for pair in found:
         for form in _additions(text, (pair,)):
             typed = pair.long if form == pair.short else pair.short
-            added.setdefault(joined_terms(typed), (typed, {}))[1][form] = None
+            added.setdefault(typed.casefold(), (typed, {}))[1][form] = None
     for item in others:
-        added.setdefault(joined_terms(item.typed), (item.typed, {}))[1].update(dict.fromkeys(item.names))
+        added.setdefault(item.typed.casefold(), (item.typed, {}))[1].update(dict.fromkeys(item.names))
     return tuple(OtherNames(typed, tuple(names)) for typed, names in added.values())
 
 

@@ -100,7 +100,11 @@ def label_press(data: Path | None, dropped: dict[str, int]) -> Iterator[Pair]:
 
 def read_cited_paragraphs(data: Path | None) -> list[Text]:
     """The paragraphs that citing papers' claims are about, without the empty ones."""
-    return [_text(item) for item in citation_integrity.read_paragraphs(data) if item.text.strip()]
+    return [_text(item) for item in _cited_paragraphs(data)]
+
+
+def _cited_paragraphs(data: Path | None) -> Iterator[SentenceAbstract]:
+    return (item for item in citation_integrity.read_paragraphs(data) if item.text.strip())
 
 
 def label_citations(data: Path | None) -> Iterator[Pair]:
@@ -110,9 +114,8 @@ def label_citations(data: Path | None) -> Iterator[Pair]:
     are on the claim's subject without its evidence, the hardest negatives there are.
     """
     articles: defaultdict[str, dict[str, SentenceAbstract]] = defaultdict(dict)
-    for item in citation_integrity.read_paragraphs(data):
-        if item.text.strip():
-            articles[citation_integrity.article_of(item.id)][item.id] = item
+    for item in _cited_paragraphs(data):
+        articles[citation_integrity.article_of(item.id)][item.id] = item
     for claim in citation_integrity.read_claims(data, "train"):
         for document, places in sorted(claim.rationales.items()):
             article = citation_integrity.article_of(document)

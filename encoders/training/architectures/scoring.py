@@ -58,7 +58,7 @@ def _tokenize_windows(
 ) -> dict[str, Tensor]:
     """As `tokenize_texts`, cut around the windows placed in them; `pooled` (n, t) is 1 at the tokens of each text's window.
 
-    What is cut off is not the context, as in serving; `with_context`, its tokens are pooled, too.
+    As in serving, the context is not cut off with the rest. `with_context`: its tokens are pooled, too.
     """
     placed = [read_window(text) for text in texts]
     plain = [item.whole for item in placed]
@@ -76,7 +76,8 @@ def _tokenize_windows(
         shown, places = cut_to_room(len(offsets), context, first, last, limit - sum(special))
         for name in names:
             values = read[name][at]
-            kept[name].append(values[: own.start] + [values[own][place] for place in places] + values[own.stop :])
+            body = values[own]
+            kept[name].append(values[: own.start] + [body[place] for place in places] + values[own.stop :])
         inside = [first <= place < last or (with_context and place < shown) for place in places]
         ends = [False] * own.start, [False] * (len(special) - own.stop)
         pooled.append([int(is_whole or found) for found in (*ends[0], *inside, *ends[1])])
