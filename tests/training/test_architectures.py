@@ -274,7 +274,7 @@ def test_an_unsupported_family_is_refused_with_the_supported_ones(tmp_path: Path
     small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     transformers.AutoModel.from_config(transformers.ElectraConfig(vocab_size=30, **small)).save_pretrained(tmp_path)
     with pytest.raises(
-        ModelError, match="belongs to the family 'electra'; supported are BERT, RoBERTa, DistilBERT, XLNet"
+        ModelError, match="belongs to the family 'electra'; supported are BERT, RoBERTa, DistilBERT, MPNet, XLNet"
     ):
         load_initial(replace(BI, base=str(tmp_path)))
 

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tiny_models import BI, CROSS, FAMILIES, WORDS, write_base, write_pairs  # noqa: E402
+from tiny_models import BI, CROSS, FAMILIES, WORDS, config, tokenizer, write_base, write_pairs  # noqa: E402
 
 from encoders.artifact import SHIPPED, Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, write_lines  # noqa: E402
@@ -179,7 +179,17 @@ def test_cut_off_weights_are_named(bert: Recipe, tmp_path: Path, name: str) -> N
         checkpoint.load_checkpoint(path.parent, "cross-encoder")
 
 
-@pytest.mark.parametrize(("family", "most"), [("bert", 40), ("roberta", 38)])
+def test_a_base_stored_in_half_precision_is_trained_in_single(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = transformers.AutoModel.from_config(config("bert")).half()
+    checkpoint.save_checkpoint(model, tokenizer("bert"), tmp_path)
+    assert "float16" in (tmp_path / "config.json").read_text()
+    for recipe in (BI, CROSS):
+        trained = load_initial(replace(recipe, base=str(tmp_path))).model
+        assert {weight.dtype for weight in trained.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize(("family", "most"), [("bert", 40), ("roberta", 38), ("mpnet", 38)])
 def test_a_length_beyond_the_base_is_refused(tmp_path: Path, family: str, most: int) -> None:
     base = str(write_base(tmp_path, family, max_position_embeddings=40))
     assert load_initial(replace(BI, base=base, max_length=most, max_query=most))

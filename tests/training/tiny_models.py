@@ -19,7 +19,7 @@ from encoders.training.export.service import export_run
 from encoders.training.recipe import Recipe, Share
 from encoders.training.runs.train import train
 
-FAMILIES = ("bert", "roberta", "distilbert", "xlnet")
+FAMILIES = ("bert", "roberta", "distilbert", "mpnet", "xlnet")
 WORDS = [
     "statins",
     "aspirin",
@@ -67,6 +67,7 @@ def config(family: str) -> Any:
         "bert": lambda: transformers.BertConfig(vocab_size=size, **SMALL),
         "roberta": lambda: transformers.RobertaConfig(vocab_size=size, pad_token_id=0, type_vocab_size=1, **SMALL),
         "distilbert": lambda: transformers.DistilBertConfig(vocab_size=size, **DISTIL),
+        "mpnet": lambda: transformers.MPNetConfig(vocab_size=size, **SMALL),
         "xlnet": lambda: transformers.XLNetConfig(vocab_size=size, **XLNET),
     }[family]()
 
@@ -80,6 +81,7 @@ def tokenizer(family: str) -> Any:
         "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
         "roberta": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
         "distilbert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]"),
+        "mpnet": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
         "xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2"),
     }
     single, pair = templates[family]

@@ -9,7 +9,7 @@ from torch import nn
 
 from mappings.errors import ModelError
 
-SUPPORTED = {"bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "xlnet": "XLNet"}
+SUPPORTED = {"bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "mpnet": "MPNet", "xlnet": "XLNet"}
 """The `model_type` of a configuration -> the family's name."""
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 LAYERS = ("encoder.layer", "transformer.layer", "layer")
@@ -39,9 +39,9 @@ def check_family(family: str, base: str) -> None:
 
 
 def max_positions(config: Any) -> int:
-    """The maximum number of tokens of a base; 0 if there is no limit. RoBERTa reserves its first two positions."""
+    """The maximum number of tokens of a base; 0 if there is no limit. RoBERTa and MPNet reserve their first two positions."""
     known = getattr(config, "max_position_embeddings", 0) or 0
-    return max(0, known - 2 if config.model_type == "roberta" else known)
+    return max(0, known - 2 if config.model_type in ("roberta", "mpnet") else known)
 
 
 def has_token_types(config: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 
 from encoders.artifact import QUERIES, Artifact
@@ -49,7 +50,7 @@ def _check_lengths(config: Any, recipe: Recipe) -> None:
 
 def _load_pretrained(folder: str, base: str, plan: Architecture) -> Checkpoint:
     try:
-        return build_model(folder, plan, {})
+        return build_model(folder, plan, {"dtype": torch.float32})  # a checkpoint in half precision would stay in it
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:  # truncated weights, too
         raise ModelError(f"no checkpoint could be loaded from {base!r}: {error}", field="base") from None
 
