@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -204,8 +204,11 @@ class Recipe:
         return {**asdict(self), "frozen": list(self.frozen), "layers": list(self.layers)}
 
 
-def load_recipe(source: Path | str) -> Recipe:
-    """Load a recipe by path, or by the name of a shipped one. Raises `NotFound` and `InvalidInput`."""
+def load_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe:
+    """Load a recipe by path, or by the name of a shipped one, with `changes` of its settings (`NAME=VALUE`).
+
+    A value is TOML; what is not valid TOML is text. Raises `NotFound` and `InvalidInput`.
+    """
     path = Path(source)
     if not path.is_file():
         path = RECIPES / f"{source}.toml"
@@ -213,13 +216,28 @@ def load_recipe(source: Path | str) -> Recipe:
         known = ", ".join(sorted(found.stem for found in RECIPES.glob("*.toml")))
         raise NotFound(f"there is no recipe {str(source)!r}; give a TOML file or one of: {known}", field="recipe")
     try:
-        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")), path.stem)
+        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")) | _read_changes(changes), path.stem)
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{path.name} is not valid UTF-8 at byte {error.start}: save it as UTF-8", field="recipe"
         ) from None
     except ValueError as error:  # not only TOMLDecodeError: a number can have more digits than Python parses
         raise InvalidInput(f"{path.name} is not valid TOML: {error}", field="recipe") from None
+
+
+def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """`NAME=VALUE`, each, as settings by name; of two with one name the last counts."""
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or not name.strip():
+            raise InvalidInput(f"{change!r} changes no setting: write NAME=VALUE, such as steps=900", field="set")
+        try:
+            read = tomllib.loads(f"value = {value}")
+        except ValueError:
+            read = {}
+        found[name.strip()] = read["value"] if len(read) == 1 else value
+    return found
 
 
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,45 @@ PAIRS = {"a": made("a", 9), "b": made("b", 30)}
 def test_every_shipped_recipe_loads(path: Path) -> None:
     assert load_recipe(path.stem) == load_recipe(path)
     assert load_recipe(path.stem).name == path.stem
+
+
+@pytest.mark.parametrize(
+    ("change", "setting", "value"),
+    [
+        ("steps=900", "steps", 900),
+        ("learning_rate = 3e-5", "learning_rate", 3e-5),
+        ("base=owner/model", "base", "owner/model"),
+        ('base="owner/model"', "base", "owner/model"),
+        ("base=~/a = b", "base", "~/a = b"),
+        ("frozen=[]", "frozen", ()),
+        ("tasks={press={repeat=2}}", "tasks", {"press": Share(repeat=2)}),
+    ],
+)
+def test_a_setting_is_changed_and_no_other(change: str, setting: str, value: Any) -> None:
+    before, after = load_recipe("medley-crossencoder"), load_recipe("medley-crossencoder", [change])
+    assert after == replace(before, **{setting: value})
+
+
+def test_of_two_changes_of_a_setting_the_last_counts() -> None:
+    assert load_recipe("medley-crossencoder", ["steps=1", "batch=3", "steps=2"]).steps == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ("steps", "set", "'steps' changes no setting: write NAME=VALUE, such as steps=900"),
+        ("=3", "set", "'=3' changes no setting"),
+        ("stepz=3", "stepz", "the recipe setting 'stepz' is unknown"),
+        ("steps=many", "steps", "steps is 'many'; it must be an integer"),
+        ("steps=3\nbatch=4", "steps", "steps is '3.nbatch=4'; it must be an integer"),
+        ("steps=", "steps", "steps is ''; it must be an integer"),
+        ("batch=0", "batch", "batch is 0"),
+    ],
+)
+def test_a_wrong_change_is_named(change: str, field: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        load_recipe("medley-crossencoder", [change])
+    assert caught.value.field == field
 
 
 def test_an_unknown_recipe_lists_the_known_ones() -> None:

@@ -21,6 +21,9 @@ def test_a_recipe_alone_is_printed_whole() -> None:
     assert text[0].split() == ["setting", "value"]
     assert ["objective", "whole-batch"] in [line.split() for line in text]
     assert ["dropout", "0.1"] in [line.split() for line in text]
+    changed = CliRunner().invoke(train, ["capr-poly", "--set", "dropout=0.2", "--set", "batch=4"]).stdout.splitlines()
+    assert ["dropout", "0.2"] in [line.split() for line in changed]
+    assert ["batch", "4"] in [line.split() for line in changed]
 
 
 def test_wrong_arguments_are_named(tmp_path: Path) -> None:

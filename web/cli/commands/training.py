@@ -41,8 +41,17 @@ def _needs_extra() -> Iterator[None]:
     is_flag=True,
     help="Start from models of which it is not recorded what they were trained on; the new model's record says so.",
 )
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another value of one of the recipe's settings; may be repeated.",
+)
 @json_option
-def train(recipe: str, data: Path | None, out: Path | None, unknown_ancestry: bool, as_json: bool) -> None:
+def train(
+    recipe: str, data: Path | None, out: Path | None, unknown_ancestry: bool, changes: tuple[str, ...], as_json: bool
+) -> None:
     """Train by RECIPE (a name or a TOML file) on the mined pairs in DATA; the checkpoint goes to OUT.
 
     RECIPE alone is printed with all its settings. If MEDLEY_DATA is set, pairs that contain its evaluation data are
@@ -50,7 +59,7 @@ def train(recipe: str, data: Path | None, out: Path | None, unknown_ancestry: bo
     """
     from encoders.training.recipe import load_recipe
 
-    chosen = load_recipe(recipe)
+    chosen = load_recipe(recipe, changes)
     if data is None:
         settings = chosen.as_json()
         show(
