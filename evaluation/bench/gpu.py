@@ -64,7 +64,7 @@ def bench_gpu(settings: Settings, sizes: GpuSizes = BERT_BASE, device: str = "cu
         even, mixed = make([sizes.tokens] * sizes.passages), make(mixed_lengths(sizes))
         figures = _compared(ours, theirs, even, sizes)
         figures |= {f"mixed_{name}": value for name, value in _compared(ours, theirs, mixed, sizes).items()}
-        figures |= _otherwise(ours, even, sizes)
+        figures |= _otherwise(ours, even, mixed, sizes)
     plain = products(sizes.matrix, sizes.matrix, sizes.matrix) / yardstick.matmul_seconds(
         device, sizes.matrix, sizes.rounds
     )
@@ -117,14 +117,15 @@ def _compared(ours: CrossEncoder, theirs: Any, tokens: Sequence[Any], sizes: Gpu
     }
 
 
-def _otherwise(ours: CrossEncoder, tokens: Sequence[Any], sizes: GpuSizes) -> dict[str, float]:
+def _otherwise(ours: CrossEncoder, even: Sequence[Any], mixed: Sequence[Any], sizes: GpuSizes) -> dict[str, float]:
     """Seconds with the other mask and with other sizes of batch: whether the runtime's own are right for this GPU."""
     model, own = ours.model, ours.model.budget
-    ways = {"lengths": (False, own)} | {f"batch_{budget}": (True, budget) for budget in sizes.budgets}
+    ways = {"seconds_lengths": (even, False, own), "mixed_seconds_lengths": (mixed, False, own)}
+    ways |= {f"seconds_batch_{budget}": (even, True, budget) for budget in sizes.budgets}
     figures = {}
-    for name, (starts, budget) in ways.items():
+    for name, (tokens, starts, budget) in ways.items():
         model.starts, model.budget = starts, budget
-        figures[f"seconds_{name}"] = run_in_turns({name: partial(ours.logits, tokens)}, sizes.rounds)[0][name]
+        figures |= run_in_turns({name: partial(ours.logits, tokens)}, sizes.rounds)[0]
     model.starts, model.budget = True, own
     return figures
 
