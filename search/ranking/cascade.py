@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from mappings.analysis.nearest import nearest
+from mappings.analysis.sentences import sentences
 from mappings.collection import PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
@@ -73,16 +74,16 @@ def score_window(
     if stages.first is not None and reranking.first is not None and len(window) > reranking.first.keep:
         try:
             whole = {name: (passage.model_text,) for name, passage in by_id.items()}
-            first = _score_passages(stages.first, query, chosen, whole, _first_stage_deadline(stages.first, until))
+            read = _score_texts(stages.first, query, chosen, whole, _first_stage_deadline(stages.first, until))
+            first = _best_scores(read, by_id)
         except MedleyError as error:
             missing = error.message
         else:
             best = combine(window, StageScores(first=first, wanted=(0, len(window))), reranking)
             chosen = best[: max(reranking.first.keep, shown(best) if shown else 0)]
     parts = {item.passage: texts_to_read(by_id[item.passage], query.with_names, reranking.parts) for item in chosen}
-    return StageScores(
-        _score_passages(stages.last, query, chosen, parts, until), first, missing, (len(chosen), len(window))
-    )
+    last = _best_scores(_score_texts(stages.last, query, chosen, parts, until), by_id)
+    return StageScores(last, first, missing, (len(chosen), len(window)))
 
 
 def texts_to_read(passage: Passage, query: str, parts: PassageParts | None) -> tuple[str, ...]:
@@ -137,24 +138,46 @@ def _blend(
     return item._replace(score=score, reranking=reranking, level=ONE_LEVEL)
 
 
-def _score_passages(
+def _score_texts(
     stage: AnytimeReranker,
     query: Wording,
     window: Sequence[Candidate],
     texts: Mapping[str, Sequence[str]],
     until: float | None,
-) -> dict[str, float]:
-    """The best score of each passage's texts, for the leading passages whose texts were all scored."""
+) -> dict[str, dict[str, float]]:
+    """The score of each text by passage, for the leading passages whose texts were all scored."""
     pairs = [(query.as_in(text), text) for item in window for text in texts[item.passage]]
     found = iter(stage.score_pairs(pairs, until))
-    scores: dict[str, float] = {}
+    scores: dict[str, dict[str, float]] = {}
     for item in window:
-        values = [next(found) for _ in texts[item.passage]]
-        scored = [value for value in values if value is not None]
-        if len(scored) < len(values):
+        values = [(text, next(found)) for text in texts[item.passage]]
+        scored = {text: value for text, value in values if value is not None}
+        if len(scored) < len(dict(values)):
             break  # a cached score must not move a passage ahead of those that were not scored
-        scores[item.passage] = max(scored)
+        scores[item.passage] = scored
     return scores
+
+
+def _best_scores(read: Mapping[str, Mapping[str, float]], passages: Mapping[str, Passage]) -> dict[str, float]:
+    """The best score of each passage over the texts that it holds, whichever passage they were read in.
+
+    Passages of one document can overlap, and two that hold the same sentences must not differ by which of them were read.
+    """
+    shared = {text: value for texts in read.values() for text, value in texts.items()}
+    return {
+        name: max([*texts.values(), *(value for text, value in shared.items() if _holds(passages[name], text))])
+        for name, texts in read.items()
+    }
+
+
+def _holds(passage: Passage, text: str) -> bool:
+    """Whether `text`, a part with its context, is one or more whole sentences of a passage of the same context."""
+    part = text[len(passage.context) :].strip()
+    start = passage.text.find(part)
+    if not part or start < 0 or not text.startswith(passage.context):
+        return False
+    found = sentences(passage.text)  # "diabetes" is a part of "no diabetes", and says something else
+    return any(item.start == start for item in found) and any(item.end == start + len(part) for item in found)
 
 
 def _first_stage_deadline(stage: AnytimeReranker, until: float | None) -> float | None:

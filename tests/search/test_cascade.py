@@ -173,6 +173,33 @@ def test_a_passage_of_which_a_part_was_not_reached_has_no_score():
     assert set(scores.last) == {"d00@1#0"}
 
 
+@pytest.mark.parametrize(
+    ("text", "context", "score"),
+    [
+        ("Aspirin helped again 1. Aspirin helped them 5.", "Title", 5.0),
+        ("Aspirin helped again 1. Aspirin helped them 5. Who knows?", "Title", 5.0),
+        ("Aspirin helped again 1. Aspirin helped them 5.", "Another title", 1.0),
+        ("Aspirin helped again 1. No Aspirin helped them 5.", "Title", 1.0),
+        ("Aspirin helped again 1. Aspirin helped them 5.5 times.", "Title", 1.0),
+    ],
+)
+def test_the_same_sentences_have_the_same_score_wherever_they_were_read(text: str, context: str, score: float) -> None:
+    first, overlapping = replace(PARTED, text="Aspirin helped them 5."), replace(PARTED, document="d01", text=text)
+    large, window = Counting(), in_words([0.6, 0.5])
+    given = [first, replace(overlapping, context=context)]
+    one_part = replace(ONE, parts=PassageParts(4, 1))
+    found = score_window(RerankStages(stage(large)), one_part, Wording("aspirin helped"), window, given, None)
+    assert large.read == ["Title Aspirin helped them 5.", f"{context} Aspirin helped again 1."]
+    assert found.last == {"d00@1#0": 5.0, "d01@1#0": score}
+
+
+def test_a_passage_of_a_title_alone_gives_no_other_its_score() -> None:
+    titled = replace(PARTED, text="", context="Title 9")
+    given, window = [titled, replace(titled, document="d01", text="Aspirin hurts 1.")], in_words([0.6, 0.5])
+    found = score_window(RerankStages(stage(Counting())), IN_PARTS, Wording("aspirin"), window, given, None)
+    assert found.last == {"d00@1#0": 9.0, "d01@1#0": 1.0}
+
+
 class Broken:
     """A model server that is away."""
 
