@@ -145,7 +145,7 @@ def encode_query(text: str, services: SearchServices, meta: IndexMeta, trace: Tr
         if encoder is None:
             trace.degraded.append(
                 f"no encoder for '{name}': the index was built with {short_fingerprint(fingerprint)}, which is not among the installed "
-                f"models; the leg '{name}' was not searched"
+                f"models; the leg '{name}' was not searched. `medley index rebuild {meta.collection}` encodes it anew"
             )
             continue
         cached = services.vectors.get((fingerprint, text))

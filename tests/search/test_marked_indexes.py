@@ -108,6 +108,7 @@ def test_an_index_with_marking_of_another_version_is_searched_by_words_only(
     assert {hit.document for hit in results.hits} == {"with", "without"}
     (note,) = results.degraded
     assert "no encoder for 'dense'" in note
+    assert note.endswith("`medley index rebuild reports` encodes it anew")
     assert f"{PLAIN.fingerprint[:12]}+marking-1/" in note
 
 
