@@ -20,12 +20,15 @@ from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.errors import NotFound
 from search.bootstrap import Medley
-from search.engines.embedded.layout import write_atomic
+from search.engines.embedded.layout import exclusive, write_atomic
+from search.home import open_home
 from search.models.registry import Models
 from search.settings import Settings
 
 BATCH: Final = 500
 MARK: Final = "corpus.json"
+BUILD_SECONDS: Final = 4 * 3600.0
+"""How long a process waits for another one that builds the same corpus."""
 
 
 def home(settings: Settings) -> Settings:
@@ -36,11 +39,17 @@ def home(settings: Settings) -> Settings:
 def open_corpus(corpus: Corpus, settings: Settings) -> Medley:
     """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`.
 
-    Raises `MedleyError` when a document could not be indexed.
+    A second process waits for the first one to build it. Raises `MedleyError` when a document could not be indexed.
     """
     if settings.opensearch:
         return _open_on_cluster(corpus, settings)
     settings = home(settings)
+    open_home(settings.home)
+    with exclusive(settings.home / f"{corpus.name}.lock", f"the corpus {corpus.name}", BUILD_SECONDS):
+        return _open_embedded(corpus, settings)
+
+
+def _open_embedded(corpus: Corpus, settings: Settings) -> Medley:
     folder = settings.home / "collections" / corpus.name
     decided = mark(corpus, settings)
     if folder.exists() and (_read(folder / MARK) != decided or not _is_of_kind(Medley.open(settings), corpus)):

@@ -1,11 +1,14 @@
 """What is measured is what is served: evaluation and the product give the same answers, hit by hit and score by score."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from evaluation import stages
+from evaluation.corpus.index import open_corpus
 from evaluation.run import open_session
 from evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task
 from mappings.documents import Document
@@ -99,3 +102,22 @@ def test_a_candidate_protocol_is_a_filter_of_the_query(demo: Medley) -> None:
     query = stages.query_for(session, session.task.questions[0])
     (chosen,) = query.filters
     assert (chosen.name, len(chosen.values)) == (CANDIDATE_FIELD, 5)
+
+
+def test_a_second_process_waits_for_the_corpus_that_the_first_one_builds(tmp_path: Path) -> None:
+    collection = Medley.open(Settings(home=tmp_path / "other")).collections.create("abstracts")
+    demo = [item for item in read(DEMO, "jsonl", collection) if isinstance(item, Document)]
+    settings, asked, others = Settings(home=tmp_path / "home", encoder="hashing-256"), [], []
+
+    def documents() -> list[Document]:
+        asked.append(len(asked))
+        if len(asked) == 2:  # the first asks to compare, the second to build
+            others.append(pool.submit(open_corpus, corpus, settings))
+            time.sleep(0.5)
+        return demo
+
+    corpus = Corpus("built", "abstracts", documents)
+    with ThreadPoolExecutor(1) as pool:
+        opened = [open_corpus(corpus, settings), *(other.result() for other in others)]
+    assert [medley.engine.meta("built-1").documents for medley in opened] == [len(demo)] * 2
+    assert len(asked) == 3, "the second one only compares"
