@@ -122,7 +122,7 @@ def _otherwise(ours: CrossEncoder, even: Sequence[Any], mixed: Sequence[Any], si
     model, own = ours.model, ours.model.budget
     ways = {"seconds_lengths": (even, False, own), "mixed_seconds_lengths": (mixed, False, own)}
     ways |= {f"seconds_batch_{budget}": (even, True, budget) for budget in sizes.budgets}
-    figures = {}
+    figures: dict[str, float] = {}
     for name, (tokens, starts, budget) in ways.items():
         model.starts, model.budget = starts, budget
         figures |= run_in_turns({name: partial(ours.logits, tokens)}, sizes.rounds)[0]
