@@ -30,7 +30,7 @@ TRAIN = [
     "onnxscript>=0.2,<1",
     "safetensors>=0.5,<1",
     "torch>=2.6,<3",
-    "transformers>=4.50,<6",
+    "transformers>=4.56,<6",
 ]
 EVAL = ["ir-measures>=0.4,<0.5", "matplotlib>=3.9,<4", "rank-bm25>=0.2.2,<0.3", "tomli-w>=1.0,<2"]
 DEV = [

@@ -226,7 +226,7 @@ def load_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe:
 
 
 def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE`, each, as settings by name; of two with one name the last counts."""
+    """Settings by name, each from `NAME=VALUE`; of two with the same name the last counts."""
     found: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
@@ -236,7 +236,7 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
             read = tomllib.loads(f"value = {value}")
         except ValueError:
             read = {}
-        found[name.strip()] = read["value"] if len(read) == 1 else value
+        found[name.strip()] = read["value"] if len(read) == 1 else value.strip()
     return found
 
 

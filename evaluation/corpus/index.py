@@ -28,7 +28,7 @@ from search.settings import Settings
 BATCH: Final = 500
 MARK: Final = "corpus.json"
 BUILD_SECONDS: Final = 4 * 3600.0
-"""How long a process waits for another one that builds the same corpus."""
+"""How long to wait for another process that builds the same corpus."""
 
 
 def home(settings: Settings) -> Settings:
@@ -39,7 +39,7 @@ def home(settings: Settings) -> Settings:
 def open_corpus(corpus: Corpus, settings: Settings) -> Medley:
     """A Medley whose collection `corpus.name` holds exactly the corpus, indexed by the encoder of `settings`.
 
-    A second process waits for the first one to build it. Raises `MedleyError` when a document could not be indexed.
+    Whoever opens it while it is built waits. Raises `MedleyError` when a document could not be indexed.
     """
     if settings.opensearch:
         return _open_on_cluster(corpus, settings)

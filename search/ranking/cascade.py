@@ -150,9 +150,9 @@ def _score_texts(
     found = iter(stage.score_pairs(pairs, until))
     scores: dict[str, dict[str, float]] = {}
     for item in window:
-        values = [(text, next(found)) for text in texts[item.passage]]
-        scored = {text: value for text, value in values if value is not None}
-        if len(scored) < len(dict(values)):
+        values = {text: next(found) for text in texts[item.passage]}
+        scored = {text: value for text, value in values.items() if value is not None}
+        if len(scored) < len(values):
             break  # a cached score must not move a passage ahead of those that were not scored
         scores[item.passage] = scored
     return scores
@@ -163,21 +163,25 @@ def _best_scores(read: Mapping[str, Mapping[str, float]], passages: Mapping[str,
 
     Passages of one document can overlap, and two that hold the same sentences must not differ by which of them were read.
     """
-    shared = {text: value for texts in read.values() for text, value in texts.items()}
-    return {
-        name: max([*texts.values(), *(value for text, value in shared.items() if _holds(passages[name], text))])
-        for name, texts in read.items()
-    }
+    everywhere = {text: value for texts in read.values() for text, value in texts.items()}
+
+    def best(name: str, own: Mapping[str, float]) -> float:
+        others = (value for text, value in everywhere.items() if text not in own and _holds(passages[name], text))
+        return max([*own.values(), *others])
+
+    return {name: best(name, texts) for name, texts in read.items()}
 
 
 def _holds(passage: Passage, text: str) -> bool:
     """Whether `text`, a part with its context, is one or more whole sentences of a passage of the same context."""
+    if not text.startswith(passage.context):
+        return False
     part = text[len(passage.context) :].strip()
-    start = passage.text.find(part)
-    if not part or start < 0 or not text.startswith(passage.context):
+    if not part or part not in passage.text:
         return False
     found = sentences(passage.text)  # "diabetes" is a part of "no diabetes", and says something else
-    return any(item.start == start for item in found) and any(item.end == start + len(part) for item in found)
+    ends = {item.end for item in found}
+    return any(passage.text.startswith(part, item.start) and item.start + len(part) in ends for item in found)
 
 
 def _first_stage_deadline(stage: AnytimeReranker, until: float | None) -> float | None:

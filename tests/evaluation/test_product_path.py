@@ -104,7 +104,7 @@ def test_a_candidate_protocol_is_a_filter_of_the_query(demo: Medley) -> None:
     assert (chosen.name, len(chosen.values)) == (CANDIDATE_FIELD, 5)
 
 
-def test_a_second_process_waits_for_the_corpus_that_the_first_one_builds(tmp_path: Path) -> None:
+def test_whoever_opens_a_corpus_while_it_is_built_waits_for_it(tmp_path: Path) -> None:
     collection = Medley.open(Settings(home=tmp_path / "other")).collections.create("abstracts")
     demo = [item for item in read(DEMO, "jsonl", collection) if isinstance(item, Document)]
     settings, asked, others = Settings(home=tmp_path / "home", encoder="hashing-256"), [], []

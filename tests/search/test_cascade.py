@@ -178,6 +178,7 @@ def test_a_passage_of_which_a_part_was_not_reached_has_no_score():
     [
         ("Aspirin helped again 1. Aspirin helped them 5.", "Title", 5.0),
         ("Aspirin helped again 1. Aspirin helped them 5. Who knows?", "Title", 5.0),
+        ("Aspirin helped again 1. No Aspirin helped them 5. Aspirin helped them 5.", "Title", 5.0),
         ("Aspirin helped again 1. Aspirin helped them 5.", "Another title", 1.0),
         ("Aspirin helped again 1. No Aspirin helped them 5.", "Title", 1.0),
         ("Aspirin helped again 1. Aspirin helped them 5.5 times.", "Title", 1.0),

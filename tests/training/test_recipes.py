@@ -43,6 +43,7 @@ def test_every_shipped_recipe_loads(path: Path) -> None:
         ("steps=900", "steps", 900),
         ("learning_rate = 3e-5", "learning_rate", 3e-5),
         ("base=owner/model", "base", "owner/model"),
+        ("base = owner/model", "base", "owner/model"),
         ('base="owner/model"', "base", "owner/model"),
         ("base=~/a = b", "base", "~/a = b"),
         ("frozen=[]", "frozen", ()),
