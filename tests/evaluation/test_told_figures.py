@@ -37,7 +37,6 @@ TABLE: Mapping[str, tuple[str, str]] = {
 """First cell of a row of README's table → the report that holds its figures, and what marks its rows there."""
 LIMITS = (
     ("evidence", "Success@1", "reranked", "bm25"),
-    ("check-covid-distractors", "nDCG@10", "reranked", "dense"),
     ("citations-simple", "nDCG@10", "reranked", "fused"),
 )
 """The rows of the limitations' table on our own stages: report, measure, all stages, the better one."""
