@@ -25,12 +25,19 @@ SHARED: Final = frozenset({"scifact", "check-covid"})
 """Suites whose training and evaluation claims share one corpus by design: there the claim decides, not the abstract.
 Their own training claims can show a judged abstract, as answer or as negative; no other task can."""
 
+STANCES_OF: Final = "stance-"
+"""The tasks of what texts say of claims are named so and after their data set."""
 
 ARTICLES: Final = frozenset({"health", "entity-aspect-articles", "definitions"})
 """Corpora whose titles are the entities that their passages are about."""
 
 NOTES: Final = frozenset({"notes", "entity-aspect-notes"})
 """Corpora of sections of notes."""
+
+
+def shared_suite(task: str) -> frozenset[str]:
+    """The suite of which pairs of this task can show a judged abstract; empty for most."""
+    return SHARED & {task.removeprefix(STANCES_OF)}
 
 
 def digest(text: str) -> bytes:
@@ -91,7 +98,7 @@ class Guard:
         suites = self._known.get(key)
         if suites is None:
             suites = self._known[key] = frozenset(self._texts.get(digest(text), ()))
-        return min(suites - ({task} & SHARED), default="")
+        return min(suites - shared_suite(task), default="")
 
 
 _REFUSED: Final = "evaluation data in the training file (refused by hash)"

@@ -6,7 +6,9 @@ One object a line::
      "query": "…", "relevant": ["31715818"], "positive": {"id", "title", "heading", "text"}, "negatives": [{…}]}
 
 All pairs of a `group` are in one split; `relevant` are the ids of all known answers to the query, which mining must not
-return as negatives; `negatives` is empty until pairs are mined.
+return as negatives; `negatives` is empty until pairs are mined. Where a data set says what the positive says of the query,
+`stance` is one of `mappings.stances`, and `evidence` has the characters [start, end) of its text that show it, in order, or
+null if nobody marked them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 import orjson
 
 from mappings.errors import InvalidInput, NotFound
+from mappings.stances import Stance, as_stance
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Pair:
     relevant: tuple[str, ...]
     positive: Text
     negatives: tuple[Text, ...] = ()
+    stance: Stance | None = None
+    evidence: tuple[tuple[int, int], ...] | None = None
 
 
 def parse_pair(record: Any) -> Pair:
@@ -65,7 +70,23 @@ def parse_pair(record: Any) -> Pair:
         relevant=_relevant(record, positive.id),
         positive=positive,
         negatives=_negatives(record, positive.id),
+        stance=None if record.get("stance") is None else as_stance(record["stance"]),
+        evidence=_evidence(record, positive.text),
     )
+
+
+def _evidence(record: dict[str, Any], text: str) -> tuple[tuple[int, int], ...] | None:
+    """The marked ranges of the positive's text; None: nobody marked any."""
+    found = record.get("evidence")
+    if found is None:
+        return None
+    valid = isinstance(found, list) and all(
+        isinstance(item, list) and len(item) == 2 and all(type(at) is int for at in item) for item in found
+    )
+    if not valid or any(not 0 <= start < end <= len(text) for start, end in found):
+        message = f"evidence must list [start, end] of ranges in the positive's text, which has {len(text)} characters"
+        raise InvalidInput(message, field="evidence")
+    return tuple((start, end) for start, end in found)
 
 
 def _negatives(record: dict[str, Any], positive: str) -> tuple[Text, ...]:

@@ -20,6 +20,7 @@ from encoders.labels.tasks import (
     notes,
     polarity,
     questions,
+    stances,
     summaries,
     terms,
     verified,
@@ -39,7 +40,7 @@ def label_datasets(data: Path, out: Path) -> Counts:
     corpora: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     sieve = Sieve(read_judged_data(data), dropped)
-    for label in (_claims, _abstracts, _health, _notes, _polarity, _verified, _questions, _summaries, _terms):
+    for label in (_claims, _abstracts, _health, _notes, _polarity, _verified, _questions, _summaries, _terms, _stances):
         texts_by_corpus, pairs_by_task = label(data, dropped)
         for name, texts in texts_by_corpus.items():
             corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.filter_corpus(name, texts))
@@ -116,3 +117,8 @@ def _terms(data: Path, dropped: Counter[str]) -> Labelled:
     found = terms.read_names(data, dropped)
     corpora = {terms.DEFINITIONS: terms.definition_texts(found), terms.NAMES: terms.name_texts(found)}
     return corpora, {"definition": terms.label_definitions(found), "lay-name": terms.label_lay_names(found)}
+
+
+def _stances(data: Path, dropped: Counter[str]) -> Labelled:
+    """Their texts are no corpus of their own: nothing is mined for a stance."""
+    return {}, stances.label_stances(data, dropped)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from encoders.labels.evaluated import JudgedData
-from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, SHARED, JudgedEntities
+from encoders.labels.guard import MIN_TEXT_WORDS, MIN_TITLE_WORDS, NOTES, JudgedEntities, shared_suite
 from encoders.labels.leaks import SAME_CLAIM, Twins, normalise, unmask
 from encoders.labels.pairs import Pair, Text
 from mappings.datasets.abstracts import bare_title
@@ -66,7 +66,7 @@ class Sieve:
         suites = {suite for text in (*same, *self._claims.find(pair.query)) for suite in self._suites[text]}
         shown = {query, normalise(bare_title(pair.query))} & self._whole
         for text in (*shown, *self._texts.find(pair.query)):
-            suites |= self._suites[text] - ({pair.task} & SHARED)
+            suites |= self._suites[text] - shared_suite(pair.task)
         return min(suites, default="")
 
     def _suite_of_text(self, text: Text, own: str, corpus: str) -> str:
@@ -81,7 +81,7 @@ class Sieve:
             cut = self._clinical.find(text.text) if corpus in NOTES else ()
             self._verdicts[key] = frozenset(suite for found in same for suite in self._suites[found]).union(cut)
         named = self._entities.find(text, corpus)
-        return named or min(self._verdicts[key] - ({own} & SHARED), default="")
+        return named or min(self._verdicts[key] - shared_suite(own), default="")
 
 
 class _ClinicalTwins:

@@ -8,10 +8,10 @@ they name 6,340 more, without a snippet and so without a text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mappings.datasets.files import dataset_records
 
@@ -30,19 +30,28 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class ExpertQuestion:
-    """A question and the snippets that an expert judged relevant to it. `year` is its task's number, 1 to 10."""
+    """A question and the snippets that an expert judged relevant to it. `year` is its task's number, 1 to 10.
+
+    `answer` is `yes` or `no` of a question that has such an answer, and otherwise empty.
+    """
 
     id: str
     text: str
     year: int
     snippets: tuple[Snippet, ...]
+    answer: str = ""
 
 
 def read_questions(data: Path | None) -> Iterator[ExpertQuestion]:
     """The 4,433 questions of all years."""
     for record in dataset_records(data, f"{NAME}/questions", ("id", "question", "year", "snippets")):
         snippets = tuple(Snippet(item["document"], item["section"], item["text"]) for item in record["snippets"])
-        yield ExpertQuestion(record["id"], record["question"], record["year"], snippets)
+        yield ExpertQuestion(record["id"], record["question"], record["year"], snippets, _answer(record))
+
+
+def _answer(record: Mapping[str, Any]) -> str:
+    given = str(record.get("exact", "")).lower() if record.get("type") == "yesno" else ""
+    return given if given in ("yes", "no") else ""
 
 
 def join_snippets(questions: Iterable[ExpertQuestion]) -> dict[str, str]:

@@ -9,24 +9,28 @@ from typing import Final
 
 from mappings.datasets.files import dataset_records
 from mappings.datasets.scifact import SentenceAbstract, read_sentence_abstracts
+from mappings.stances import Stance, stance_of_label
 
 NAME: Final = "check_covid"
-_DECIDED: Final = ("SUPPORT", "REFUTE")
 
 
 @dataclass(frozen=True, slots=True)
 class NewsClaim:
-    """A claim, the id of the abstract it was checked against, and the verdict: SUPPORT, REFUTE or NOTENOUGHINFO."""
+    """A claim, the id of the abstract it was checked against, and the abstract's stance.
+
+    `sentences`: the places, from 0, of those that an annotator read for it, also where they say too little to decide.
+    """
 
     id: str
     text: str
     abstract: str
-    verdict: str
+    stance: Stance
+    sentences: frozenset[int] = frozenset()
 
     @property
     def is_decided(self) -> bool:
         """Whether the abstract supports or refutes the claim."""
-        return self.verdict in _DECIDED
+        return self.stance != "neither"
 
 
 def read_corpus(data: Path | None) -> Iterator[SentenceAbstract]:
@@ -37,4 +41,6 @@ def read_corpus(data: Path | None) -> Iterator[SentenceAbstract]:
 def read_claims(data: Path | None, split: str) -> Iterator[NewsClaim]:
     """The claims of a split, `train` or `dev`."""
     for record in dataset_records(data, f"{NAME}/claims_{split}", ("id", "claim", "cord_id", "label")):
-        yield NewsClaim(record["id"], record["claim"], record["cord_id"], record["label"])
+        stance, marked = stance_of_label(record["label"]), record.get("evidence_set", ())
+        places = frozenset(item["sent_index"] for item in marked)
+        yield NewsClaim(record["id"], record["claim"], record["cord_id"], stance, places)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.files import dataset_folder, dataset_records, existing_file, labelled_sections, numbered_lines
+from mappings.errors import InvalidInput
 
 NAME: Final = "evidence_inference"
+
+
+Finding = Literal["significantly increased", "significantly decreased", "no significant difference"]
+FINDINGS: Final[tuple[Finding, ...]] = get_args(Finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,26 @@ def read_prompts(data: Path | None) -> Iterator[TrialPrompt]:
     names = ("PromptID", "PMCID", "Intervention", "Comparator", "Outcome")
     for record in dataset_records(data, f"{NAME}/prompts", names):
         yield TrialPrompt(*(str(record[name]) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFinding:
+    """What a report found of the outcome of a prompt, under the intervention against the comparator, and the words for it."""
+
+    prompt: str
+    article: str
+    finding: Finding
+    words: str
+
+
+def read_findings(data: Path | None) -> Iterator[TrialFinding]:
+    """The 4,189 annotations, of 2,700 prompts. Raises `InvalidInput` for an unknown finding."""
+    for record in dataset_records(data, f"{NAME}/annotations", ("PromptID", "PMCID", "Label", "Annotations")):
+        if record["Label"] not in FINDINGS:
+            raise InvalidInput(
+                f"the finding is {record['Label']!r:.80}; known are {', '.join(FINDINGS)}", field="Label"
+            )
+        yield TrialFinding(str(record["PromptID"]), str(record["PMCID"]), record["Label"], record["Annotations"])
 
 
 def read_train_articles(data: Path | None) -> frozenset[str]:

@@ -13,29 +13,30 @@ from pathlib import Path
 from typing import Final
 
 from mappings.datasets.files import dataset_records
+from mappings.stances import Stance, stance_of_label
 
 NAME: Final = "healthver"
-_DECIDED: Final = ("SUPPORT", "REFUTE")
 
 
 @dataclass(frozen=True, slots=True)
 class WebClaim:
-    """A claim, the question searched for, a piece of evidence, and the verdict: SUPPORT, REFUTE or NEUTRAL."""
+    """A claim, the question searched for, a piece of evidence, and the stance of the evidence."""
 
     id: str
     question: str
     text: str
     evidence: str
-    verdict: str
+    stance: Stance
 
     @property
     def is_decided(self) -> bool:
         """Whether the evidence supports or refutes the claim."""
-        return self.verdict in _DECIDED
+        return self.stance != "neither"
 
 
 def read_claims(data: Path | None) -> Iterator[WebClaim]:
     """The 1,917 pairs of a claim and evidence, of 230 claims."""
     names = ("id", "question", "claim", "evidence", "label")
     for record in dataset_records(data, f"{NAME}/pairs", names):
-        yield WebClaim(*(record[name] for name in names))
+        identifier, question, claim, evidence, label = (record[name] for name in names)
+        yield WebClaim(identifier, question, claim, evidence, stance_of_label(label))

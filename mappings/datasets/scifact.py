@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mappings.collection import Collection
 from mappings.datasets.files import dataset_records
 from mappings.documents import Document
 from mappings.formats.scifact import parse
+from mappings.stances import Stance, stance_of_label
 
 NAME: Final = "scifact"
 
@@ -34,17 +35,24 @@ class SentenceAbstract:
 
 
 @dataclass(frozen=True, slots=True)
-class ScientificClaim:
-    """A claim, the ids of the abstracts it cites, and of those in which annotators found evidence for or against it.
+class MarkedEvidence:
+    """What annotators marked in an abstract: its stance to the claim, and the places of the sentences that show it, from 0."""
 
-    `rationales`: by the id of such an abstract the places of the sentences that are the evidence, counted from 0.
+    stance: Stance
+    sentences: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ScientificClaim:
+    """A claim, the ids of the abstracts it cites, and by its id the evidence in each that is for or against it.
+
+    An abstract that is cited and has no evidence says nothing of the claim.
     """
 
     id: str
     text: str
     cited: tuple[str, ...]
-    evidence: tuple[str, ...]
-    rationales: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    evidence: Mapping[str, MarkedEvidence] = field(default_factory=dict)
 
 
 def read_corpus(data: Path | None) -> Iterator[SentenceAbstract]:
@@ -61,11 +69,14 @@ def read_cited_claims(data: Path | None, name: str) -> Iterator[ScientificClaim]
     """The claims in the file `name`."""
     for record in dataset_records(data, name, ("id", "claim", "cited_doc_ids", "evidence")):
         cited = tuple(map(str, record["cited_doc_ids"]))
-        rationales = {
-            document: frozenset(place for found in evidence for place in found["sentences"])
-            for document, evidence in record["evidence"].items()
-        }
-        yield ScientificClaim(str(record["id"]), record["claim"], cited, tuple(rationales), rationales)
+        evidence = {document: _join(found) for document, found in record["evidence"].items() if found}
+        yield ScientificClaim(str(record["id"]), record["claim"], cited, evidence)
+
+
+def _join(found: Sequence[Mapping[str, Any]]) -> MarkedEvidence:
+    """All the evidence in one abstract, which is of one stance in every file."""
+    places = frozenset(place for item in found for place in item["sentences"])
+    return MarkedEvidence(stance_of_label(found[0]["label"]), places)
 
 
 def read_sentence_abstracts(data: Path | None, name: str, identifier: str) -> Iterator[SentenceAbstract]:

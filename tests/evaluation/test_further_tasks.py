@@ -75,7 +75,8 @@ def test_every_paragraph_of_the_cited_article_is_an_answer_and_the_claims_own_co
     write(settings, "citation_integrity/corpus", *paragraphs)
 
     def claim(number: int, text: str, cited: int, decided: bool = True) -> dict[str, Any]:
-        return {"id": number, "claim": text, "cited_doc_ids": [cited], "evidence": {str(cited): []} if decided else {}}
+        found = {str(cited): [{"sentences": [0], "label": "SUPPORT"}]} if decided else {}
+        return {"id": number, "claim": text, "cited_doc_ids": [cited], "evidence": found}
 
     claims = [claim(0, "So it is.", 7001), claim(1, "so it is", 7002), claim(2, "Or not.", 8000, decided=False)]
     write(settings, "citation_integrity/claims_dev", *claims)

@@ -43,7 +43,13 @@ def test_claims_of_the_held_out_tenth_without_twins_of_development_claims(settin
     write(tmp_path, "scifact/claims_train.jsonl.gz", claims)
     write(tmp_path, "scifact/claims_dev.jsonl.gz", [claims[held_out[0]]])
     news = [
-        {"id": f"c{n}", "claim": f"delta{n} epsilon{n}", "cord_id": str(n), "evidence_set": [1], "label": "SUPPORT"}
+        {
+            "id": f"c{n}",
+            "claim": f"delta{n} epsilon{n}",
+            "cord_id": str(n),
+            "evidence_set": [{"sent_index": 0}],
+            "label": "SUPPORT",
+        }
         for n in range(60)
     ]
     write(tmp_path, "check_covid/corpus.jsonl.gz", abstracts)

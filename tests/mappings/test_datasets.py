@@ -12,7 +12,7 @@ from mappings.datasets import cystic_fibrosis, evidence_inference, medquad, mts_
 from mappings.documents import Section
 from mappings.errors import InvalidInput, NotFound
 
-CLAIM = b'{"id": 7, "claim": "Zinc helps.", "cited_doc_ids": [1], "evidence": {"2": []}}'
+CLAIM = b'{"id": 7, "claim": "Zinc helps.", "cited_doc_ids": [1], "evidence": {"2": [{"sentences": [], "label": "SUPPORT"}]}}'
 
 
 def write(data: Path, name: str, content: bytes) -> None:
@@ -25,7 +25,7 @@ def write(data: Path, name: str, content: bytes) -> None:
 def test_files_are_plain_or_gzipped_and_blank_lines_are_skipped(tmp_path: Path, name: str) -> None:
     write(tmp_path, f"scifact/{name}", b"\xef\xbb\xbf" + CLAIM + b"\r\n\n")
     assert list(scifact.read_claims(tmp_path, "dev")) == [
-        scifact.ScientificClaim("7", "Zinc helps.", ("1",), ("2",), {"2": frozenset()})
+        scifact.ScientificClaim("7", "Zinc helps.", ("1",), {"2": scifact.MarkedEvidence("supports", frozenset())})
     ]
 
 

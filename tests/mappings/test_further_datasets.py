@@ -42,7 +42,7 @@ def test_an_experts_question_has_the_snippets_of_its_year(tmp_path: Path) -> Non
     }
     write(tmp_path, "bioasq/questions", {**record, "documents": ["77", "78"]})
     assert list(bioasq.read_questions(tmp_path)) == [
-        bioasq.ExpertQuestion("b1", "Do otters sleep?", 3, (bioasq.Snippet("77", "title", "Otters sleep."),))
+        bioasq.ExpertQuestion("b1", "Do otters sleep?", 3, (bioasq.Snippet("77", "title", "Otters sleep."),), "yes")
     ]
 
 
@@ -53,7 +53,9 @@ def test_a_citing_claim_and_its_paragraph_have_scifacts_form(tmp_path: Path) -> 
     write(tmp_path, "citation_integrity/claims_dev", claim)
     assert [item.text for item in citation_integrity.read_paragraphs(tmp_path)] == ["B. A."]
     assert list(citation_integrity.read_claims(tmp_path, "dev")) == [
-        scifact.ScientificClaim("4", "It is so.", ("31008",), ("31008",), {"31008": frozenset({0, 1})})
+        scifact.ScientificClaim(
+            "4", "It is so.", ("31008",), {"31008": scifact.MarkedEvidence("refutes", frozenset({0, 1}))}
+        )
     ]
     assert citation_integrity.article_of("31008") == "31"
 
@@ -94,7 +96,7 @@ def test_claims_beside_evidence(tmp_path: Path) -> None:
     pair = {"id": "9", "question": "Do hats help?", "claim": "Hats help.", "evidence": "Hats did nothing."}
     write(tmp_path, "healthver/pairs", {**pair, "label": "REFUTE"}, {**pair, "label": "NEUTRAL"})
     refuted, neutral = healthver.read_claims(tmp_path)
-    assert refuted == healthver.WebClaim("9", "Do hats help?", "Hats help.", "Hats did nothing.", "REFUTE")
+    assert refuted == healthver.WebClaim("9", "Do hats help?", "Hats help.", "Hats did nothing.", "refutes")
     assert (refuted.is_decided, neutral.is_decided) == (True, False)
     discussed = {"id": 0, "claim": "Hats help.", "evidence": ["Some do.", "Few do not."]}
     write(tmp_path, "covid_fact/claims", {**discussed, "label": "SUPPORT"}, {**discussed, "label": "REFUTE"})

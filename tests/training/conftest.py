@@ -124,6 +124,9 @@ def _abstracts(root: Path) -> None:
     ]
     write(root / "evidence_inference/prompts.jsonl.gz", prompts)
     (root / "evidence_inference/train_article_ids.txt").write_text("1\n")
+    found = {"PromptID": "10", "PMCID": "1", "Label": "significantly decreased"}
+    said = "Aspirin and a placebo were compared by a blinded pharmacist in forty wards."
+    write(root / "evidence_inference/annotations.jsonl.gz", [{**found, "Annotations": said}])
 
 
 def _health(root: Path) -> None:
@@ -170,8 +173,14 @@ def _questions(root: Path) -> None:
     write(root / "citation_integrity/corpus.jsonl.gz", paragraphs)
     cited = claim(0, "Nurses are said to have counted beds at night.", 7000)
     unsettled = claim(1, "Nurses are said to have counted chairs.", 8000)
-    write(root / "citation_integrity/claims_dev.jsonl.gz", [{**cited, "evidence": {"7000": []}}, unsettled])
-    trained = {**claim(2, "In a hospital every bed was counted.", 8000), "evidence": {"8000": []}}
+    write(
+        root / "citation_integrity/claims_dev.jsonl.gz",
+        [{**cited, "evidence": {"7000": [{"sentences": [0], "label": "SUPPORT"}]}}, unsettled],
+    )
+    trained = {
+        **claim(2, "In a hospital every bed was counted.", 8000),
+        "evidence": {"8000": [{"sentences": [0], "label": "REFUTE"}]},
+    }
     write(root / "citation_integrity/claims_train.jsonl.gz", [trained, claim(3, "Chairs were lost.", 8001)])
     answer = "Whoever has hiccups for longer than two days should see a doctor about them soon."
     graded = {"id": "1_1", "grade": 4, "rank": 1, "text": f"Hiccups (Treatment): {answer}"}

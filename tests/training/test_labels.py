@@ -34,6 +34,7 @@ def test_every_leak_is_dropped_and_counted(labelled: Path) -> None:
     dropped = orjson.loads((labelled / "counts.json").read_bytes())["dropped"]
     assert {what: count for what, count in dropped.items() if count} == {
         "scifact claims near a development claim": 1,
+        "stance-scifact: claims near a development claim": 1,
         "abstracts of the twentieth for evaluation": 1,
         "abstracts whose title is evaluated": 2,
         "abstracts that a press test pair quotes": 1,

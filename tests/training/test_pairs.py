@@ -23,6 +23,8 @@ RECORD: dict[str, Any] = {
     "relevant": ["d1"],
     "positive": {"id": "d1", "title": "Statins and stroke", "heading": "results", "text": TEXT.text},
     "negatives": [{"id": "d2", "title": "Statins and sleep", "heading": "results", "text": OTHER.text}],
+    "stance": None,
+    "evidence": None,
 }
 
 

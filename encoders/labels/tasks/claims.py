@@ -117,11 +117,11 @@ def label_citations(data: Path | None) -> Iterator[Pair]:
     for item in _cited_paragraphs(data):
         articles[citation_integrity.article_of(item.id)][item.id] = item
     for claim in citation_integrity.read_claims(data, "train"):
-        for document, places in sorted(claim.rationales.items()):
+        for document, marked in sorted(claim.evidence.items()):
             article = citation_integrity.article_of(document)
             paragraphs = articles[article]
             if document in paragraphs:
-                proof = {paragraphs[document].sentences[place] for place in places}
+                proof = {paragraphs[document].sentences[place] for place in marked.sentences}
                 relevant = tuple(name for name, item in paragraphs.items() if proof <= set(item.sentences))
                 group = f"citation:{article}"
                 name = f"citation:{claim.id}:{document}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +30,7 @@ def read_expert_questions(data: Path | None, dropped: dict[str, int]) -> list[Ex
     judged = {snippet.document for item in every if item.year in TEST_YEARS for snippet in item.snippets}
     found = [item for item in every if item.year not in TEST_YEARS]
     dropped["expert: abstracts that a question of the test years judges"] += len(judged & join_snippets(found).keys())
-    return [
-        ExpertQuestion(item.id, item.text, item.year, tuple(one for one in item.snippets if one.document not in judged))
-        for item in found
-    ]
+    return [replace(item, snippets=tuple(one for one in item.snippets if one.document not in judged)) for item in found]
 
 
 def expert_texts(questions: Iterable[ExpertQuestion]) -> list[Text]:

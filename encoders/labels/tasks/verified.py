@@ -36,15 +36,19 @@ def read_checked_claims(data: Path | None, dropped: dict[str, int]) -> list[Chec
         for claim in healthver.read_claims(data)
     ]
     discussed = list(covid_fact.read_claims(data))
-    kept = [claim for claim in discussed if claim.is_supported] + _one_each(discussed)
+    kept = one_refuted_each(discussed)
     dropped["verified: further claims that replace words of one"] += len(discussed) - len(kept)
     return found + [Checked(f"covid-fact:{claim.id}", claim.text, " ".join(claim.evidence), True) for claim in kept]
 
 
-def _one_each(discussed: Iterable[DiscussedClaim]) -> list[DiscussedClaim]:
+def one_refuted_each(discussed: Iterable[DiscussedClaim]) -> list[DiscussedClaim]:
+    """The supported claims, then of the refuted ones, which replace words of these, one for each set of evidence."""
+    discussed = list(discussed)
     refuted = (claim for claim in discussed if not claim.is_supported)
     ordered = sorted(refuted, key=lambda claim: bucket(f"verified:{claim.id}", 2**32))
-    return list({claim.evidence: claim for claim in ordered}.values())
+    return [claim for claim in discussed if claim.is_supported] + list(
+        {claim.evidence: claim for claim in ordered}.values()
+    )
 
 
 def evidence_texts(found: Iterable[Checked]) -> list[Text]:
