@@ -11,13 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from encoders.cards import markdown
 from mappings.errors import ModelError
 
-Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder"]
-KINDS: Final = ("bi-encoder", "poly-encoder", "cross-encoder")
+Kind = Literal["bi-encoder", "poly-encoder", "cross-encoder", "stance-classifier"]
+KINDS: Final = get_args(Kind)
+READ_TOGETHER: Final = ("cross-encoder", "stance-classifier")  # a query, or a claim, and a passage as one input
 POOLINGS: Final = ("mean", "cls", "last", "none")
 CUTS: Final = ("end", "middle")
 WINDOWS: Final = ("separate", "late", "late-context")
@@ -32,14 +33,15 @@ TOKENIZER: Final = "tokenizer.json"
 CARD: Final = "README.md"
 ANCESTRY: Final = "ancestry.json"
 """What the model and its ancestors were trained on (`encoders.ancestry`), beside the model and not part of it."""
-ANCESTRY_TEXTS: Final = "ancestry.bin"
-"""The hashes of those texts."""
+ANCESTRY_TEXTS: Final = "ancestry.bin"  # the hashes of those texts
 HALF: Final = "fp16"
 """The numeric form for GPUs: a CPU has no kernels for it and would convert at every operator."""
-QUERIES: Final = "queries"
-"""The subdirectory of a separate query encoder, inside the passage encoder's directory; absent if one encoder does both."""
+QUERIES: Final = "queries"  # the subdirectory of a separate query encoder, inside that of the passage encoder
 SCORER: Final = "scorer.npy"
 """A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
+STANCE_HEAD: Final = "stance.npz"
+"""A stance classifier's head in fp32: the arrays `encoders.stances.HEAD_ARRAYS`."""
+_HEADS: Final[Mapping[str, str]] = {"poly-encoder": SCORER, "stance-classifier": STANCE_HEAD}
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
@@ -122,8 +124,8 @@ class Artifact:
                 f"{path} is incomplete or has a value of the wrong type: {error!r}; export the model again",
                 field=str(path),
             ) from error
-        scorer = {SCORER} if artifact.kind == "poly-encoder" else set()
-        _check_files(folder, entries, {WEIGHTS, TOKENIZER, *artifact.forms.values(), *scorer})
+        needed = {WEIGHTS, TOKENIZER, *artifact.forms.values(), _HEADS.get(artifact.kind, TOKENIZER)}
+        _check_files(folder, entries, needed)
         expected = fingerprint(manifest, {name: sha for name, (sha, _) in entries.items()})
         if artifact.fingerprint != expected:
             raise ModelError(
@@ -163,7 +165,7 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    A separate query encoder and a poly-encoder's scorer are included. `files` maps a file name to its SHA-256. The other
+    A separate query encoder, a poly-encoder's scorer and a stance classifier's head are included. `files` maps a file name to its SHA-256. The other
     numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
@@ -175,8 +177,8 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
         "graph": files[manifest["forms"]["fp32"]],
     }
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
-    if manifest["kind"] == "poly-encoder":
-        decisive["scorer"] = files[SCORER]
+    if manifest["kind"] in _HEADS:
+        decisive["scorer"] = files[_HEADS[manifest["kind"]]]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

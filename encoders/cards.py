@@ -8,6 +8,7 @@ from typing import Any, Final
 _USE: Final = {
     "bi-encoder": "Vectors of queries and passages for nearest-neighbour search, by cosine.",
     "cross-encoder": "Reading a query and a passage together and scoring how well the passage answers, to order candidates.",
+    "stance-classifier": "Reading what a passage says of a claim (it supports it, refutes it, or neither) and in which sentences.",
     "poly-encoder": "Scoring stored token vectors of passages against a query, to order candidates quickly.",
 }
 _LIMITS: Final = (
@@ -54,7 +55,7 @@ def _summary(manifest: Mapping[str, Any], card: Mapping[str, Any]) -> str:
 def _reading(manifest: Mapping[str, Any]) -> list[str]:
     reading = manifest["reading"]
     lengths = f"Queries up to {reading['query_tokens']} tokens"
-    if manifest["kind"] == "cross-encoder":
+    if manifest["kind"] in ("cross-encoder", "stance-classifier"):
         lengths += f", query and passage together up to {reading['passage_tokens']}"
         lengths += f"; a passage that is too long loses its {reading.get('cut', 'end')}."
         return [lengths]
@@ -87,11 +88,21 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 def _scores(held_out: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     trained, base = held_out.get("trained", {}), held_out.get("base", {})
+    if any("macro_F1" in row for row in trained.values()):
+        return _stance_scores(trained)
     rows = [
         (task, str(row.get("queries", "")), f"{base[task]['RR']:.3f}" if task in base else "", f"{row['RR']:.3f}")
         for task, row in trained.items()
     ]
     return _table(("task", "queries", "RR of the base", "RR"), rows) if rows else []
+
+
+def _stance_scores(trained: Mapping[str, Mapping[str, float]]) -> list[str]:
+    rows = [
+        (task, f"{row['queries']:.0f}" if "queries" in row else "", f"{row['macro_F1']:.3f}", f"{row['hit@2']:.3f}" if "hit@2" in row else "")
+        for task, row in trained.items()
+    ]  # fmt: skip
+    return _table(("task", "pairs", "macro F1 of the stance", "hit@2 of the evidence"), rows)
 
 
 def _measured(rows: Sequence[Mapping[str, Any]]) -> list[str]:

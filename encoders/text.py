@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from encoders.artifact import Kind, Reading
+from encoders.artifact import READ_TOGETHER, Kind, Reading
 from mappings.documents import clean
 from mappings.errors import ModelError
 
@@ -87,7 +87,7 @@ class ModelTokenizer:
 
     def tokenize_inputs(self, kind: Kind, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """(query, passage) pairs as inputs of a model of `kind`: the passages alone, or each pair as one input."""
-        if kind != "cross-encoder":
+        if kind not in READ_TOGETHER:
             return self.tokenize_passages([passage for _, passage in pairs])
         return [self.tokenize_pairs(query, [passage])[0] for query, passage in pairs]
 

@@ -51,7 +51,7 @@ def plan(options: SuiteOptions, quick: bool = False) -> Iterator[tuple[str, Suit
 def require_standalone_models(options: SuiteOptions, settings: Settings) -> None:
     """Raise where a model of a standalone suite can't be opened: before `all` begins, not hours later."""
     for suite in SUITES.values():
-        if suite.standalone is not None:
+        if suite.standalone is not None and suite.forms:
             suite.standalone.require(settings, options.only(suite.in_all))
 
 

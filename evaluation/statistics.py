@@ -110,6 +110,28 @@ def ratio_interval(upper: Values, lower: Values, resamples: int = RESAMPLES, see
     return Estimate(float(value[0]), float(low), float(high))
 
 
+def macro_f1_interval(wanted: Values, told: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+    """The mean F1 of the classes in `wanted` or `told` (integers from 0), of shape (items,), resampled by item.
+
+    Of a resample only the classes that occur in it count. Raises `InvalidInput` for different or no items.
+    """
+    if wanted.shape != told.shape or wanted.size == 0:
+        raise InvalidInput(f"an F1 needs the same items; got {wanted.size} and {told.size}", field="values")
+    classes = np.unique(np.concatenate((wanted, told)))
+
+    def mean_f1(rows: NDArray[np.int64]) -> Values:
+        one, two = wanted[rows], told[rows]
+        hits = np.stack([((one == name) & (two == name)).sum(axis=1) for name in classes])
+        both = np.stack([(one == name).sum(axis=1) + (two == name).sum(axis=1) for name in classes])
+        scores = np.divide(2 * hits, both, out=np.zeros(both.shape), where=both > 0)
+        found: Values = scores.sum(axis=0) / np.maximum(1, (both > 0).sum(axis=0))
+        return found
+
+    means = np.concatenate([mean_f1(rows) for rows in _draws(wanted.size, resamples, seed)])
+    low, high = np.quantile(means, (0.025, 0.975))
+    return Estimate(float(mean_f1(np.arange(wanted.size)[None])[0]), float(low), float(high))
+
+
 def _blocks(size: int, resamples: int) -> Iterator[int]:
     rows = max(1, CELLS // size)
     for start in range(0, resamples, rows):

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from encoders.artifact import WINDOWS
+from encoders.artifact import READ_TOGETHER, WINDOWS
 from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text
 from mappings.errors import InvalidInput, NotFound
 
@@ -17,6 +17,7 @@ OBJECTIVES = {
     "bi-encoder": ("contrastive", "whole-batch", "triplet", "triplet-both"),
     "poly-encoder": ("contrastive", "whole-batch"),
     "cross-encoder": ("listwise", "pointwise", "two-class", "whole-batch"),
+    "stance-classifier": ("stance",),
 }
 CHOICES = {
     "precision": ("auto", "fp32", "bf16"),
@@ -37,9 +38,9 @@ NUMBERS = {
     **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
     **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every"), COUNT),
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
-    **dict.fromkeys(("weight_decay", "margin", "softmax"), NumberRange(0)),
-    **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale"), POSITIVE),
-    **dict.fromkeys(("warmup", "keep", "soup", "dropout", "teacher_share"), SHARE),
+    **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
+    **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale", "head_rate"), POSITIVE),
+    **dict.fromkeys(("warmup", "keep", "soup", "dropout", "teacher_share", "further"), SHARE),
     "threads": NumberRange(1, 1024, whole=True),
     "seed": NumberRange(whole=True),
 }
@@ -91,11 +92,15 @@ class Recipe:
     scores in the objective, so that the model learns what the first stage lacks.
     `precision` bf16 computes in bfloat16 with weights in float32, auto does so if it is faster. `dropout` applies to hidden
     states.
+    `head_rate` is how many times as fast a head of ours learns as the rest, which is trained already.
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
     of the softmax term in `triplet-both`. Up to `gather` examples of one group are put into the same batch, if the other
     passages of the batch are negatives.
     `keep` is the share of a bi-encoder's loss that keeps its vectors near those which the base gives the same texts, each
     window read alone (`encoders.training.objectives.anchor`).
+    A stance classifier's loss is that of the stance, and `evidence` times that of its sentences where they are marked.
+    `further` is the share of its examples that are shown again with a text that says nothing of the claim: one of its
+    negatives, or of another example where it has none.
     `soup` mixes the trained weights with the base's: 1 keeps the trained ones, 0 the base (weight averaging, Wortsman et
     al. 2022).
     """
@@ -146,6 +151,9 @@ class Recipe:
     soup: float = 1.0
     precision: str = "fp32"
     dropout: float = 0.1
+    head_rate: float = 1.0
+    evidence: float = 0.5
+    further: float = 0.0
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(OBJECTIVES))  # a tuple, because an unhashable value has no key
@@ -172,7 +180,7 @@ class Recipe:
 
     def _check_combinations(self) -> None:
         """Check settings that depend on one another."""
-        if self.kind == "cross-encoder" and self.max_query >= self.max_length:
+        if self.kind in READ_TOGETHER and self.max_query >= self.max_length:
             message = f"max_query is {self.max_query}; it must be less than max_length, {self.max_length}, the limit for both texts"
             raise InvalidInput(message, field="max_query")
         for needed, what in (

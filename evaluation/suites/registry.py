@@ -22,7 +22,9 @@ from evaluation.suites import (
     medquad,
     notes,
     press,
+    rationales,
     scifact,
+    stance,
     transfer,
 )
 from evaluation.suites.lookups import suite as lookups
@@ -51,6 +53,8 @@ SUITES: Final[Mapping[str, Suite]] = {
         findings,
         polarity,
         assertion,
+        stance,
+        rationales,
         transfer,
         beir,
     )

@@ -14,6 +14,7 @@ from encoders.hashing import HashingEncoder
 from encoders.marked import MarkedEncoder, base_fingerprint, marking_of
 from encoders.poly import PolyEncoder, PolyReranker
 from encoders.runtime import BiEncoder, CrossEncoder
+from encoders.stances import StanceClassifier
 from mappings.collection import Collection
 from mappings.errors import MedleyError
 from search.engines.opened import secret
@@ -27,6 +28,9 @@ from search.settings import Settings
 HASHING: Final = "hashing-256"
 """The name of the encoder that needs no model."""
 
+STANCE: Final = "medley-stance"
+"""The stance classifier that the product ships."""
+
 VECTORS: Final = "vectors"
 """The folder in the home that holds the caches of passage vectors."""
 
@@ -39,6 +43,7 @@ class Models:
         self.servers = model_servers(settings)
         self._encoders: dict[str, Encoder] = {}
         self._rerankers: dict[str, AnytimeReranker | MedleyError] = {}
+        self._classifiers: dict[str, StanceClassifier] = {}
         self._lock = threading.RLock()
 
     def folders(self) -> Sequence[Path]:
@@ -97,6 +102,15 @@ class Models:
         artifact = Artifact.open(find(name, self.folders()))
         arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
         return PolyReranker(PolyEncoder(*arguments)) if artifact.kind == "poly-encoder" else CrossEncoder(*arguments)
+
+    def stance_classifier(self, name: str = STANCE) -> StanceClassifier:
+        """The stance classifier called `name`, in this process, loaded once. Raises `ModelError`."""
+        with self._lock:
+            if name not in self._classifiers:
+                artifact = Artifact.open(find(name, self.folders()))
+                arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
+                self._classifiers[name] = StanceClassifier(*arguments)
+            return self._classifiers[name]
 
     def rerank_stages(self, collection: Collection) -> RerankStages | None:
         """The collection's rerankers; None if reranking is switched off. Raises as `reranker` does.

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from encoders.artifact import QUERIES, Kind, Reading
+from encoders.artifact import QUERIES, READ_TOGETHER, Kind, Reading
 from encoders.training.architectures.bi_encoder import BiEncoderModule
 from encoders.training.architectures.cross_encoder import InteractionCrossEncoder
 from encoders.training.architectures.families import backbone, is_cls_last
 from encoders.training.architectures.markers import templates
 from encoders.training.architectures.poly_encoder import PolyEncoderModule
+from encoders.training.architectures.stance import StanceModule
 from encoders.training.recipe import Recipe
 
 
@@ -58,7 +59,7 @@ class Architecture:
     @property
     def normalises(self) -> bool:
         """Whether vectors are normalised to unit length."""
-        return self.kind != "cross-encoder" and self.similarity == "cosine"
+        return self.kind not in READ_TOGETHER and self.similarity == "cosine"
 
     def as_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -69,6 +70,8 @@ class Architecture:
         pooling = "last" if self.pooling == "cls" and is_cls_last(config) else self.pooling
         if self.kind == "cross-encoder":
             pooling = "none"
+        if self.kind == "stance-classifier":
+            pooling = "mean"  # as the export compares it; the head pools by sentence
         texts = templates(self.markers)
         return Reading(pooling, self.normalises, query_tokens, passage_tokens, *texts, self.cut, self.windows)
 
@@ -81,7 +84,7 @@ class Architecture:
 
 def get_towers(model: Any) -> Mapping[str, Any]:
     """The Hugging Face models inside a model, by their folder within a checkpoint."""
-    if isinstance(model, InteractionCrossEncoder):
+    if isinstance(model, InteractionCrossEncoder | StanceModule):
         return {"": model.backbone}
     if isinstance(model, BiEncoderModule | PolyEncoderModule):
         return {"": model.passages} | ({QUERIES: model.queries} if model.queries is not None else {})
@@ -90,7 +93,7 @@ def get_towers(model: Any) -> Mapping[str, Any]:
 
 def get_head(model: Any) -> Any | None:
     """The part of a model that is not a Hugging Face model; None if there is none."""
-    return model.head if isinstance(model, InteractionCrossEncoder | PolyEncoderModule) else None
+    return model.head if isinstance(model, InteractionCrossEncoder | PolyEncoderModule | StanceModule) else None
 
 
 def _bi(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> BiEncoderModule:
@@ -105,8 +108,13 @@ def _interaction(plan: Architecture, passages: Any, queries: Any | None, tokeniz
     return InteractionCrossEncoder(passages, tokenizer.cls_token_id, tokenizer.sep_token_id)
 
 
+def _stance(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> StanceModule:
+    return StanceModule(passages)
+
+
 _BUILDERS: Mapping[str, Callable[[Architecture, Any, Any | None, Any], Any]] = {
     "bi-encoder": _bi,
     "poly-encoder": _poly,
     "cross-encoder": _interaction,
+    "stance-classifier": _stance,
 }

@@ -8,21 +8,32 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
+from encoders.stances import ClaimPassage
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
 from mappings.analysis.window_text import place_window
 from mappings.documents import Passage
+from mappings.stances import Stance
 
 T = TypeVar("T")
 SPAN = 24
 """Examples are shuffled, then sorted by length within spans of this many batches: little padding, still random."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimExample:
+    """A passage with its stance to the claim; `marked` says of each of its sentences whether it shows that, None: unknown."""
+
+    passage: ClaimPassage
+    stance: Stance
+    marked: tuple[bool, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,7 @@ class Example:
     ids: tuple[str, ...]
     relevant: frozenset[str]
     group: str = ""
+    claim: ClaimExample | None = None
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
@@ -71,6 +83,25 @@ def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, 
     )
 
 
+def make_claim_example(pair: Pair, share: Share, draw: random.Random, other: Text | None = None) -> Example:
+    """The pair with its stance; with `other` that text instead, which says nothing of the claim."""
+    text = other or pair.positive
+    context = " ".join(filter(None, (text.title, text.heading))) if draw.random() < share.context else ""
+    passage = ClaimPassage.of(text.text, context)
+    evidence = () if other else pair.evidence
+    marked = None if evidence is None else tuple(_is_marked(span, evidence) for span in passage.spans)
+    stance: Stance = "neither" if other or pair.stance is None else pair.stance
+    claim = ClaimExample(passage, stance, marked)
+    shown = f"{context} {text.text}".strip()
+    return Example(pair.task, pair.query, (shown,), (text.id,), frozenset({text.id}), pair.group, claim)
+
+
+def _is_marked(span: tuple[int, int], evidence: Sequence[tuple[int, int]]) -> bool:
+    """Whether more than half of a sentence, or of a marked range, is in the other: data sets end sentences elsewhere."""
+    start, end = span
+    return any(min(end, last) - max(start, first) > 0.5 * min(end - start, last - first) for first, last in evidence)
+
+
 def _at_window(text: str, query: str, words: int, late: bool) -> str:
     """The part of a text nearest to the query, or with `late` that part placed in the text; the text if `words` is 0."""
     if not words:
@@ -87,7 +118,7 @@ def is_late(recipe: Recipe) -> bool:
 
 def required_negatives(recipe: Recipe) -> int:
     """How many negatives a pair must have: none if the objective finds them in the batch."""
-    return 0 if recipe.objective in TRIPLETS else recipe.negatives
+    return 0 if recipe.objective in TRIPLETS or recipe.kind == "stance-classifier" else recipe.negatives
 
 
 def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
@@ -98,12 +129,27 @@ def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: in
         if share.most:
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
+        if recipe.kind == "stance-classifier":
+            made[task] = list(_make_claim_examples(taken, share, recipe, epoch))
+            continue
         made[task] = [
             make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch), is_late(recipe))
             for round_ in range(share.repeat)
             for pair in taken
         ]
     return made
+
+
+def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, epoch: int) -> Iterator[Example]:
+    """The pairs, and for the share `further` of them another with a text that says nothing of the claim."""
+    texts = [pair.positive for pair in pairs]
+    for round_ in range(share.repeat):
+        for pair in pairs:
+            draw = _draw(recipe, f"{round_}:{pair.id}", epoch)
+            yield make_claim_example(pair, share, draw)
+            if draw.random() < recipe.further:
+                others = pair.negatives or [text for text in draw.choices(texts, k=3) if text.id not in pair.relevant]
+                yield from (make_claim_example(pair, share, draw, text) for text in others[:1])
 
 
 def _at_most(pairs: Sequence[Pair], most: int, draw: random.Random) -> list[Pair]:
@@ -124,7 +170,7 @@ def plan_batches(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[li
     whole = []
     for epoch in range(recipe.epochs):
         made, draw = make_examples(pairs, recipe, epoch), _draw(recipe, "plan", epoch)
-        if recipe.objective in CANDIDATES:
+        if recipe.objective in CANDIDATES or recipe.kind == "stance-classifier":
             whole += _by_length(made, recipe.batch, draw)
         else:
             whole += _by_task(made, recipe.batch, draw, recipe.gather)

@@ -13,6 +13,7 @@ import torch
 from encoders.artifact import TOKENIZER, Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
+from encoders.stances import ClaimPassage, StanceClassifier, apply_head, claim_inputs, load_head, log_odds
 from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.export.graphs import get_result
 from mappings.errors import ModelError
@@ -24,6 +25,8 @@ RANKS = 0.99
 LOSS = 0.005
 """Maximum loss of nDCG@10 on held-out judgements; Spearman measures how similar the rankings are."""
 MIN_PAIRS = 16
+_POOLED = ("bi-encoder", "stance-classifier")
+"""Kinds whose graph returns hidden states, which are compared as they are pooled."""
 BATCH_TOKENS = 4096
 """The most tokens of a batch, padding included; texts of like length share one."""
 
@@ -113,7 +116,7 @@ class _Graph:
         tokens = self._tokenizer.tokenize_inputs(self._artifact.kind, pairs)
         ours = self._outputs(tokens, self._run)
         theirs = self._outputs(tokens, lambda arrays: _run_torch(model, arrays))
-        if self._artifact.kind == "bi-encoder":
+        if self._artifact.kind in _POOLED:
             return float((unit(ours) * unit(theirs)).sum(axis=1).min())
         return float(np.corrcoef(ours, theirs)[0, 1])
 
@@ -123,8 +126,21 @@ class _Graph:
         return left @ self._outputs(self._tokenizer.tokenize_passages(passages), self._run).T
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
-        """One logit per passage (cross-encoder)."""
+        """One logit per passage (cross-encoder, stance classifier)."""
+        if self._artifact.kind == "stance-classifier":
+            return self._log_odds(query, passages)
         return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._run)
+
+    def _log_odds(self, claim: str, passages: Sequence[str]) -> np.ndarray:
+        head, split = load_head(self._artifact), [ClaimPassage.of(text) for text in passages]
+        inputs = claim_inputs(self._tokenizer.underlying, self._artifact.reading, claim, split)
+        found = []
+        for item, passage in zip(inputs, split, strict=True):
+            batch = pad([item.tokens], [0])
+            arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
+            states = self._run({name: arrays[name] for name in self._inputs})[0]
+            found.append(log_odds(apply_head(head, states, item.places, len(passage.spans))))
+        return np.array(found)
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
         rows: list[int] = []
@@ -134,7 +150,7 @@ class _Graph:
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             raw = run({name: arrays[name] for name in self._inputs})
             rows.extend(batch.rows)
-            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind == "bi-encoder" else _check_finite(raw))
+            parts.append(self._pooled(raw, batch.mask) if self._artifact.kind in _POOLED else _check_finite(raw))
         return np.concatenate(parts)[np.argsort(rows)]
 
     def _pooled(self, hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -158,7 +174,9 @@ def _run_torch(model: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         return get_result(model(**{name: torch.from_numpy(array) for name, array in arrays.items()})).numpy()
 
 
-def _open_runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder:
+def _open_runtime(artifact: Artifact, form: str) -> BiEncoder | CrossEncoder | StanceClassifier:
+    if artifact.kind == "stance-classifier":
+        return StanceClassifier(artifact, form=form)
     return BiEncoder(artifact, form=form) if artifact.kind == "bi-encoder" else CrossEncoder(artifact, form=form)
 
 

@@ -17,11 +17,14 @@ from onnx import numpy_helper
 from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 from encoders.artifact import SCORER, TOKENIZER, Artifact
+from encoders.stances import load_head
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
 from encoders.training.architectures.families import backbone, inputs_of, prepare_config
+from encoders.training.architectures.stance import StanceModule
 from encoders.training.export.smoothing import find_inverses
+from encoders.training.export.stance import join_head
 from mappings.errors import ModelError
 
 PLAN = "torch.json"
@@ -71,7 +74,10 @@ def restore(artifact: Artifact) -> Checkpoint:
     tensors = _read_weights(onnx.load(artifact.form_path("fp32")))
     state = {name: torch.from_numpy(_take(tensors, *location)) for name, location in content["parameters"].items()}
     # A tower's parameters are named as in a checkpoint of that tower alone.
-    (model.passages if hasattr(model, "passages") else model).load_state_dict(state, strict=False)
+    tower = model.backbone if isinstance(model, StanceModule) else getattr(model, "passages", model)
+    tower.load_state_dict(state, strict=False)
+    if isinstance(model, StanceModule):
+        join_head(model, load_head(artifact))
     if artifact.kind == "poly-encoder":
         scorer = torch.from_numpy(np.load(artifact.folder / SCORER))
         model.head.weight.data.copy_(scorer[: artifact.dimension])

@@ -15,7 +15,7 @@ from typing import Any, cast
 import orjson
 
 from encoders.ancestry.record import read_ancestry
-from encoders.artifact import Artifact, Kind, Reading
+from encoders.artifact import READ_TOGETHER, Artifact, Kind, Reading
 from encoders.labels.pairs import Pair, read_pairs
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.bases import describe_base, resolve_base
@@ -30,7 +30,7 @@ from encoders.training.run_folder import CHECKPOINT, LOG, REPORT, is_run, read_l
 from encoders.training.runs.parents import read_source_ancestry
 from mappings.errors import InvalidInput, NotFound
 
-READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512}
+READING_TOKENS = {"bi-encoder": 256, "poly-encoder": 256, "cross-encoder": 512, "stance-classifier": 512}
 """What a model reads when it serves. Training uses less, because of its cost; positions beyond are those of the base."""
 PAIRS_PER_TASK = 200
 CHECKPOINT_TEXTS = 128
@@ -94,7 +94,8 @@ def export_run(
     check_target(out, run)
     report = _read_report(run)
     recipe = parse_recipe(report["recipe"], out.name)
-    pairs = _interleave(load_pairs(data, recipe, "held-out").values())
+    own = recipe.kind == "stance-classifier"
+    pairs = _interleave(load_pairs(data, recipe, "held-out").values(), alone=own)
     ready = load_checkpoint(run / CHECKPOINT, cast(Kind, recipe.kind))
     if serving.seen:
         ready = _trim(ready, _all_texts(data, recipe), serving.seen)
@@ -106,7 +107,7 @@ def export_run(
         {"name": out.name, **make_card(report, recipe, run), "export": asdict(serving)},
         _run_texts(pairs[: texts // 2]),
         make_reading(recipe, ready.model.config, serving),
-        [make_gate_query(pair) for pair in pairs[:queries]],
+        [] if own else [make_gate_query(pair) for pair in pairs[:queries]],
     )
     ancestry.write(out, artifact.fingerprint)
     return artifact
@@ -120,7 +121,7 @@ def make_reading(recipe: Recipe, config: Any, serving: Serving = Serving()) -> R
             raise InvalidInput(f"{name} is {length}; the base has positions for {limit} tokens", field=name)
     longest = serving.read or max(recipe.max_length, min(READING_TOKENS[recipe.kind], limit))
     query = serving.read_query or recipe.max_query
-    if recipe.kind == "cross-encoder" and query >= longest:
+    if recipe.kind in READ_TOGETHER and query >= longest:
         raise InvalidInput(f"read_query is {query}, and both texts together have {longest} tokens", field="read_query")
     return Architecture.from_recipe(recipe).reading(config, query, longest)
 
@@ -145,8 +146,8 @@ def make_gate_query(pair: Pair) -> GateQuery:
 
 
 def _run_texts(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
-    """Two texts of each pair: its positive and its first negative."""
-    return [(pair.query, render_text(text, True)) for pair in pairs for text in (pair.positive, pair.negatives[0])]
+    """Two texts of each pair, as far as it has them: its positive and its first negative."""
+    return [(pair.query, render_text(text, True)) for pair in pairs for text in (pair.positive, *pair.negatives[:1])]
 
 
 def _checkpoint_texts(folder: Path) -> list[tuple[str, str]]:
@@ -162,9 +163,10 @@ def _checkpoint_texts(folder: Path) -> list[tuple[str, str]]:
     return list(islice((text for text in chain.from_iterable(rows) if text), CHECKPOINT_TEXTS))
 
 
-def _interleave(tasks: Iterable[Sequence[Pair]]) -> list[Pair]:
-    """The pairs that have negatives, one from each task in turn."""
-    rows = zip_longest(*(islice((pair for pair in found if pair.negatives), PAIRS_PER_TASK) for found in tasks))
+def _interleave(tasks: Iterable[Sequence[Pair]], alone: bool = False) -> list[Pair]:
+    """The pairs that have negatives, one from each task in turn; with `alone` those without, too."""
+    usable = ((pair for pair in found if alone or pair.negatives) for found in tasks)
+    rows = zip_longest(*(islice(pairs, PAIRS_PER_TASK) for pairs in usable))
     return [pair for pair in chain.from_iterable(rows) if pair]
 
 

@@ -22,6 +22,7 @@ from encoders.training.architectures.bi_encoder import Towers
 from encoders.training.architectures.checkpoint import Checkpoint, load_checkpoint
 from encoders.training.export import compact, gate, graphs, smoothing, towers
 from encoders.training.export.restore import PLAN, describe_model
+from encoders.training.export.stance import split_head
 from mappings.errors import InvalidInput, ModelError
 
 CALIBRATION_PAIRS = 64
@@ -96,6 +97,7 @@ def _write_graph(
 ) -> Artifact:
     """Write the model directory of a model with a single graph to the new folder `folder`."""
     folder.mkdir()
+    loaded = split_head(loaded, folder)
     with tempfile.TemporaryDirectory(prefix=".work.", dir=folder.parent) as scratch:
         _write_tokenizer(loaded.tokenizer, folder / TOKENIZER)
         fused_graph = graphs.build_graph(loaded.model, Path(scratch))

@@ -13,10 +13,9 @@ from torch import Tensor
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.scoring import autocast, score_all, score_pairs
 from encoders.training.data.batches import Example, is_late, make_example
+from encoders.training.loop.held_out_stances import Table, evaluate_stances
 from encoders.training.recipe import Recipe
 from mappings.errors import ModelError
-
-Table = dict[str, dict[str, float]]
 
 
 def evaluate_held_out(
@@ -24,8 +23,10 @@ def evaluate_held_out(
 ) -> Table:
     """`RR` and `Success@1` by task on at most `queries` held-out pairs per task, and their mean over tasks.
 
-    Raises `ModelError` for a model with NaN or infinite scores.
+    Of a stance classifier, `macro_F1` and `hit@2`. Raises `ModelError` for a model with NaN or infinite scores.
     """
+    if recipe.kind == "stance-classifier":
+        return evaluate_stances(model, tokenizer, pairs, recipe, queries)
     table: Table = {}
     model.eval()
     for task, found in pairs.items():
@@ -40,6 +41,11 @@ def evaluate_held_out(
     table["mean"] = {name: round(sum(row[name] for row in table.values()) / max(1, len(table)), 4) for name in names}
     model.train()
     return table
+
+
+def main_measure(recipe: Recipe) -> str:
+    """The measure by which states of a run are compared."""
+    return "macro_F1" if recipe.kind == "stance-classifier" else "RR"
 
 
 def draw_sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) -> list[Example]:

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 
 from encoders.labels.pairs import Pair
+from encoders.training.architectures.architecture import get_head
 from encoders.training.data.batches import Example
 from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.loop import state
-from encoders.training.loop.held_out import evaluate_held_out
+from encoders.training.loop.held_out import evaluate_held_out, main_measure
 from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.losses import compute_loss
 from encoders.training.recipe import Recipe
@@ -67,14 +68,14 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
     recipe, model = run.recipe, run.model
     torch.manual_seed(recipe.seed)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(trained, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    optimiser = torch.optim.AdamW(_groups(model, recipe), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     steps = min(recipe.steps or len(batches), len(batches))
     progress = Progress(**(state.restore_state(run.folder, model, optimiser, run.identity) or {}))
     model.train()
     clock, losses = time.monotonic(), list[float]()
     while progress.step < steps and not progress.stopped:
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(progress.step, steps, recipe)
+            group["lr"] = group["rate"] * learning_rate(progress.step, steps, recipe)
         losses.append(_step(run, batches[progress.step], optimiser, trained, progress.step))
         progress.step += 1
         last = progress.step == steps
@@ -94,6 +95,14 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
     if progress.best_step:
         state.restore_best(run.folder, model)
     return progress
+
+
+def _groups(model: Any, recipe: Recipe) -> list[dict[str, Any]]:
+    """The trained parameters, those of a head of ours apart if it learns at another rate."""
+    own = set(map(id, head.parameters())) if (head := get_head(model)) is not None and recipe.head_rate != 1 else set()
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    rest, fast = [item for item in trained if id(item) not in own], [item for item in trained if id(item) in own]
+    return [{"params": found, "rate": rate} for found, rate in ((rest, 1.0), (fast, recipe.head_rate)) if found]
 
 
 def _step(
@@ -147,7 +156,7 @@ def _evaluate(run: LoopContext, progress: Progress) -> None:
     """Rank the development pairs, save the weights if they are the best, and stop after `patience` worse evaluations."""
     recipe = run.recipe
     table = evaluate_held_out(run.model, run.tokenizer, run.dev, recipe, recipe.dev_queries)
-    found = table["mean"]["RR"]
+    found = table["mean"][main_measure(recipe)]
     run.log({"step": progress.step, "dev": table})
     if found > progress.best:
         progress.best, progress.best_step, progress.waited = found, progress.step, 0

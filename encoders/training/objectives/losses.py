@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from encoders.training.architectures.claims import read_claims
 from encoders.training.architectures.cross_encoder import to_logit
 from encoders.training.architectures.scoring import autocast, compute_logits, encode_texts, score_all, score_pairs
 from encoders.training.data.batches import Example
@@ -23,6 +24,7 @@ from encoders.training.objectives.formulas import (
     two_class,
     whole_batch,
 )
+from encoders.training.objectives.stances import stance_loss
 from encoders.training.recipe import Recipe
 
 
@@ -36,6 +38,8 @@ def compute_loss(
     anchor: Anchor | None = None,
 ) -> Tensor:
     """The recipe's objective on one batch, with the teacher's share, the prior's scores and the anchor's if they are given."""
+    if recipe.kind == "stance-classifier":
+        return _of_stances(model, tokenizer, batch, recipe)
     if anchor is not None:
         own, candidates = _anchored(model, tokenizer, batch, recipe, anchor)
     elif recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
@@ -47,6 +51,14 @@ def compute_loss(
     wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
     taught = DISTILLATION[recipe.distillation](candidates, wanted)
     return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
+
+
+def _of_stances(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
+    """Cross-entropy of the stances, and of the sentences where they are marked."""
+    claims = [item.claim for item in batch if item.claim is not None]
+    with autocast(model, recipe):
+        found = read_claims(model, tokenizer, [item.query for item in batch], [one.passage for one in claims], recipe)
+    return stance_loss(found, claims, recipe.evidence)
 
 
 def _over_candidates(
