@@ -12,7 +12,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
         *("fusion", "feedback", "rerank", "opensearch", "private_queries", "reads_queries"),
     ),
-    "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "marking"),
+    "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "studies", "marking"),
     "passages.marking": ("stated", "ruled_out"),
     "bm25": ("title_boost", "heading_boost", "name_weight"),
     "fusion": ("method", "normalisation", "weights"),

@@ -108,7 +108,8 @@ class Collection:
     `title` is the kind's display name. `granularity` says what a passage is, `max_words` how long it can be; `window_words`
     is the length of the windows that get their own vectors (0: one vector per passage). `context` (of title and heading) is
     what models read before a passage. `sections` says how headings are detected. With `concepts`, documents are read at
-    ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries. `group_by` is `document`, or the field whose
+    ingestion: which concepts they mention, and what they assert of them; with `reads_queries`, so are the texts of queries. With `studies`, the kind of study that a
+    document reports is read from it (`mappings.studies`), and versions of one work form one hit. `group_by` is `document`, or the field whose
     documents of one value form one hit. `default_labels` are for documents without labels.
 
     `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
@@ -142,6 +143,7 @@ class Collection:
     invented: bool = False
     concepts: bool = False
     reads_queries: bool = False
+    studies: bool = False
     name_weight: float = 0.0
 
     def __post_init__(self) -> None:
@@ -170,6 +172,7 @@ class Collection:
         checks.check_flag("private_queries", self.private_queries)
         checks.check_flag("passages.concepts", self.concepts)
         checks.check_flag("reads_queries", self.reads_queries)
+        checks.check_flag("passages.studies", self.studies)
 
     @property
     def label(self) -> str:
@@ -277,6 +280,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
         private_queries=data.get("private_queries", False),
         concepts=passages.get("concepts", False),
+        studies=passages.get("studies", False),
         reads_queries=data.get("reads_queries", False),
         **data.get("opensearch", {}),
     )

@@ -15,7 +15,7 @@ from web.access.guard import is_guarded
 from web.access.log import AccessLog
 from web.access.proxies import set_up_proxies
 from web.access.sessions import set_up_sessions
-from web.api import cohorts, completion, documents, operations
+from web.api import cohorts, completion, documents, openapi, operations
 from web.api import search as search_api
 from web.api.kept import routes as kept
 from web.backlog import Backlog
@@ -24,6 +24,7 @@ from web.pages import routes as pages
 from web.pages.cohorts import comparison_page
 from web.pages.cohorts import routes as cohort_pages
 from web.pages.patients import routes as patients
+from web.pages.reference import reference_blueprint
 from web.pages.saved import routes as saved_pages
 from web.serving.fair_shares import FairShares
 from web.serving.limits import MAX_BODY_BYTES
@@ -78,6 +79,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(documents.blueprint)
     app.register_blueprint(kept.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(reference_blueprint(openapi.description))
     app.register_blueprint(patients.blueprint)
     app.register_blueprint(cohort_pages.blueprint)
     app.register_blueprint(comparison_page.blueprint)

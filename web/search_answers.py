@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from mappings.collection import Collection
 from search.pipeline.results import Results, Span
+from web.understanding_answers import UnderstandingJson
 from web.wire import INVENTED, FieldValueJson, WireModel
 
 
@@ -82,60 +83,6 @@ class ExplanationJson(WireModel):
     matched_terms: list[str]
 
 
-class ExpansionJson(WireModel):
-    """An abbreviation of the query and its long form."""
-
-    model_config = ConfigDict(title="Expansion")
-
-    short: str
-    long: str
-
-
-class OtherNamesJson(WireModel):
-    """What the query calls `typed`, and the other names by which it is searched, too; those of abbreviations as well."""
-
-    model_config = ConfigDict(title="OtherNames")
-
-    typed: str
-    names: list[str]
-
-
-class AskedJson(WireModel):
-    """One thing that a short query asks for; `meanings` are those of an abbreviation, the most common first."""
-
-    model_config = ConfigDict(title="Asked")
-
-    typed: str
-    meanings: list[str]
-
-
-class BundleJson(WireModel):
-    """A kept bundle of terms; `concepts` are the ids of what they name."""
-
-    model_config = ConfigDict(title="TermBundle")
-
-    id: str
-    name: str
-    terms: list[str]
-    concepts: list[str]
-
-
-BUNDLE_FIELD: Final = "the bundle of which any term counts; absent where one concept is asked for"
-
-
-class CriterionJson(WireModel):
-    """What documents must assert of a concept; `not-present`: they must not say that it is present."""
-
-    model_config = ConfigDict(title="Criterion")
-
-    typed: str
-    concept: str
-    name: str
-    assertion: str
-    source: Literal["with", "without", "text"] = Field(description="where the query asks for it")
-    bundle: BundleJson | None = Field(default=None, exclude_if=lambda found: found is None, description=BUNDLE_FIELD)
-
-
 class ProofJson(WireModel):
     """The sentence that proves a criterion. `start` and `end` are offsets in its passage, `mark` in this `text`."""
 
@@ -149,47 +96,6 @@ class ProofJson(WireModel):
     concept: str
     assertion: str
     mark: Mark
-
-
-class UnderstandingJson(WireModel):
-    """How the query was interpreted. `feedback` names the passages that shifted its vectors, if there are any.
-
-    `asked` is what a short query asks for: documents that have all of it rank above all others. Documents without the
-    `phrases`, or with what is `excluded`, are left out, and so are those that do not meet all `criteria`. Those that meet
-    `preferences` rank first, and none is left out.
-    """
-
-    model_config = ConfigDict(title="Understanding")
-
-    text: str
-    terms: list[str]
-    expansions: list[ExpansionJson]
-    names: list[OtherNamesJson]
-    asked: list[AskedJson]
-    phrases: list[str]
-    excluded: list[str]
-    criteria: list[CriterionJson]
-    preferences: list[CriterionJson]
-    notes: list[str]
-    feedback: list[str] = Field(default=[], exclude_if=lambda passages: not passages)
-
-    @classmethod
-    def of(cls, results: Results) -> UnderstandingJson:
-        """Build from the results of a query."""
-        understanding = results.understood
-        return cls(
-            text=understanding.model_text,
-            terms=[term for term, _ in understanding.lexical.terms],
-            expansions=[ExpansionJson.model_validate(item) for item in understanding.expansions],
-            names=[OtherNamesJson(typed=item.typed, names=list(item.names)) for item in understanding.names],
-            asked=[AskedJson(typed=item.typed, meanings=list(item.meanings)) for item in understanding.asked],
-            phrases=list(understanding.phrases),
-            excluded=list(understanding.excluded),
-            criteria=[CriterionJson.model_validate(item) for item in understanding.criteria],
-            preferences=[CriterionJson.model_validate(item) for item in understanding.preferences],
-            notes=list(understanding.notes),
-            feedback=list(results.feedback),
-        )
 
 
 class HitJson(WireModel):
@@ -217,6 +123,10 @@ class HitJson(WireModel):
     proofs: list[ProofJson | None] = Field(
         description="for each of the criteria, or else of the preferences, the sentence that proves it; null where the document "
         "does not mention it"
+    )
+    badges: list[str] = Field(
+        description="of a publication: warnings (`retracted`, `expression of concern`, `retraction notice`, `preprint`), its "
+        "design, and what was studied instead of people"
     )
     explain: ExplanationJson | None
 
@@ -250,6 +160,17 @@ class RerankedJson(WireModel):
     wanted: int = Field(description="candidates that the last stage was given")
 
 
+class AnswerableJson(WireModel):
+    """Whether the documents answer the query at all, as far as that can be told."""
+
+    model_config = ConfigDict(title="Answerable")
+
+    missing: list[str] = Field(
+        description="words of the query, as typed, that no document which the caller may see holds, by this or another name; looked "
+        "for on the first page, in collections of 1,000 documents and more"
+    )
+
+
 class SearchAnswer(WireModel):
     """One page of an answer.
 
@@ -268,6 +189,7 @@ class SearchAnswer(WireModel):
     invented: bool = Field(description=INVENTED)
     beyond_window: bool = Field(description="these hits are past the result window, in fused order")
     understood: UnderstandingJson
+    answerable: AnswerableJson
 
     @classmethod
     def of(cls, results: Results, collection: Collection) -> SearchAnswer:
@@ -287,6 +209,7 @@ class SearchAnswer(WireModel):
             invented=collection.invented,
             beyond_window=results.beyond_window,
             understood=UnderstandingJson.of(results),
+            answerable=AnswerableJson(missing=list(results.missing)),
         )
 
 

@@ -27,6 +27,16 @@ SHAPE: Final[Shape] = {
     "MedlineCitationSet": ("MedlineCitation", "DeleteCitation"),
 }
 _NO_TITLE: Final = frozenset({"", "not available", "in process citation"})
+_NOTICES: Final = {
+    "RetractionIn": "Retraction in",
+    "RetractionOf": "Retraction of",
+    "ExpressionOfConcernIn": "Expression of concern in",
+    "RetractedandRepublishedIn": "Retracted and republished in",
+    "ErratumIn": "Erratum in",
+    "UpdateIn": "Update in",
+    "UpdateOf": "Update of",
+}
+"""What NLM calls a reference to a later or earlier publication, and what readers do."""
 _NO_LABEL: Final = frozenset({"", "UNASSIGNED", "UNLABELLED", "UNLABELED"})
 
 
@@ -113,8 +123,21 @@ def _values(element: etree._Element, citation: etree._Element, article: etree._E
         "language": keywords(texts(article, "Language")),
         "type": keywords(texts(article, "PublicationTypeList/PublicationType")),
         "doi": _doi(element, article),
+        "notices": keywords(_notices(citation)),
         **published(article.find("Journal/JournalIssue/PubDate")),
     }
+
+
+def _notices(citation: etree._Element) -> Iterator[str]:
+    """What was published of the article later, such as "Retraction in: Lancet. 2020;395:1820 (PMID 32511943)"."""
+    for item in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
+        kind, place, pmid = (
+            _NOTICES.get(item.get("RefType", "")),
+            plain(item.find("RefSource")),
+            plain(item.find("PMID")),
+        )
+        if kind and (place or pmid):
+            yield f"{kind}: {place}{f' (PMID {pmid})' if pmid else ''}"[:MAX_KEYWORD_CHARACTERS]
 
 
 def _journal(citation: etree._Element, article: etree._Element) -> dict[str, str]:

@@ -39,6 +39,19 @@ def group(ranked: Sequence[Candidate], key: Callable[[str], str]) -> list[Group]
     return list(groups.values())
 
 
+def fold(groups: Sequence[Group], works: Mapping[str, str]) -> list[Group]:
+    """The groups in their order, those of one work as one; `works` maps a document to its work."""
+    folded: dict[str, Group] = {}
+    for item in groups:
+        work = works.get(item.best.document)
+        key = f"work:{work}" if work else item.key
+        if key in folded:
+            folded[key].others += [item.best, *item.others]
+        else:
+            folded[key] = Group(key, item.best, item.others)
+    return list(folded.values())
+
+
 def by_field(ranked: Sequence[Candidate], name: str, fields: Fields) -> list[Group]:
     """Groups of the documents that share the field `name`; a document without it is a group of its own."""
     return group(ranked, lambda document: group_key(fields, name, document))

@@ -1,23 +1,34 @@
-"""Ranks the documents that have the words of a short query, or its quoted phrases, above all others."""
+"""Looks words up: documents that have those of a short query rank above all others, and words that no document has are named."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mappings.analysis.words import Token, terms, tokens
 from mappings.clinical.concepts import ConceptLexicon
 from mappings.documents import Passage
+from mappings.errors import MedleyError
 from search.pipeline.evidence import NOT_PROVEN, doubts
-from search.protocols import BM25, LegsAnswer
-from search.query import Ranking
+from search.protocols import BM25, IndexMeta, LegsAnswer, LegsRequest, SearchEngine
+from search.query import LexicalQuery, Query, Ranking
 from search.ranking.candidates import Candidate
 from search.ranking.levels import rank_by_level
 from search.understanding.criteria import Criterion
 from search.understanding.lookups import Words, has, meanings_in, phrase
 from search.understanding.understand import Understanding
 
+MOST_MISSING: Final = 3
+"""How many words that no document has are named: the first ones."""
+LOOKED_UP: Final = 4
+"""How many words are looked up for that at most."""
+READ_WORDS: Final = 40
+"""Of a longer text only so many words are looked at: an article has some that no abstract has."""
+LEAST_LETTERS: Final = 4
+LEAST_DOCUMENTS: Final = 1_000
+"""In a smaller collection, words are missing because it is small."""
 NOTHING_PASSES: Final = (
     "no document that you may see meets all criteria",
     "no document passes the fields that were typed",
@@ -155,3 +166,45 @@ def by_title(candidates: Sequence[Candidate], passages: Mapping[str, Passage], t
 def asserts(passage: Passage, preferences: Sequence[Criterion], lexicon: ConceptLexicon) -> bool:
     """Whether a passage asserts all that is preferred, be it not surely."""
     return doubts(passage, preferences, lexicon) < NOT_PROVEN
+
+
+def missing_words(
+    query: Query,
+    understanding: Understanding,
+    meta: IndexMeta,
+    shown: Sequence[Passage],
+    engine: SearchEngine,
+    withheld: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Words of the text, as typed, that no document which the caller may see has in any form.
+
+    Words that a shown passage has are not looked up, nor those that are also searched by another name; filters do not count,
+    since they are no reason for a word to be missing. Empty for a search that only wants an order (`rerank` is off), and
+    where the words can't be looked up.
+    """
+    if not query.rerank or meta.documents < LEAST_DOCUMENTS:
+        return ()
+    text = query.text
+    known = {term for passage in shown for term in terms(f"{passage.title} {passage.text}")}
+    words = [item for item in _telling_words(text, understanding) if item.term not in known][:LOOKED_UP]
+    requests = [
+        LegsRequest(meta.index, LexicalQuery(((item.term, 1.0),)), {}, query.access, documents=1, withheld=withheld)
+        for item in words
+    ]
+    try:
+        counts = [engine.legs(request).total.value for request in requests]
+    except MedleyError:
+        return ()  # the answer itself is there
+    missing = (text[item.start : item.end] for item, count in zip(words, counts, strict=True) if not count)
+    return tuple(dict.fromkeys(missing))[:MOST_MISSING]
+
+
+def _telling_words(text: str, understanding: Understanding) -> Iterator[Token]:
+    """The words that stand for something: no numbers, no short ones, none that is also searched by another name."""
+    other = (*(item.typed for item in understanding.names), *understanding.excluded)
+    seen = {term for typed in other for term in terms(typed)}
+    for item in tokens(text)[:READ_WORDS]:
+        word = text[item.start : item.end]
+        if len(word) >= LEAST_LETTERS and word.isalpha() and item.term not in seen:
+            seen.add(item.term)
+            yield item

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from mappings.documents import Passage
 from mappings.errors import MedleyError
+from mappings.studies.description import work_of
 from search.pipeline import evidence
 from search.pipeline.checks import RELEVANCE
 from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
-from search.pipeline.freshness import keep_newest
-from search.pipeline.grouping import Group, by_field, group, sort_by
-from search.pipeline.lookup import meanings_of
+from search.pipeline.freshness import find_withheld, keep_newest
+from search.pipeline.grouping import Group, by_field, fold, group, sort_by
+from search.pipeline.lookup import meanings_of, missing_words
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
 from search.pipeline.rerank import Reranked, wording
 from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
@@ -22,6 +23,9 @@ from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages
 
+FOLDED = 30
+"""Among how many leading passages versions of one work are looked for: those that are read for reranking anyway. Where
+nothing is reranked, those of the page."""
 SENTENCE_CHOICES = 3
 """How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
 
@@ -56,11 +60,19 @@ def leaves_window(query: Query, previous: Cursor) -> bool:
 def _groups(query: Query, retrieved: Retrieved, ranked: Sequence[Candidate], trace: Trace) -> list[Group]:
     name = retrieved.collection.group_by
     if name == "document" and query.sort == RELEVANCE:
-        return group(ranked, lambda document: document)
+        groups = group(ranked, lambda document: document)
+        return fold(groups, _works(query, retrieved, ranked)) if retrieved.collection.studies else groups
     fields = retrieved.contents.fields(list(dict.fromkeys(item.document for item in ranked)))
     groups = by_field(ranked, name, fields)
     trace.step("group")
     return groups if query.sort == RELEVANCE else sort_by(query.sort, groups, fields)
+
+
+def _works(query: Query, retrieved: Retrieved, ranked: Sequence[Candidate]) -> Mapping[str, str]:
+    """The leading documents whose title is that of a work, with its key."""
+    found = retrieved.contents.passages([item.passage for item in ranked[: FOLDED if query.rerank else query.size]])
+    named = ((passage.document, work_of(passage.title)) for passage in found.values())
+    return {document: work for document, work in named if work}
 
 
 def _page(
@@ -104,7 +116,16 @@ def _page(
         index=retrieved.meta.index,
         beyond_window=progress.beyond,
         feedback=retrieved.feedback,
+        missing=() if progress.marks else _missing(query, retrieved, passages, services),
     )
+
+
+def _missing(
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
+) -> tuple[str, ...]:
+    """The words of the query that no document has."""
+    withheld = find_withheld(services, retrieved.meta, Trace()).documents
+    return missing_words(query, retrieved.understanding, retrieved.meta, passages, services.engine, withheld)
 
 
 def _evidence(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mappings.documents import FieldValue
+from mappings.studies.badges import values_of
+from mappings.studies.description import BADGES
 from search.query import Facets, Total
 from search.ranking.candidates import LegContribution
 from search.understanding.understand import Understanding
@@ -80,7 +82,7 @@ class Hit:
     """A document that was found: its best passage, the evidence and, on request, its explanation.
 
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
-    `others` are further documents of its group, such as those of one patient. `meanings` are those that the passage spells
+    `others` are further documents of its group, such as those of one patient, or another version of the same work. `meanings` are those that the passage spells
     out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
     the document does not mention it.
     """
@@ -100,6 +102,11 @@ class Hit:
     meanings: tuple[str, ...] = ()
     proofs: tuple[Proof | None, ...] = ()
     explain: Explanation | None = None
+
+    @property
+    def badges(self) -> tuple[str, ...]:
+        """What kind of study a publication reports, and warnings of what became of it; see `mappings.studies.badges`."""
+        return values_of(self.fields, BADGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,8 @@ class Results:
 
     `degraded` says in plain words everything that failed or was missing, `partial` what was left out because time was
     short. `cursor` leads to the next page. `beyond_window`: the page lies beyond the result window, in fused order.
-    `feedback` names the passages that moved the query's vectors, if the collection uses feedback.
+    `feedback` names the passages that moved the query's vectors, if the collection uses feedback; `missing` the words of the
+    query that no document holds (of the first page only).
     """
 
     hits: tuple[Hit, ...]
@@ -154,3 +162,4 @@ class Results:
     index: str = ""
     beyond_window: bool = False
     feedback: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from mappings.documents import Deletion, Document, Rejection, Section
 from mappings.errors import InvalidInput
 from mappings.formats import xml_elements
 from mappings.formats.registry import read
+from mappings.studies.badges import badges_of
 
 KIND = load("abstracts")
 PUBLIC = frozenset({"public"})
@@ -115,6 +116,31 @@ def test_a_whole_citation(tmp_path: Path) -> None:
         },
         source_version=2_20210304,
     )
+
+
+def test_notices_tell_what_became_of_an_article(tmp_path: Path) -> None:
+    def refer(kind: str, place: str, pmid: str = "") -> str:
+        told = f"<RefSource>{place}</RefSource>" + (f"<PMID>{pmid}</PMID>" if pmid else "")
+        return f'<CommentsCorrections RefType="{kind}">{told}</CommentsCorrections>'
+
+    found = "".join(
+        (
+            refer("RetractionIn", "Ann Inv Med. 2021;13:1", "900002"),
+            refer("ExpressionOfConcernIn", "Ann Inv Med. 2020;12:9"),
+            refer("Cites", "Somebody. 2001"),
+            refer("RetractionIn", ""),
+        )
+    )
+    citation = short(900001).replace(
+        "</Article>", f"</Article><CommentsCorrectionsList>{found}</CommentsCorrectionsList>"
+    )
+    (document,) = read(written(tmp_path, citation), "medline", KIND)
+    assert isinstance(document, Document)
+    assert document.fields["notices"] == (
+        "Retraction in: Ann Inv Med. 2021;13:1 (PMID 900002)",
+        "Expression of concern in: Ann Inv Med. 2020;12:9",
+    )
+    assert badges_of(document) == ("retracted", "expression of concern")
 
 
 def test_a_set_of_plain_citations_and_only_declared_fields(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from small_collections import abstract, fill
 
-from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
-from workers.indexing.indexer import Indexer
-from workers.indexing.ingest import ingest
 
 ABSTRACTS = (
     (
@@ -33,19 +31,6 @@ ABSTRACTS = (
         2018,
     ),
 )
-
-
-def abstract(identifier: str, title: str, text: str, year: float, label: str = "public") -> Document:
-    return Document(
-        identifier, title, (Section("", text),), frozenset({label}), {"year": float(year), "source": "test"}
-    )
-
-
-def fill(medley: Medley, name: str, documents: list[Document]) -> None:
-    medley.collections.create(name)
-    medley.collections.store(name).put(documents)
-    outcomes = list(ingest(Indexer.of(medley, name)))
-    assert [item.cause for item in outcomes] == [""] * len(outcomes)
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def test_hits_that_only_vectors_found_are_labelled(medley):
     [
         (
             {"filters": (Terms("colour", ("red",)),)},
-            "has no field 'colour'; known are authors, doi, issue, journal,",
+            "has no field 'colour'; known are authors, badges, doi, issue, journal,",
         ),
         ({"facets": ("colour",)}, "has no field 'colour'"),
         ({"sort": "-colour"}, "cannot be sorted by '-colour'; known are relevance, -"),

@@ -77,7 +77,7 @@ def test_everything_that_can_be_asked():
 
 
 def test_the_collection_says_which_facets_are_counted_by_default():
-    assert query(text="a").facets == ("year", "source", "journal", "type", "mesh")
+    assert query(text="a").facets == ("year", "source", "journal", "type", "badges", "mesh")
     assert query(text="a", facets=[]).facets == ()
 
 

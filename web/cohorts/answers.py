@@ -10,7 +10,8 @@ from mappings.clinical.cue_rules import Assertion
 from search.cohorts.comparison import CohortComparison, PatientList
 from search.cohorts.results import CohortEvidence, CohortPage, CohortPatient, Standing
 from web.exports.cohort_export import CohortExport
-from web.search_answers import BUNDLE_FIELD, BundleJson, Mark
+from web.search_answers import Mark
+from web.understanding_answers import BUNDLE_FIELD, BundleJson
 from web.wire import INVENTED, WireModel
 
 

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.documents import Section
+from mappings.studies.badges import values_of
+from mappings.studies.description import NOTICES, with_study_fields
 from search.pipeline.results import Span
 from search.storage import StoredDocument
 from web.pages.addresses import SearchAddress
@@ -18,6 +20,7 @@ from web.pages.findings import DocumentFindings, FindingMark, MarkedPiece, findi
 from web.pages.formatting import details, segments
 from web.pages.hits import group_word
 from web.pages.patients.record import address_of, has_patients
+from web.pages.studies import study_badges, without_study
 
 CONTENTS_FROM: Final = 3
 
@@ -65,7 +68,10 @@ class DocumentPage:
         self.collection = collection
         self.back = back if back.pairs and not collection.private_queries else None
         self.title = stored.document.title or stored.id
-        self.details = details(stored.document.fields, collection)
+        fields = with_study_fields(stored.document, collection)
+        self.study = study_badges(fields)
+        self.notices = values_of(fields, NOTICES)
+        self.details = details(without_study(fields), collection)
         self.findings = findings
         sentences = marks.texts(stored, collection)
         self.sections = [

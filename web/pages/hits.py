@@ -18,6 +18,7 @@ from web.pages.assertions import ASKS, SAYS
 from web.pages.explanations import ExplanationTable, explanation_table
 from web.pages.formatting import Detail, Segments, count_noun, details, segments
 from web.pages.patients.record import address_of, has_patients
+from web.pages.studies import StudyBadge, study_badges
 
 OTHERS: Final = 5
 
@@ -65,6 +66,7 @@ class HitView:
     others_text: str
     patient: str
     patient_link: str
+    study: Sequence[StudyBadge] = ()
     below: bool = False
 
     @property
@@ -135,9 +137,10 @@ def _hit_view(
             )
             for item in others
         ],
-        others_text=f"{count_noun(len(hit.others), 'more document')} of this {group_word(collection)}",
+        others_text=f"{count_noun(len(hit.others), _further(collection))} of this {group_word(collection)}",
         patient=str(hit.fields.get(collection.group_by, "")) if has_patients(collection) else "",
         patient_link=address_of(collection, hit.document),
+        study=study_badges(hit.fields),
     )
 
 
@@ -150,10 +153,19 @@ def _proof_view(criterion: Criterion, proof: Proof | None) -> ProofView:
     return ProofView(asks, SAYS[proof.assertion], proof.assertion, proof.heading, pieces)
 
 
+def _further(collection: Collection) -> str:
+    return "more version" if folds_works(collection) else "more document"
+
+
+def folds_works(collection: Collection) -> bool:
+    """Whether hits are works, each with its versions."""
+    return collection.studies and collection.group_by == "document"
+
+
 def group_word(collection: Collection) -> str:
     """What hits are grouped by, as a word."""
     field = collection.fields.get(collection.group_by)
-    return field.title.lower() if field else collection.group_by
+    return "work" if folds_works(collection) else field.title.lower() if field else collection.group_by
 
 
 def _other_link(identifier: str, collection: Collection, address: SearchAddress) -> str:

@@ -23,7 +23,7 @@ from web.pages.facets import FacetView, facet_view, years_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
 from web.pages.patients.record import has_patients
-from web.search_answers import UnderstandingJson
+from web.understanding_answers import UnderstandingJson
 
 _BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
 QUESTION: Final = ("text", "entity", "aspect", "with", "without")

@@ -8,6 +8,7 @@ from mappings.clinical.placing import keys_of, read_passages
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
 from mappings.documents import Document
+from mappings.studies.description import with_study_fields
 from search.protocols import IndexEntry
 from search.storage import StoredDocument
 from workers.indexing.batches import DocumentBatch, Outcome, describe_error
@@ -35,4 +36,5 @@ def analyse(
 def _make_entry(document: Document, version: int, collection: Collection, reader: ConceptReader | None) -> IndexEntry:
     split = read_passages(document, version, collection, reader)
     asserted = tuple(keys_of(item, reader.lexicon) for item in split) if reader else ()
-    return IndexEntry(document.id, version, document.labels, document.fields, split, {}, asserted=asserted)
+    fields = with_study_fields(document, collection)
+    return IndexEntry(document.id, version, document.labels, fields, split, {}, asserted=asserted)

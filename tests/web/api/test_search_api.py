@@ -43,6 +43,7 @@ def test_a_complete_answer_to_a_search(client):
             "source": [{"value": "trials", "count": 1}],
             "journal": [{"value": "Brain", "count": 1}],
             "type": [],
+            "badges": [],
             "mesh": [],
         },
         "degraded": [],
@@ -52,6 +53,7 @@ def test_a_complete_answer_to_a_search(client):
         "invented": False,
         "beyond_window": False,
         "understood": body["understood"],
+        "answerable": {"missing": []},
     }
     (evidence,) = hit.pop("evidence")
     assert evidence.pop("score") > 0
@@ -65,7 +67,13 @@ def test_a_complete_answer_to_a_search(client):
         "title_marks": [[0, 7], [26, 32]],
         "heading": hit["heading"],
         "text": text,
-        "fields": {"journal": "Brain", "published": "2018-06-01", "source": "trials", "year": 2018},
+        "fields": {
+            "journal": "Brain",
+            "published": "2018-06-01",
+            "source": "trials",
+            "year": 2018,
+        },
+        "badges": [],
         "lexical": True,
         "more_passages": 0,
         "others": [],

@@ -12,14 +12,8 @@ from web.cli.common import json_option, open_medley, open_use_cases, show
 from web.cli.standard_input import DASH, read_text
 
 if TYPE_CHECKING:
-    from web.search_answers import (
-        CriterionJson,
-        EvidenceJson,
-        ExplanationJson,
-        HitJson,
-        SearchAnswer,
-        UnderstandingJson,
-    )
+    from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
+    from web.understanding_answers import CriterionJson, UnderstandingJson
 
 PATIENCE_MS = 10_000
 """A process for a single search waits for the complete answer; a collection's deadline is meant for a running gateway."""
@@ -118,6 +112,7 @@ def _text(answer: SearchAnswer, hidden: AbstractSet[str] = frozenset()) -> str:
     lines = [f"{count} document{'' if count == 1 else 's'} match{'es' if count == 1 else ''} · {total_ms:.0f} ms"]
     lines += [f"! {item}" for item in answer.degraded]
     lines += answer.understood.notes
+    lines += [f"no document mentions {', '.join(answer.answerable.missing)}"] if answer.answerable.missing else []
     lines += [_criterion(item) for item in answer.understood.criteria]
     lines += [f"first {_criterion(item)}" for item in answer.understood.preferences]
     lines += [
