@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cohort": ("cohort", "Find the patients who meet criteria, compare two cohorts, export one."),
     "read": ("read", "Show what a text mentions, and what it asserts of each mention."),
     "serve": ("serve", "Serve the search page and the HTTP API."),
+    "mcp": ("mcp", "Serve an assistant by the Model Context Protocol."),
     "inference": ("inference", "Serve models over HTTP, for all other processes."),
     "worker": ("worker", "Process the queue: index documents, read files, sweep up orphaned documents."),
     "collection": ("collection", "List, show, delete and rename collections."),

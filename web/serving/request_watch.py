@@ -8,7 +8,7 @@ import time
 from typing import Any, Final
 
 from mappings.errors import MedleyError
-from web.shutdown import SHUTDOWN
+from web.serving.shutdown import SHUTDOWN
 
 CHECK_SECONDS: Final = 1.0
 """A request that takes less is never stopped halfway."""

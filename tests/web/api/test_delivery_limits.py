@@ -18,7 +18,7 @@ from web.api import delivery_limits, record_batches, record_stream
 from web.api.delivery_limits import DeliveryLimits, DeliveryTooLarge
 from web.serving import request_watch
 from web.serving.request_watch import BrokenOff, RequestWatch
-from web.shutdown import SHUTDOWN
+from web.serving.shutdown import SHUTDOWN
 
 ABSTRACTS = load("abstracts")
 

@@ -16,7 +16,7 @@ from web.access.auth import check_bind
 from web.access.proxies import Proxies
 from web.access.sessions import live_sessions_of
 from web.cli.listening import check_free, ready_hook
-from web.shutdown import SHUTDOWN
+from web.serving.shutdown import SHUTDOWN
 
 SPARE_THREADS: Final = 4
 """Threads that neither searches nor uploads can take: they answer health checks and everything else."""
