@@ -9,7 +9,7 @@ _NUMBER: Final = r"(?P<number>\d{1,3}(?:[,\u2009\u00a0 ]\d{3})+|\d+)"
 _PEOPLE: Final = (
     r"(?:patients?|participants?|subjects?|adults?|children|women|men|individuals|people|persons|volunteers?|infants?|newborns?"
     r"|neonates|adolescents|respondents|students|residents|workers|boys|girls|mothers|pregnancies|cases|veterans|athletes"
-    r"|(?:out|in)-?patients|recipients|survivors|donors|physicians|nurses|twins|households|females|males)"
+    r"|(?:out|in)-?patients|recipients|survivors|donors|members|physicians|nurses|twins|households|females|males)"
 )
 _COUNT: Final = re.compile(
     rf"(?<![\d.,/%\u00b1<>=])\b{_NUMBER}\s(?:[a-z][\w/-]*,?\s){{0,5}}?{_PEOPLE}\b", re.IGNORECASE
