@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 import pytest
-from conftest import abstract, fill
 from hypothesis import given
 from hypothesis import strategies as st
+from small_collections import abstract, fill
 
 from evaluation import stages
 from evaluation.task import Corpus, Question, Task

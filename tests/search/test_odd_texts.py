@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from conftest import fill
+from small_collections import fill
 
 from mappings.documents import Access, Document, Section
 from search.bootstrap import Medley

@@ -1,7 +1,7 @@
 """Searches with short queries: documents that have the words stand above all others."""
 
 import pytest
-from conftest import fill
+from small_collections import fill
 
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput
