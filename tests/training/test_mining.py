@@ -161,6 +161,16 @@ def test_pairs_that_came_with_negatives_keep_them(tmp_path: Path) -> None:
     assert len(found["claim:1"].negatives) > 1
 
 
+def test_pairs_with_a_stance_stay_as_they_are_and_need_no_corpus(tmp_path: Path) -> None:
+    made = replace(PAIR, task="stance", id="stance:1", corpus="letters", stance="refutes", evidence=((0, 7),))
+    write_lines(tmp_path / "labels/pairs/claim.jsonl", [PAIR])
+    write_lines(tmp_path / "labels/pairs/stance.jsonl", [made])
+    write_lines(tmp_path / "labels/corpora/abstracts.jsonl", TEXTS)
+    found = mine_folder(tmp_path / "labels", tmp_path / "out", tmp_path / "home")
+    assert found == {"claim": 1, "stance": 1}
+    assert list(read_pairs(tmp_path / "out/stance.jsonl")) == [made]
+
+
 def test_a_folder_without_pairs_says_who_writes_them(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="medley label"):
         mine_folder(tmp_path, tmp_path / "out", tmp_path / "home")
