@@ -108,13 +108,10 @@ def mine_folder(
 def _mine_pairs(
     pairs: Sequence[Pair], labels: Path, home: Path, encoder: Encoder | None, mining: Mining
 ) -> Iterator[Pair]:
-    """The pairs with negatives; those that have some, such as opposites, and those with a stance stay as they are.
-
-    A pair with a stance tells what its own passage says of the claim: nothing else is compared with it.
-    """
+    """The pairs with negatives; those that have some, as opposites do, or a stance, which needs none, stay as they are."""
     engine = EmbeddedEngine(home, collection_of)
-    yield from filter(_is_complete, pairs)
-    pairs = [pair for pair in pairs if not _is_complete(pair)]
+    yield from (pair for pair in pairs if pair.negatives or pair.stance)
+    pairs = [pair for pair in pairs if not (pair.negatives or pair.stance)]
     for name in sorted({pair.corpus for pair in pairs}):
         corpus: dict[str, Text] = {}
         finders = []
@@ -124,10 +121,6 @@ def _mine_pairs(
             finders.append(make_finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
-
-
-def _is_complete(pair: Pair) -> bool:
-    return bool(pair.negatives) or pair.stance is not None
 
 
 def _read_corpus(file: Path) -> dict[str, Text]:
