@@ -24,6 +24,7 @@ from encoders.stances import (  # noqa: E402
     claim_inputs,
 )
 from encoders.training.architectures.claims import read_claims  # noqa: E402
+from encoders.training.architectures.markers import templates  # noqa: E402
 from encoders.training.architectures.stance import StanceHead  # noqa: E402
 from encoders.training.data.batches import make_claim_example, plan_batches  # noqa: E402
 from encoders.training.export.restore import restore  # noqa: E402
@@ -126,6 +127,30 @@ def test_what_is_exported_reads_as_the_checkpoint(
         theirs.stances.softmax(-1).numpy(), abs=1e-3
     )
     assert "macro F1" in (tmp_path / "model/README.md").read_text()
+
+
+def test_markers_stand_before_claim_and_passage_as_in_serving(
+    run: tuple[Recipe, Path, dict[str, object]], pairs: Path, tmp_path: Path
+) -> None:
+    artifact = export_run(run[1], pairs, tmp_path / "model")
+    ready, passage = restore(artifact), ClaimPassage.of("statins raise pain.")
+    query, text = templates("template")
+    with torch.inference_mode():
+        plain, marked = (
+            read_claims(ready.model, ready.tokenizer, ["statins lower pain"], [passage], replace(run[0], markers=name))
+            for name in ("none", "template")
+        )
+    classifier = StanceClassifier(artifact, threads=1, form="fp32")
+    classifier._reading = replace(artifact.reading, query_template=query, passage_template=text)
+    (served,) = classifier.read("statins lower pain", [passage])
+    assert served.probabilities == pytest.approx(marked.stances[0].softmax(-1).tolist(), abs=1e-3)
+    assert plain.stances.tolist() != marked.stances.tolist()
+
+
+def test_a_base_whose_cls_token_comes_last_is_refused(pairs: Path, tmp_path: Path) -> None:
+    base = write_base(tmp_path / "base", family="xlnet")
+    with pytest.raises(ModelError, match="XLNet has it at the end"):
+        train(replace(STANCE, base=str(base)), pairs, tmp_path / "run")
 
 
 def test_a_head_that_was_altered_is_refused(

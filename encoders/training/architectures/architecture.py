@@ -14,6 +14,7 @@ from encoders.training.architectures.markers import templates
 from encoders.training.architectures.poly_encoder import PolyEncoderModule
 from encoders.training.architectures.stance import StanceModule
 from encoders.training.recipe import Recipe
+from mappings.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,10 @@ class Architecture:
         return Reading(pooling, self.normalises, query_tokens, passage_tokens, *texts, self.cut, self.windows)
 
     def assemble(self, passages: Any, queries: Any | None, tokenizer: Any) -> Any:
-        """Build the model over its towers: one for passages or joint inputs, and one for queries if it is separate."""
+        """Build the model over its towers: one for passages or joint inputs, and one for queries if it is separate.
+
+        Raises `ModelError` if this kind can't be built over them.
+        """
         if self.is_classifier:
             return passages
         return _BUILDERS[self.kind](self, backbone(passages), queries, tokenizer)
@@ -109,6 +113,10 @@ def _interaction(plan: Architecture, passages: Any, queries: Any | None, tokeniz
 
 
 def _stance(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> StanceModule:
+    if is_cls_last(passages.config):
+        raise ModelError(
+            "a stance classifier reads the CLS token from the start of its input; XLNet has it at the end", field="base"
+        )
     return StanceModule(passages)
 
 

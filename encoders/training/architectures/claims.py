@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import MutableMapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import torch
 from tokenizers import Tokenizer
@@ -13,16 +13,20 @@ from torch import Tensor
 from encoders.artifact import Reading
 from encoders.stances import NO_SENTENCE, ClaimPassage, claim_inputs
 from encoders.training.architectures.families import inputs_of
+from encoders.training.architectures.markers import templates
 from encoders.training.architectures.stance import StanceOutput
 from encoders.training.recipe import Recipe
+
+_PLAIN: Final[MutableMapping[Any, Tokenizer]] = WeakKeyDictionary()
+"""Tokenizer → a copy of it that neither pads nor truncates."""
 
 
 def read_claims(
     model: Any, tokenizer: Any, claims: Sequence[str], passages: Sequence[ClaimPassage], recipe: Recipe
 ) -> StanceOutput:
     """What the model reads of each claim in its passage, in one run."""
-    plain = _without_settings(tokenizer.backend_tokenizer.to_str())
-    reading = Reading("mean", False, recipe.max_query, recipe.max_length, cut=recipe.cut)
+    plain = _without_settings(tokenizer)
+    reading = Reading("mean", False, recipe.max_query, recipe.max_length, *templates(recipe.markers), recipe.cut)
     inputs = [claim_inputs(plain, reading, *item)[0] for item in zip(claims, ([one] for one in passages), strict=True)]
     width = max(len(item.places) for item in inputs)
 
@@ -40,10 +44,12 @@ def read_claims(
     return found
 
 
-@lru_cache(2)
-def _without_settings(content: str) -> Tokenizer:
-    """A tokenizer that neither pads nor truncates: others set both where they use theirs."""
-    plain = Tokenizer.from_str(content)
-    plain.no_padding()
-    plain.no_truncation()
+def _without_settings(tokenizer: Any) -> Tokenizer:
+    """A copy that neither pads nor truncates: others set both where they use theirs."""
+    plain = _PLAIN.get(tokenizer)
+    if plain is None:
+        plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        plain.no_padding()
+        plain.no_truncation()
+        _PLAIN[tokenizer] = plain
     return plain
