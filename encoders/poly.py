@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.artifact import SCORER, Artifact
-from encoders.pooling import Floats, pool, unit
+from encoders.pooling import Floats, pool, softmax, unit
 from encoders.runtime import BiEncoder, OnnxModel
 from encoders.text import TokenBatch, Tokens
 
@@ -129,9 +129,3 @@ class PolyReranker:
 def attend(query: Floats, tokens: Floats, sharpness: float = 1.0) -> Floats:
     """The y of CAPR eq. 2: the sum of token vectors (t, d), weighted by the softmax of their products with a query (d,)."""
     return np.asarray(softmax(tokens @ query * sharpness) @ tokens, dtype=np.float32)
-
-
-def softmax(products: Floats) -> Floats:
-    """The softmax along the first axis."""
-    weights = np.exp(products - products.max(axis=0))
-    return np.asarray(weights / weights.sum(axis=0))

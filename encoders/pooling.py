@@ -1,4 +1,4 @@
-"""Pool hidden states into one vector per text. Padding never affects the result, whatever its values."""
+"""Pool hidden states into one vector per text, and the softmax. Padding never affects the result, whatever its values."""
 
 from __future__ import annotations
 
@@ -36,3 +36,9 @@ def unit(vectors: Floats) -> Floats:
     axis = np.zeros((1, vectors.shape[1]), dtype=np.float32)
     axis[0, 0] = 1.0
     return np.where(norms > 1e-12, vectors / np.maximum(norms, 1e-12), axis).astype(np.float32)
+
+
+def softmax(products: Floats) -> Floats:
+    """The softmax along the first axis; -inf has no weight."""
+    weights = np.exp(products - products.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0), dtype=np.float32)

@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from encoders.artifact import STANCE_HEAD, Artifact, Reading
-from encoders.pooling import Floats
+from encoders.pooling import Floats, softmax
 from encoders.runtime import OnnxModel
 from encoders.text import CHARACTERS_PER_TOKEN, KEPT_START, TokenBatch, Tokens, fill_template
 from mappings.analysis.sentences import sentences
@@ -184,13 +184,13 @@ def apply_head(head: Mapping[str, Floats], states: Floats, places: Sequence[int]
     return StanceReading((first, second, third), tuple(map(float, evidence)))
 
 
+def is_same(span: tuple[int, int], marked: tuple[int, int]) -> bool:
+    """Whether more than half of the shorter of two ranges is in the other: data sets end sentences elsewhere."""
+    shared = min(span[1], marked[1]) - max(span[0], marked[0])
+    return shared > 0.5 * min(span[1] - span[0], marked[1] - marked[0])
+
+
 def log_odds(item: StanceReading) -> float:
     """The log odds of supporting against refuting."""
     supports, refutes, _ = (max(value, 1e-9) for value in item.probabilities)
     return float(np.log(supports) - np.log(refutes))
-
-
-def softmax(values: Floats) -> Floats:
-    """The softmax of a vector; -inf has no weight."""
-    weights = np.exp(values - values.max())
-    return np.asarray(weights / weights.sum(), dtype=np.float32)

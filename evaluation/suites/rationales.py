@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from encoders.stances import is_same
 from evaluation.statistics import interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.claim_pairs import SCIFACT, WHOLE, ClaimPair, sampled, suite_pairs
@@ -89,12 +90,6 @@ def _by_words(pair: ClaimPair) -> list[int]:
 
 def _hits(pair: ClaimPair, places: Sequence[int]) -> float:
     return float(any(is_same(pair.passage.spans[place], marked) for place in places for marked in pair.marked))
-
-
-def is_same(span: tuple[int, int], marked: tuple[int, int]) -> bool:
-    """Whether more than half of the shorter of two ranges is in the other: data sets end sentences elsewhere."""
-    shared = min(span[1], marked[1]) - max(span[0], marked[0])
-    return shared > 0.5 * min(span[1] - span[0], marked[1] - marked[0])
 
 
 def _row(system: str, hits: Sequence[float]) -> Report:

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from encoders.stances import ClaimPassage
+from encoders.stances import ClaimPassage, is_same
 from evaluation.baselines.lexical_stance import LexicalStance
 from evaluation.statistics import macro_f1_interval
 from evaluation.suites.claim_pairs import WHOLE, ClaimPair, sampled, suite_pairs
-from evaluation.suites.rationales import is_same
 from mappings.errors import InvalidInput
 
 

@@ -37,11 +37,6 @@ def label_stances(data: Path, dropped: dict[str, int]) -> dict[str, list[Pair]]:
     return made
 
 
-def stance_texts(pairs: Iterable[Pair]) -> list[Text]:
-    """The distinct texts of pairs, as a corpus to mine further texts from."""
-    return list({pair.positive.id: pair.positive for pair in pairs}.values())
-
-
 def sentence_spans(sentences: Iterable[str], places: Iterable[int]) -> Spans:
     """Where the sentences at `places` stand in all of them joined by spaces; a place beyond the last is left out."""
     wanted, start, found = set(places), 0, []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
-from encoders.stances import ClaimPassage
+from encoders.stances import ClaimPassage, is_same
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
 from mappings.analysis.window_text import place_window
@@ -89,17 +89,13 @@ def make_claim_example(pair: Pair, share: Share, draw: random.Random, other: Tex
     context = " ".join(filter(None, (text.title, text.heading))) if draw.random() < share.context else ""
     passage = ClaimPassage.of(text.text, context)
     evidence = () if other else pair.evidence
-    marked = None if evidence is None else tuple(_is_marked(span, evidence) for span in passage.spans)
+    marked = (
+        None if evidence is None else tuple(any(is_same(span, item) for item in evidence) for span in passage.spans)
+    )
     stance: Stance = "neither" if other or pair.stance is None else pair.stance
     claim = ClaimExample(passage, stance, marked)
     shown = f"{context} {text.text}".strip()
     return Example(pair.task, pair.query, (shown,), (text.id,), frozenset({text.id}), pair.group, claim)
-
-
-def _is_marked(span: tuple[int, int], evidence: Sequence[tuple[int, int]]) -> bool:
-    """Whether more than half of a sentence, or of a marked range, is in the other: data sets end sentences elsewhere."""
-    start, end = span
-    return any(min(end, last) - max(start, first) > 0.5 * min(end - start, last - first) for first, last in evidence)
 
 
 def _at_window(text: str, query: str, words: int, late: bool) -> str:
