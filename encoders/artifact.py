@@ -41,7 +41,7 @@ SCORER: Final = "scorer.npy"
 """A poly-encoder's W, shape (d, d), in fp32; with one code per query token, the importance vector (d,) is a last row."""
 STANCE_HEAD: Final = "stance.npz"
 """A stance classifier's head in fp32: the arrays `encoders.stances.HEAD_ARRAYS`."""
-_HEADS: Final[Mapping[str, str]] = {"poly-encoder": SCORER, "stance-classifier": STANCE_HEAD}
+_HEADS: Final = {"poly-encoder": (SCORER,), "stance-classifier": (STANCE_HEAD,)}
 SHIPPED: Final = Path(__file__).parent / "models"
 
 
@@ -124,7 +124,7 @@ class Artifact:
                 f"{path} is incomplete or has a value of the wrong type: {error!r}; export the model again",
                 field=str(path),
             ) from error
-        needed = {WEIGHTS, TOKENIZER, *artifact.forms.values(), _HEADS.get(artifact.kind, TOKENIZER)}
+        needed = {WEIGHTS, TOKENIZER, *artifact.forms.values(), *_HEADS.get(artifact.kind, ())}
         _check_files(folder, entries, needed)
         expected = fingerprint(manifest, {name: sha for name, (sha, _) in entries.items()})
         if artifact.fingerprint != expected:
@@ -165,8 +165,8 @@ class Artifact:
 def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """SHA-256 over what affects the outputs: kind, reading, dimension, weights, tokenizer and the fp32 graph.
 
-    A separate query encoder, a poly-encoder's scorer and a stance classifier's head are included. `files` maps a file name to its SHA-256. The other
-    numeric forms are roundings of the same model, which the gate compares with fp32.
+    A separate query encoder, a poly-encoder's scorer and a stance classifier's head are included. `files` maps a file name
+    to its SHA-256. The other numeric forms are roundings of the same model, which the gate compares with fp32.
     """
     decisive = {
         "kind": manifest["kind"],
@@ -177,8 +177,8 @@ def fingerprint(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
         "graph": files[manifest["forms"]["fp32"]],
     }
     decisive |= {name: manifest[name] for name in (QUERIES, "sharpness", "codes") if name in manifest}
-    if manifest["kind"] in _HEADS:
-        decisive["scorer"] = files[_HEADS[manifest["kind"]]]
+    for name in _HEADS.get(manifest["kind"], ()):
+        decisive["scorer"] = files[name]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -12,9 +12,14 @@ _USE: Final = {
     "poly-encoder": "Scoring stored token vectors of passages against a query, to order candidates quickly.",
 }
 _LIMITS: Final = (
-    "It orders texts; it does not judge whether a claim is true, and its scores are no probabilities of anything.",
     "English medical text. Nothing is known about other languages.",
     "No use in diagnosis or treatment without a person who reads the passage itself.",
+)
+_ORDERS: Final = (
+    "It orders texts; it does not judge whether a claim is true, and its scores are no probabilities of anything."
+)
+_READS: Final = (
+    "It says what a passage says of a claim, not whether the claim is true; its probabilities are not calibrated."
 )
 _POOLED: Final = {
     "late": " A passage is read once; its windows are means over their own tokens there.",
@@ -33,7 +38,7 @@ def markdown(manifest: Mapping[str, Any]) -> str:
         ("Scores on held-out training pairs", _scores(card.get("held_out", {}))),
         ("Scores on test sets", _measured(card.get("measured", []))),
         ("What the export measured", _gate(manifest.get("gate", {}))),
-        ("Limits and known failures", _list([*card.get("known_failures", ()), *_LIMITS])),
+        ("Limits and known failures", _list([*card.get("known_failures", ()), _use_limit(manifest), *_LIMITS])),
         ("Notes", _list(card.get("notes", ()))),
     ]
     whole = [f"# {manifest['name']}", "", _summary(manifest, card)]
@@ -41,6 +46,10 @@ def markdown(manifest: Mapping[str, Any]) -> str:
         if lines and any(lines):
             whole += ["", f"## {title}", "", *lines]
     return "\n".join(whole) + "\n"
+
+
+def _use_limit(manifest: Mapping[str, Any]) -> str:
+    return _READS if manifest["kind"] == "stance-classifier" else _ORDERS
 
 
 def _summary(manifest: Mapping[str, Any], card: Mapping[str, Any]) -> str:

@@ -145,7 +145,7 @@ def _covid_fact(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:
 
 
 def _pubmedqa(data: Path, dropped: dict[str, int]) -> Iterator[Pair]:
-    """The conclusion answers; the abstract before it only where annotators read its answer there."""
+    """Each question with its whole abstract, whose conclusion is the evidence unless the answer is maybe."""
     for item in pubmedqa.read_questions(data):
         body = " ".join((*item.sections, item.conclusion))
         text = Text(f"pubmedqa:{item.id}", "", "", body)
