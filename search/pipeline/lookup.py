@@ -168,6 +168,11 @@ def asserts(passage: Passage, preferences: Sequence[Criterion], lexicon: Concept
     return doubts(passage, preferences, lexicon) < NOT_PROVEN
 
 
+def can_miss_words(query: Query, meta: IndexMeta) -> bool:
+    """Whether `missing_words` is to be asked: not in a small collection, nor where only an order is wanted (`rerank` off)."""
+    return query.rerank and meta.documents >= LEAST_DOCUMENTS
+
+
 def missing_words(
     query: Query,
     understanding: Understanding,
@@ -179,11 +184,8 @@ def missing_words(
     """Words of the text, as typed, that no document which the caller may see has in any form.
 
     Words that a shown passage has are not looked up, nor those that are also searched by another name; filters do not count,
-    since they are no reason for a word to be missing. Empty for a search that only wants an order (`rerank` is off), and
-    where the words can't be looked up.
+    since they are no reason for a word to be missing. Empty where the words can't be looked up.
     """
-    if not query.rerank or meta.documents < LEAST_DOCUMENTS:
-        return ()
     text = query.text
     known = {term for passage in shown for term in terms(f"{passage.title} {passage.text}")}
     words = [item for item in _telling_words(text, understanding) if item.term not in known][:LOOKED_UP]

@@ -13,7 +13,7 @@ from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
 from search.pipeline.freshness import find_withheld, keep_newest
 from search.pipeline.grouping import Group, by_field, fold, group, sort_by
-from search.pipeline.lookup import meanings_of, missing_words
+from search.pipeline.lookup import can_miss_words, meanings_of, missing_words
 from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
 from search.pipeline.rerank import Reranked, wording
 from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
@@ -123,7 +123,9 @@ def _page(
 def _missing(
     query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
 ) -> tuple[str, ...]:
-    """The words of the query that no document has."""
+    """The words of the query that no document has; what is withheld is asked only where words can be missing."""
+    if not can_miss_words(query, retrieved.meta):
+        return ()
     withheld = find_withheld(services, retrieved.meta, Trace()).documents
     return missing_words(query, retrieved.understanding, retrieved.meta, passages, services.engine, withheld)
 
