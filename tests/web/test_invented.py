@@ -116,6 +116,7 @@ def test_a_newcomers_documents_were_mixed_with_the_demos(medley, tmp_path):
 
     shown = medley("search", "aspirin", "-c", "demo-abstracts", "--size", "3")[1]
     assert shown.count("    invented · demo-a") == 3
+    assert shown.count(" · randomised trial · ") == 1
     assert "invented" not in medley("search", "aspirin", "-c", "abstracts")[1]
 
     assert medley("demo")[0].exit_code == 0  # a second time changes nothing

@@ -137,7 +137,7 @@ def _criterion(item: CriterionJson) -> str:
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
     shown = (str(value) for value in values if isinstance(value, str | int))
-    details = [*(["invented"] if invented else []), *hit.badges, hit.document, *shown, *hit.meanings]
+    details = [*(["invented"] if invented else []), hit.document, *hit.badges, *shown, *hit.meanings]
     details += [] if hit.lexical else ["found by meaning"]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",
