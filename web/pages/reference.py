@@ -19,7 +19,7 @@ _AREAS: Final = (
     ("What users keep", ("/v1/kept",)),
     ("Operation", ("/",)),
 )
-"""Title -> how the addresses begin that belong there; the first that fits."""
+"""Title → how the addresses begin that belong there; the first that fits."""
 _VALUES: Final = {"collection": "abstracts", "text": "aspirin", "id": "ID", "slot": "text"}
 _COHORT: Final = {"collection": "notes", "all": ["pneumonia"], "none": ["effusion"]}
 _BUNDLE: Final = {"kind": "bundle", "name": "anticoagulants", "content": {"terms": ["warfarin", "apixaban"]}}
@@ -34,7 +34,7 @@ _BODIES: Final[Mapping[str, Any]] = {
     "kept_add": _BUNDLE,
     "kept_replace": {**_BUNDLE, "revision": 1},
 }
-"""Bodies that work on the demo collections, by operation."""
+"""Bodies that work on collections named abstracts and notes, by operation."""
 _METHODS: Final = ("get", "post", "put", "delete")
 
 
@@ -79,7 +79,6 @@ class ShapeView:
 class ReferencePage:
     """The operations by area, the shapes of their JSON, and what each status means."""
 
-    address: str
     areas: Sequence[tuple[str, Sequence[OperationView]]]
     shapes: Sequence[ShapeView]
     statuses: Sequence[tuple[str, str]]
@@ -108,7 +107,7 @@ def reference_page(whole: Mapping[str, Any], address: str) -> ReferencePage:
         for name, item in schemas.items()
     ]
     statuses = [(status, item["description"]) for status, item in whole["components"]["responses"].items()]
-    return ReferencePage(address, list(areas.items()), sorted(shapes, key=lambda item: item.title), statuses)
+    return ReferencePage(list(areas.items()), sorted(shapes, key=lambda item: item.title), statuses)
 
 
 def _area(path: str) -> str:
@@ -181,7 +180,7 @@ def _model(schema: Mapping[str, Any]) -> str:
 
 
 def _example(path: str, method: str, found: Mapping[str, Any], address: str) -> str:
-    """A command of curl that works on the demo collections, once `ID` and `TOKEN` are filled in."""
+    """A command of curl that works on collections named abstracts and notes, once `ID` and `TOKEN` are filled in."""
     asked = [item["name"] for item in found.get("parameters", ()) if item["in"] == "query"]
     needed = {item["name"] for item in found.get("parameters", ()) if item["required"]}
     query = "&".join(f"{name}={_VALUES.get(name, name.upper())}" for name in asked if name in needed or name == "text")

@@ -11,13 +11,11 @@ from mappings.studies.badges import WARNINGS, values_of
 from mappings.studies.description import BADGES, NOTICES, SAMPLE_SIZE
 
 _NOTICED: Final = {
-    "retracted": ("Retract",),
-    "expression of concern": ("Expression",),
+    "retracted": ("Retraction in", "Retracted"),
+    "expression of concern": ("Expression of concern",),
     "retraction notice": ("Retraction of",),
 }
-"""Badge -> how the notices begin that are about it."""
-
-
+"""Badge → how the notices begin that are about it."""
 _STUDY_FIELDS: Final = frozenset({BADGES, SAMPLE_SIZE, NOTICES})
 
 
@@ -35,7 +33,7 @@ def study_badges(fields: Mapping[str, FieldValue]) -> list[StudyBadge]:
     notices = values_of(fields, NOTICES)
     found = [
         StudyBadge(
-            name, name in WARNINGS, next((item for item in notices if item.startswith(_NOTICED.get(name, ("\0",)))), "")
+            name, name in WARNINGS, next((item for item in notices if item.startswith(_NOTICED.get(name, ()))), "")
         )
         for name in values_of(fields, BADGES)
     ]
