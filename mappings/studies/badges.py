@@ -45,11 +45,11 @@ _TITLE_WARNINGS: Final[tuple[tuple[Badge, re.Pattern[str]], ...]] = (
     ("retraction notice", re.compile(r"^\W*(?:retraction(?: note| notice)?|notice of retraction)\b\s*[:\].-]", re.I)),
     ("expression of concern", re.compile(r"\b(?:editorial )?expression of concern\b\s*(?:[:\].-]|$)", re.I)),
 )
-_NOTICES: Final[Mapping[str, tuple[Badge, ...]]] = {
-    "Retraction in": ("retracted",),
-    "Retracted and republished in": ("retracted",),
-    "Retraction of": ("retraction notice",),
-    "Expression of concern in": ("expression of concern",),
+_NOTICES: Final[Mapping[str, Badge]] = {
+    "Retraction in": "retracted",
+    "Retracted and republished in": "retracted",
+    "Retraction of": "retraction notice",
+    "Expression of concern in": "expression of concern",
 }
 """How the notices of MEDLINE's records begin (`mappings.formats.medline`)."""
 _PREPRINT_SERVERS: Final = re.compile(
@@ -115,7 +115,7 @@ def badges_of(document: Document) -> tuple[Badge, ...]:
     types = {value.lower() for value in values_of(document.fields, "type")}
     found: set[Badge] = {badge for name, badge in _BY_TYPE.items() if name in types}
     found |= {badge for badge, pattern in _TITLE_WARNINGS if pattern.search(document.title)}
-    found |= {badge for notice in values_of(document.fields, "notices") for badge in _of_notice(notice)}
+    found |= {badge for notice in values_of(document.fields, "notices") if (badge := badge_of_notice(notice))}
     if _is_preprint(document.fields):
         found.add("preprint")
     text = " ".join(section.text for section in document.sections)
@@ -134,8 +134,9 @@ def values_of(fields: Mapping[str, FieldValue], name: str) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
 
 
-def _of_notice(notice: str) -> tuple[Badge, ...]:
-    return next((badges for start, badges in _NOTICES.items() if notice.startswith(start)), ())
+def badge_of_notice(notice: str) -> Badge | None:
+    """The badge that a notice of a MEDLINE record is about, if any: an erratum has none."""
+    return next((badge for start, badge in _NOTICES.items() if notice.startswith(start)), None)
 
 
 def _is_preprint(fields: Mapping[str, FieldValue]) -> bool:

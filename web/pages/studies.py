@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from mappings.documents import FieldValue
-from mappings.studies.badges import WARNINGS, values_of
+from mappings.studies.badges import WARNINGS, badge_of_notice, values_of
 from mappings.studies.description import BADGES, NOTICES, SAMPLE_SIZE
 
-_NOTICED: Final = {
-    "retracted": ("Retraction in", "Retracted"),
-    "expression of concern": ("Expression of concern",),
-    "retraction notice": ("Retraction of",),
-}
-"""Badge → how the notices begin that are about it."""
 _STUDY_FIELDS: Final = frozenset({BADGES, SAMPLE_SIZE, NOTICES})
 
 
@@ -32,9 +26,7 @@ def study_badges(fields: Mapping[str, FieldValue]) -> list[StudyBadge]:
     """The badges of a publication, warnings first, then the number of people studied."""
     notices = values_of(fields, NOTICES)
     found = [
-        StudyBadge(
-            name, name in WARNINGS, next((item for item in notices if item.startswith(_NOTICED.get(name, ()))), "")
-        )
+        StudyBadge(name, name in WARNINGS, next((item for item in notices if name == badge_of_notice(item)), ""))
         for name in values_of(fields, BADGES)
     ]
     size = fields.get(SAMPLE_SIZE)
