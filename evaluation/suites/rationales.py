@@ -12,7 +12,7 @@ from encoders.stances import is_same
 from evaluation.statistics import interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.claim_pairs import SCIFACT, WHOLE, ClaimPair, sampled, suite_pairs
-from evaluation.suites.stance import open_classifier
+from evaluation.suites.stance import describe_run, open_classifier
 from mappings.analysis.words import tokens
 from search.settings import Settings
 
@@ -52,16 +52,9 @@ class RationalesSuite:
                 progress(number, len(systems))
         count, whole = (sum(map(len, found.values())) for found in (chosen, by_set))
         return {
-            "suite": NAME,
-            "collection": "",
-            "queries": count,
-            "sample": {"queries": count, "of": whole, "fixed": True} if count < whole else None,
+            **describe_run(NAME, options, (count, whole), classifier),
             "rows": rows,
-            "tests": [],
-            "published": [],
             "notes": list(_NOTES),
-            "command": command(NAME, options),
-            "models": {"stance": {"fingerprint": classifier.fingerprint, "form": classifier.form}},
             "seconds": round(time.perf_counter() - started, 1),
         }
 

@@ -52,18 +52,11 @@ class StanceSuite:
             if progress:
                 progress(done, total)
             rows += _rows(name, pairs, readings, lexical, options.variants)
-        count, whole = total, sum(map(len, every.values()))
+        counts = total, sum(map(len, every.values()))
         return {
-            "suite": NAME,
-            "collection": "",
-            "queries": count,
-            "sample": {"queries": count, "of": whole, "fixed": True} if count < whole else None,
+            **describe_run(NAME, options, counts, classifier),
             "rows": rows,
-            "tests": [],
-            "published": [],
             "notes": list(_NOTES),
-            "command": command(NAME, options),
-            "models": {"stance": {"fingerprint": classifier.fingerprint, "form": classifier.form}},
             "seconds": round(time.perf_counter() - started, 1),
         }
 
@@ -76,6 +69,21 @@ class StanceSuite:
         every = suite_pairs(settings.data)
         pairs = [str(pair) for found in every.values() for pair in sampled(found, options.queries)]
         return command(NAME, options), [pairs, open_classifier(settings).fingerprint]
+
+
+def describe_run(name: str, options: SuiteOptions, counts: tuple[int, int], classifier: StanceClassifier) -> Report:
+    """What reports of a stance classifier say besides rows; `counts` are the pairs that were read, and all there are."""
+    count, whole = counts
+    return {
+        "suite": name,
+        "collection": "",
+        "queries": count,
+        "sample": {"queries": count, "of": whole, "fixed": True} if count < whole else None,
+        "tests": [],
+        "published": [],
+        "command": command(name, options),
+        "models": {"stance": {"fingerprint": classifier.fingerprint, "form": classifier.form}},
+    }
 
 
 def open_classifier(settings: Settings) -> StanceClassifier:
