@@ -1,10 +1,14 @@
 """A small home of our own documents for the tests of the portal: the embedded engine, the hashing encoder."""
 
+import threading
 from datetime import date
+
+from werkzeug.serving import make_server
 
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
+from web import create_app
 from web.cli.indexing import fill_quietly
 
 ABSTRACTS = [
@@ -98,3 +102,14 @@ def fill(home, settings=None):
         medley.collections.store(name).put(documents)
         fill_quietly(medley, name)
     return home
+
+
+def serve(home):
+    """Yields the address of a portal over `home`, and closes it afterwards."""
+    server = make_server("127.0.0.1", 0, create_app(settings_of(home)), threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()

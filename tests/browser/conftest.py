@@ -1,14 +1,10 @@
 """A real browser and a real server. In every test the console must stay free of errors and no request leave the origin."""
 
 import shutil
-import threading
 
 import pytest
 from playwright.sync_api import sync_playwright
-from portal_home import fill, settings_of
-from werkzeug.serving import make_server
-
-from web import create_app
+from portal_home import fill, serve
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -38,16 +34,6 @@ def guarded(portal_folder, tmp_path):
     home = shutil.copytree(portal_folder, tmp_path / "home")
     for address in serve(home):
         yield address, home
-
-
-def serve(home):
-    server = make_server("127.0.0.1", 0, create_app(settings_of(home)), threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from portal_home import fill, settings_of
-from werkzeug.serving import make_server
+from portal_home import fill, serve
 
 from mappings.errors import InvalidInput
-from web import create_app
 from web.access import tokens
 from web.client.client import MedleyClient
 from web.client.errors import ApiError, ConnectionFailed
@@ -27,13 +25,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(home: Path) -> Iterator[str]:
     tokens.add(home, "nobody", ["none"])  # guarded from the start
-    server = make_server("127.0.0.1", 0, create_app(settings_of(home)), threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    yield from serve(home)
 
 
 @pytest.fixture
