@@ -10,7 +10,9 @@ import numpy as np
 import onnx_bytes as ob
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from encoders.artifact import TOKENIZER, WEIGHTS, Artifact, Kind, Reading, describe, seal
+from encoders.artifact import STANCE_HEAD, TOKENIZER, WEIGHTS, Artifact, Kind, Reading, describe, seal
+from encoders.stances import HIDDEN
+from mappings.stances import STANCES
 
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 WORDS = [
@@ -64,9 +66,14 @@ def sentences(count: int, seed: int = 1) -> list[str]:
 
 
 def write_artifact(folder: Path, kind: Kind = "bi-encoder", reading: Reading | None = None) -> Artifact:
-    """A model of one table: hidden states are its rows; a pair's logit is the sum of values by token and by segment."""
+    """A model of one table: hidden states are its rows; a pair's logit is the sum of values by token and by segment.
+
+    A stance classifier has a random head over the hidden states.
+    """
     folder.mkdir(parents=True)
-    bi = kind == "bi-encoder"
+    bi = kind in ("bi-encoder", "stance-classifier")
+    if kind == "stance-classifier":
+        np.savez(folder / STANCE_HEAD, **_head())
     table = np.random.default_rng(7).normal(size=(len(VOCABULARY), WIDTH if bi else 1)).astype(np.float32)
     (folder / WEIGHTS).write_bytes(table.tobytes())
     word_pieces().save(str(folder / TOKENIZER))
@@ -77,6 +84,13 @@ def write_artifact(folder: Path, kind: Kind = "bi-encoder", reading: Reading | N
     forms = {"fp32": "fp32.onnx", "int8": "int8.onnx"}
     card = {"name": folder.name, "licence": "Apache-2.0"}
     return seal(folder, describe(kind, WIDTH if bi else 1, reading, forms, card))
+
+
+def _head() -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(5)
+    shapes = {"evidence": (1, WIDTH), "hidden": (HIDDEN, 2 * WIDTH), "stance": (len(STANCES), HIDDEN)}
+    weights = {f"{name}.weight": draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return weights | {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in shapes.items()}
 
 
 def edit(folder: Path, **changes: object) -> None:

@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny import write_artifact
 
 from encoders.stances import ClaimPassage, is_same
 from evaluation.baselines.lexical_stance import LexicalStance
 from evaluation.statistics import macro_f1_interval
+from evaluation.suite import SuiteOptions
 from evaluation.suites.claim_pairs import WHOLE, ClaimPair, sampled, suite_pairs
-from mappings.errors import InvalidInput
+from evaluation.suites.rationales import RationalesSuite
+from evaluation.suites.stance import StanceSuite
+from mappings.errors import InvalidInput, ModelError
+from search.settings import Settings
 
 
 def write(root: Path, name: str, *records: object) -> None:
@@ -104,3 +109,55 @@ def test_macro_f1_is_the_mean_over_classes_with_an_interval_around_it() -> None:
 )
 def test_two_ranges_are_the_same_if_more_than_half_of_the_shorter_is_shared(span, marked, same) -> None:
     assert is_same(span, marked) is same
+
+
+@pytest.fixture
+def settings(data: Path, tmp_path: Path) -> Settings:
+    write_artifact(tmp_path / "models/medley-stance", "stance-classifier")
+    return Settings(home=tmp_path / "home", data=data, models=tmp_path / "models")
+
+
+def test_the_report_of_stances_has_each_set_its_baselines_and_the_surest_pairs(settings: Settings) -> None:
+    steps: list[tuple[int, int]] = []
+    report = StanceSuite().run(settings, SuiteOptions(), lambda done, of: steps.append((done, of)))
+    sets = ("scifact", "check-covid", WHOLE)
+    assert [row["system"] for row in report["rows"]] == [
+        name.format(item)
+        for item in sets
+        for name in ("{}", "majority, {}", "lexical, {}", "{}, surest 90%", "{}, surest 75%", "{}, surest 50%")
+    ]
+    assert all(0 <= row["measures"]["macro_F1"]["value"] <= 1 for row in report["rows"])
+    assert (report["queries"], report["sample"], steps) == (5, None, [(2, 5), (4, 5), (5, 5)])
+    lexical = {row["system"]: row["measures"]["macro_F1"]["value"] for row in report["rows"]}
+    assert lexical["majority, scifact"] == pytest.approx(1 / 3)  # one of two right: F1 of 2/3 and 0
+    model = settings.models and json.loads((settings.models / "medley-stance/model.json").read_text())
+    assert report["models"] == {
+        "stance": {"fingerprint": model["fingerprint"], "form": report["models"]["stance"]["form"]}
+    }
+
+
+def test_a_sample_of_stances_says_of_how_many(settings: Settings) -> None:
+    report = StanceSuite().run(settings, SuiteOptions(queries=1, variants=False))
+    assert report["sample"] == {"queries": 3, "of": 5, "fixed": True}
+    assert [row["system"] for row in report["rows"]] == ["scifact", "check-covid", WHOLE]
+    assert report["command"] == "medley evaluate stance --queries 1 --no-variants"
+
+
+def test_the_report_of_rationales_compares_the_model_with_words_and_the_last_sentences(settings: Settings) -> None:
+    report = RationalesSuite().run(settings, SuiteOptions())
+    found = {row["system"]: row["measures"]["hit@2"]["value"] for row in report["rows"]}
+    assert list(found) == [
+        name
+        for system in ("evidence", "words", "last")
+        for name in (system, f"{system}, scifact", f"{system}, check-covid")
+    ]
+    assert report["queries"] == 2
+    assert (
+        found["words"] == found["last"] == 1.0
+    )  # the second of three sentences has the words, and is one of the last two
+
+
+def test_without_the_classifier_the_suites_say_so(data: Path, tmp_path: Path) -> None:
+    for suite in (StanceSuite(), RationalesSuite()):
+        with pytest.raises(ModelError, match="there is no model 'medley-stance'"):
+            suite.run(Settings(home=tmp_path / "home", data=data), SuiteOptions())
