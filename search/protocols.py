@@ -17,17 +17,8 @@ from mappings.analysis.headings import normalise_heading
 from mappings.clinical.placing import FOUND, assertion_key
 from mappings.documents import Access, FieldValue, Passage
 from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
-from search.query import (
-    DocumentCriterion,
-    Facets,
-    Filter,
-    LexicalQuery,
-    Phrase,
-    Ranking,
-    Scored,
-    Total,
-    check_distances,
-)
+from search.document_criteria import DocumentCriterion, check_distances
+from search.query import Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
 
 Vectors = NDArray[np.float32]
 

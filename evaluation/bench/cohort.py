@@ -23,12 +23,13 @@ from mappings.collection import Collection, load
 from mappings.documents import Access, FieldValue, Passage, PassageMention
 from mappings.errors import MedleyError
 from mappings.fields import ASSERTED
+from search.document_criteria import DocumentCriterion
 from search.engines.administration import Engine
 from search.engines.embedded.engine import EmbeddedEngine
 from search.engines.opened import open_engines
 from search.engines.opensearch.engine import OpenSearchEngine
 from search.protocols import IndexEntry, PatientsAnswer, PatientsRequest
-from search.query import DocumentCriterion, Filter, Range, Terms
+from search.query import Filter, Range, Terms
 from search.settings import Settings
 
 NOTES: Final = 100_000

@@ -12,7 +12,8 @@ from mappings.errors import InvalidInput
 from mappings.fields import ASSERTED
 from search.cohorts.definition import CohortCriterion, CohortDefinition
 from search.cohorts.words import wanted_phrases
-from search.query import DocumentCriterion, Filter, Range, Terms
+from search.document_criteria import DocumentCriterion
+from search.query import Filter, Range, Terms
 
 _DATE = "date"
 

@@ -16,7 +16,8 @@ from mappings.errors import InvalidInput
 from search.cohorts.compile import date_field
 from search.cohorts.definition import MAX_CONCEPTS, MAX_CRITERIA, CohortCriterion, CohortDefinition
 from search.cohorts.words import wanted_phrases
-from search.query import Filter, check_distances
+from search.document_criteria import check_distances
+from search.query import Filter
 from search.understanding import filters
 
 MAX_CHARACTERS: Final = 500

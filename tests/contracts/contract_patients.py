@@ -11,8 +11,9 @@ import contract_reference as reference
 from backends import Draft, random_drafts
 
 from mappings.analysis.words import terms
+from search.document_criteria import DocumentCriterion
 from search.protocols import PatientDocuments, PatientsRequest
-from search.query import DocumentCriterion, Phrase
+from search.query import Phrase
 
 Patients = Mapping[str, Sequence[Draft]]
 

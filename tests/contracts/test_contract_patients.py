@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from mappings.documents import Access
 from mappings.errors import InvalidInput, NotFound
+from search.document_criteria import DocumentCriterion
 from search.protocols import PatientDocuments, PatientsRequest
-from search.query import DocumentCriterion, NoneOf, Range, Terms
+from search.query import NoneOf, Range, Terms
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PUBLIC = Access("u", frozenset({"public"}))

@@ -19,6 +19,7 @@ import pytest
 from mappings.collection import load
 from mappings.documents import Access
 from mappings.errors import InvalidInput
+from search.document_criteria import DocumentCriterion
 from search.engines.opensearch import fetches, queries
 from search.engines.opensearch.client import ndjson
 from search.engines.opensearch.cohorts.bodies import PatientBodies
@@ -27,7 +28,7 @@ from search.engines.opensearch.documents import queries as store_queries
 from search.engines.opensearch.legs import Spread
 from search.engines.opensearch.queries import COUNTS, OpenSearchQueryCompiler
 from search.protocols import LegsRequest, PatientsRequest
-from search.query import DocumentCriterion, Filter, LexicalQuery, NameAlternatives, Range, Terms
+from search.query import Filter, LexicalQuery, NameAlternatives, Range, Terms
 from search.storage import State
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "opensearch"

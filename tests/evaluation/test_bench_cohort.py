@@ -11,8 +11,9 @@ from test_bench_search import settings  # noqa: F401 - a fixture
 from evaluation.bench import cohort as bench
 from mappings.documents import Access
 from mappings.errors import MedleyError
+from search.document_criteria import DocumentCriterion
 from search.protocols import PatientsRequest
-from search.query import DocumentCriterion, Range, Terms
+from search.query import Range, Terms
 
 NAMES = {"first_ms", "fresh_p50_ms", "fresh_p95_ms", "p50_ms", "p95_ms", "queries"}
 

@@ -12,7 +12,7 @@ from mappings.collection import Collection
 from search.cohorts.definition import MAX_CRITERIA, CohortDefinition
 from search.cohorts.read import MAX_CHARACTERS, BundleSource, read_definition
 from search.cohorts.run import MAX_PATIENTS
-from search.query import MAX_DAYS
+from search.document_criteria import MAX_DAYS
 from web.forms import RangeForm, Scalar
 
 ExportName = Literal["csv", "omop", "fhir"]

@@ -92,7 +92,7 @@ def make_claim_example(pair: Pair, share: Share, draw: random.Random, other: Tex
     marked = (
         None if evidence is None else tuple(any(is_same(span, item) for item in evidence) for span in passage.spans)
     )
-    stance: Stance = "neither" if other or pair.stance is None else pair.stance
+    stance: Stance = "neither" if other else pair.stance or "neither"
     claim = ClaimExample(passage, stance, marked)
     shown = f"{context} {text.text}".strip()
     return Example(pair.task, pair.query, (shown,), (text.id,), frozenset({text.id}), pair.group, claim)
@@ -117,11 +117,18 @@ def required_negatives(recipe: Recipe) -> int:
     return 0 if recipe.objective in TRIPLETS or recipe.kind == "stance-classifier" else recipe.negatives
 
 
+def _is_usable(pair: Pair, recipe: Recipe) -> bool:
+    """Whether the pair has what the model learns from: enough negatives or, of a stance classifier, a stance or a negative."""
+    if recipe.kind == "stance-classifier":
+        return bool(pair.stance or pair.negatives)
+    return len(pair.negatives) >= required_negatives(recipe)
+
+
 def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
     """The examples of one epoch by task, with its own random draw; pairs without enough negatives are left out."""
     made = {}
     for task, share in recipe.tasks.items():
-        usable = [pair for pair in pairs[task] if len(pair.negatives) >= required_negatives(recipe)]
+        usable = [pair for pair in pairs[task] if _is_usable(pair, recipe)]
         if share.most:
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
@@ -137,14 +144,18 @@ def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: in
 
 
 def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, epoch: int) -> Iterator[Example]:
-    """The pairs, and for the share `further` of them another with a text that says nothing of the claim."""
-    texts = [pair.positive for pair in pairs]
+    """The pairs, and for the share `further` of them another with a text that says nothing of the claim.
+
+    Of a pair without a stance only its negatives are shown: passages that a search finds, and that say nothing of the claim.
+    """
+    texts = [pair.positive for pair in pairs if pair.stance]
     for round_ in range(share.repeat):
         for pair in pairs:
             draw = _draw(recipe, f"{round_}:{pair.id}", epoch)
-            yield make_claim_example(pair, share, draw)
-            if draw.random() < recipe.further:
-                others = pair.negatives or [text for text in draw.choices(texts, k=3) if text.id not in pair.relevant]
+            if pair.stance:
+                yield make_claim_example(pair, share, draw)
+            if pair.stance is None or draw.random() < recipe.further:
+                others = [text for text in draw.choices(pair.negatives or texts, k=3) if text.id not in pair.relevant]
                 yield from (make_claim_example(pair, share, draw, text) for text in others[:1])
 
 

@@ -24,7 +24,7 @@ TOGETHER = 16
 def evaluate_stances(
     model: Any, tokenizer: Any, pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, queries: int
 ) -> Table:
-    """`macro_F1` and `hit@2` by task on at most `queries` held-out pairs, and their means over tasks.
+    """`macro_F1` and `hit@2` by task on at most `queries` held-out pairs with a stance, and their means over tasks.
 
     `macro_F1` is over the stances that a task has, `hit@2` the share of the passages with marked sentences of which one is
     among the two best.
@@ -33,7 +33,8 @@ def evaluate_stances(
     model.eval()
     for task, found in pairs.items():
         draw = random.Random(f"{recipe.seed}:held-out:{task}")  # noqa: S311 - reproducible, not secret
-        chosen = draw.sample(found, min(queries, len(found)))
+        known = [pair for pair in found if pair.stance]
+        chosen = draw.sample(known, min(queries, len(known)))
         examples = [make_claim_example(pair, recipe.tasks[task], random.Random(pair.id)) for pair in chosen]  # noqa: S311
         if examples:
             table[task] = _measure(model, tokenizer, examples, recipe)

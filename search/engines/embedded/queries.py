@@ -11,6 +11,7 @@ from tantivy import Occur, Query
 
 from mappings.documents import Access
 from mappings.fields import FieldType
+from search.document_criteria import DocumentCriterion
 from search.engines.codec import encodable
 from search.engines.embedded.schema import column
 from search.engines.titles import title_weights
@@ -25,7 +26,7 @@ from search.engines.values import (
     range_bound,
     summed,
 )
-from search.query import PROVES, DocumentCriterion, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms, counted_field
+from search.query import PROVES, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms, counted_field
 
 
 class TantivyQueryCompiler:

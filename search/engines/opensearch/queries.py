@@ -16,22 +16,13 @@ from numpy.typing import NDArray
 from mappings.documents import Access
 from mappings.fields import FieldType
 from mappings.indexes import GAP, TERMS
+from search.document_criteria import DocumentCriterion
 from search.engines.codec import encodable
 from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.titles import title_weights
 from search.engines.values import check_range, every_phrase, field_kind, filter_value, grouped, range_bound, summed
 from search.protocols import BM25, LegsRequest
-from search.query import (
-    YEARLY,
-    DocumentCriterion,
-    Filter,
-    LexicalQuery,
-    NoneOf,
-    Phrase,
-    Range,
-    Terms,
-    counted_field,
-)
+from search.query import YEARLY, Filter, LexicalQuery, NoneOf, Phrase, Range, Terms, counted_field
 
 Body = dict[str, Any]
 

@@ -8,11 +8,11 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from search.document_criteria import DocumentCriterion
 from search.engines.embedded.cohorts.table import Numbers, PatientTable
 from search.engines.embedded.queries import TantivyQueryCompiler
 from search.engines.patients import Mask, MaskCache, choose
 from search.protocols import PatientDocuments, PatientsAnswer, PatientsRequest
-from search.query import DocumentCriterion
 
 _STRIDE: Final = 2**23
 # More days than there are from year 1 to 9999 and `MAX_DAYS` on both sides: the days of two patients never mix.

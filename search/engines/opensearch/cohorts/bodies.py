@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from search.document_criteria import DocumentCriterion
 from search.engines.codec import encodable
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, visible_to
 from search.protocols import ALONE, PatientsRequest
-from search.query import DocumentCriterion
 
 BUCKETS: Final = 50_000
 """Patients, or patients and days, of one page; a cluster allows 65,535 buckets."""

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from search.cache import Cache
+from search.document_criteria import DocumentCriterion
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.cohorts.bodies import DAY, DOCUMENT, EVERY, NAME, PatientBodies
 from search.engines.opensearch.description import OpenSearchIndexDescription
@@ -21,7 +22,6 @@ from search.engines.opensearch.holders import checked
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
 from search.engines.patients import Mask, MaskCache, choose
 from search.protocols import ALONE, PatientDocuments, PatientsAnswer, PatientsRequest
-from search.query import DocumentCriterion
 
 _ATTEMPTS: Final = 4
 _KEPT: Final = 8
