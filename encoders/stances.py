@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,9 +16,8 @@ from encoders.artifact import STANCE_HEAD, Artifact, Reading
 from encoders.pooling import Floats, softmax
 from encoders.runtime import OnnxModel
 from encoders.text import CHARACTERS_PER_TOKEN, KEPT_START, TokenBatch, Tokens, fill_template
-from mappings.analysis.sentences import sentences
 from mappings.errors import ModelError
-from mappings.stances import STANCES, Stance
+from mappings.stances import ClaimPassage, StanceReading
 
 HIDDEN: Final = 128
 """Units of the hidden layer before the three stances."""
@@ -33,21 +31,6 @@ HEAD_ARRAYS: Final = (
     "stance.weight",
     "stance.bias",
 )
-UNREAD: Final = float("-inf")
-"""The evidence of a sentence that was cut off."""
-
-
-class ClaimPassage(NamedTuple):
-    """A passage as a stance classifier reads it: after its `context`, in `spans` of characters of `text`, its sentences."""
-
-    context: str
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, text: str, context: str = "") -> ClaimPassage:
-        """The passage in the sentences that the product sees."""
-        return cls(context, text, tuple((item.start, item.end) for item in sentences(text)))
 
 
 class ClaimInput(NamedTuple):
@@ -55,29 +38,6 @@ class ClaimInput(NamedTuple):
 
     tokens: Tokens
     places: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class StanceReading:
-    """What a passage says of a claim: the probability of each of `STANCES`, and the evidence (a logit) of each sentence."""
-
-    probabilities: tuple[float, float, float]
-    evidence: tuple[float, ...]
-
-    @property
-    def stance(self) -> Stance:
-        """The most probable stance; of equal ones the first."""
-        return STANCES[max(range(len(STANCES)), key=lambda place: (self.probabilities[place], -place))]
-
-    @property
-    def probability(self) -> float:
-        """That of the most probable stance."""
-        return max(self.probabilities)
-
-    def best(self, count: int) -> list[int]:
-        """The places of the `count` sentences that are evidence most, in the order of the text; none that was cut off."""
-        read = [place for place, value in enumerate(self.evidence) if value != UNREAD]
-        return sorted(sorted(read, key=lambda place: (-self.evidence[place], place))[:count])
 
 
 def claim_inputs(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, get_args
 
+from mappings.analysis.sentences import sentences
 from mappings.errors import InvalidInput
 
 Stance = Literal["supports", "refutes", "neither"]
@@ -15,6 +17,44 @@ _LABELS: Final[dict[str, Stance]] = {
     "NEUTRAL": "neither",
     "NOTENOUGHINFO": "neither",
 }
+UNREAD: Final = float("-inf")
+"""The evidence of a sentence that was cut off."""
+
+
+class ClaimPassage(NamedTuple):
+    """A passage as a stance classifier reads it: after its `context`, in `spans` of characters of `text`, its sentences."""
+
+    context: str
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, text: str, context: str = "") -> ClaimPassage:
+        """The passage in the sentences that the product sees."""
+        return cls(context, text, tuple((item.start, item.end) for item in sentences(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class StanceReading:
+    """What a passage says of a claim: the probability of each of `STANCES`, and the evidence (a logit) of each sentence."""
+
+    probabilities: tuple[float, float, float]
+    evidence: tuple[float, ...]
+
+    @property
+    def stance(self) -> Stance:
+        """The most probable stance; of equal ones the first."""
+        return STANCES[max(range(len(STANCES)), key=lambda place: (self.probabilities[place], -place))]
+
+    @property
+    def probability(self) -> float:
+        """That of the most probable stance."""
+        return max(self.probabilities)
+
+    def best(self, count: int) -> list[int]:
+        """The places of the `count` sentences that are evidence most, in the order of the text; none that was cut off."""
+        read = [place for place, value in enumerate(self.evidence) if value != UNREAD]
+        return sorted(sorted(read, key=lambda place: (-self.evidence[place], place))[:count])
 
 
 def stance_of_label(label: str) -> Stance:

@@ -13,13 +13,13 @@ from search.engines.administration import Engine
 from search.engines.opened import Engines, open_engines
 from search.home import open_home
 from search.kept.store import KeptStore
+from search.memory.scores import ScoreMemory
 from search.models.registry import Models
 from search.pipeline.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
 from search.pipeline.services import SearchServices
 from search.query import Query
-from search.score_memory import ScoreMemory
 from search.settings import Settings
 from search.visibility import Visibility
 

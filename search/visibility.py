@@ -6,7 +6,7 @@ from typing import Final
 
 from mappings.documents import Access
 from mappings.errors import NotFound
-from search.cache import Cache
+from search.memory.cache import Cache
 from search.protocols import SearchEngine
 
 _KEPT: Final = 5_000

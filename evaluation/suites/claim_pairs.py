@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.tasks.stances import label_cited, sentence_spans
-from encoders.stances import ClaimPassage
 from mappings.datasets import check_covid, scifact
-from mappings.stances import Stance
+from mappings.stances import ClaimPassage, Stance
 
 SCIFACT: Final = "scifact"
 CHECK_COVID: Final = "check-covid"

@@ -17,7 +17,6 @@ from mappings.clinical.concepts import ClinicalConcept, ConceptLexicon
 from mappings.documents import clean
 from mappings.errors import InvalidInput, NotFound
 from mappings.fields import ASPECTS, CONCEPTS
-from search.cache import Cache
 from search.completion.completions import (
     ASPECT_SLOT,
     CONCEPT_SLOTS,
@@ -27,6 +26,7 @@ from search.completion.completions import (
     check_slot,
 )
 from search.completion.names import NameIndex, SpelledName
+from search.memory.cache import Cache
 from search.pipeline.freshness import MAX_WITHHELD, find_withheld
 from search.pipeline.services import SearchServices, Trace
 from search.protocols import IndexMeta

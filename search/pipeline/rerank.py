@@ -8,6 +8,7 @@ from functools import partial
 
 from mappings.collection import Reranking
 from mappings.errors import MedleyError
+from search.memory.scores import Scores
 from search.pipeline.grouping import group_key
 from search.pipeline.results import RerankCoverage
 from search.pipeline.retrieve import Retrieved
@@ -16,7 +17,6 @@ from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import RerankStages, StageScores, combine, score_window
 from search.ranking.wording import Wording
-from search.score_memory import Scores
 
 EVIDENCE_SHARE = 0.2
 """The share of the deadline that is reserved for choosing evidence sentences with the cross-encoder."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
-from search.cache import Cache
+from search.memory.cache import Cache
+from search.memory.scores import ScoreMemory
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.cascade import RerankStages
-from search.score_memory import ScoreMemory
 from search.settings import Settings
 from search.storage import DocumentStore
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tiny import write_artifact
 
-from encoders.stances import ClaimPassage, is_same
+from encoders.stances import is_same
 from evaluation.baselines.lexical_stance import LexicalStance
 from evaluation.statistics import macro_f1_interval
 from evaluation.suite import SuiteOptions
@@ -17,6 +17,7 @@ from evaluation.suites.claim_pairs import WHOLE, ClaimPair, sampled, suite_pairs
 from evaluation.suites.rationales import RationalesSuite
 from evaluation.suites.stance import StanceSuite
 from mappings.errors import InvalidInput, ModelError
+from mappings.stances import ClaimPassage
 from search.settings import Settings
 
 

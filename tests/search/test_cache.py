@@ -1,6 +1,6 @@
 import pytest
 
-from search.cache import Cache, FreshCache
+from search.memory.cache import Cache, FreshCache
 
 
 def test_the_least_recently_used_value_goes_first():

@@ -15,7 +15,7 @@ from mappings.collection import SHIPPED_KINDS, Feedback
 from mappings.documents import Access
 from mappings.errors import ModelError
 from search.bootstrap import Medley
-from search.cache import Cache
+from search.memory.cache import Cache
 from search.pipeline.search import search
 from search.query import Query
 from search.ranking.feedback import FEEDBACK_SECONDS, towards

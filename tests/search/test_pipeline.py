@@ -9,7 +9,7 @@ from mappings.collection import Feedback, FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.bootstrap import Medley
-from search.cache import Cache
+from search.memory.cache import Cache
 from search.pipeline.search import search
 from search.query import Query, Range, Terms
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache

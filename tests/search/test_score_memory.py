@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.score_memory import ScoreMemory
+from search.memory.scores import ScoreMemory
 
 ROOT = Path(__file__).parents[2]
 SCORES = [[1.5, None, -3.25], [], [2.0]]
@@ -57,7 +57,7 @@ def test_a_damaged_slot_counts_as_empty(at):
 
 FORKED = """
 import os
-from search.score_memory import ScoreMemory
+from search.memory.scores import ScoreMemory
 
 memory = ScoreMemory()
 children = []

@@ -15,14 +15,7 @@ from tiny_models import CROSS, write_base  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines  # noqa: E402
-from encoders.stances import (  # noqa: E402
-    HEAD_ARRAYS,
-    UNREAD,
-    ClaimPassage,
-    StanceClassifier,
-    apply_head,
-    claim_inputs,
-)
+from encoders.stances import HEAD_ARRAYS, StanceClassifier, apply_head, claim_inputs  # noqa: E402
 from encoders.training.architectures.claims import read_claims  # noqa: E402
 from encoders.training.architectures.markers import templates  # noqa: E402
 from encoders.training.architectures.stance import StanceHead  # noqa: E402
@@ -33,6 +26,7 @@ from encoders.training.objectives.stances import stance_loss  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import InvalidInput, ModelError  # noqa: E402
+from mappings.stances import UNREAD, ClaimPassage  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -207,3 +201,14 @@ def test_a_wrong_setting_is_named(change: dict[str, object], field: str) -> None
     with pytest.raises(InvalidInput) as caught:
         replace(STANCE, **change)
     assert caught.value.field == field
+
+
+def test_of_pairs_without_a_stance_only_their_negatives_are_shown() -> None:
+    found = replace(pair("statins", "supports", "train", 0), stance=None)
+    other = Text("other", "", "", "Masks help nobody.")
+    recipe = replace(STANCE, tasks={"stance-x": Share(repeat=3)}, further=0.0)
+    mined = replace(found, negatives=(other, replace(other, id=found.positive.id)), relevant=(found.positive.id,))
+    shown = [item for batch in plan_batches({"stance-x": [mined, found]}, recipe) for item in batch]
+    assert {item.ids for item in shown} == {("other",)}
+    assert {item.claim.stance for item in shown if item.claim} == {"neither"}
+    assert {any(item.claim.marked or ()) for item in shown if item.claim} == {False}

@@ -11,11 +11,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from encoders.artifact import Reading
-from encoders.stances import NO_SENTENCE, ClaimPassage, claim_inputs
+from encoders.stances import NO_SENTENCE, claim_inputs
 from encoders.training.architectures.families import inputs_of
 from encoders.training.architectures.markers import templates
 from encoders.training.architectures.stance import StanceOutput
 from encoders.training.recipe import Recipe
+from mappings.stances import ClaimPassage
 
 _PLAIN: Final[MutableMapping[Any, Tokenizer]] = WeakKeyDictionary()
 """Tokenizer → a copy of it that neither pads nor truncates."""

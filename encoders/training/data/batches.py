@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from encoders.labels.pairs import Pair, Text, read_pairs
-from encoders.stances import ClaimPassage, is_same
+from encoders.stances import is_same
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
 from mappings.analysis.window_text import place_window
 from mappings.documents import Passage
-from mappings.stances import Stance
+from mappings.stances import ClaimPassage, Stance
 
 T = TypeVar("T")
 SPAN = 24

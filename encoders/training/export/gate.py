@@ -13,10 +13,11 @@ import torch
 from encoders.artifact import TOKENIZER, Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
-from encoders.stances import ClaimPassage, StanceClassifier, apply_head, claim_inputs, load_head, log_odds
+from encoders.stances import StanceClassifier, apply_head, claim_inputs, load_head, log_odds
 from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.export.graphs import get_result
 from mappings.errors import ModelError
+from mappings.stances import ClaimPassage
 
 PARITY = 0.9999
 """Minimum cosine (vectors) or correlation (logits) between the fp32 graph and torch."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from search.cache import FreshCache
 from search.catalog import CatalogEntry
 from search.engines.opensearch.admin import Admin
 from search.engines.opensearch.client import Cluster
 from search.engines.opensearch.documents.tables import TABLES, table_name
+from search.memory.cache import FreshCache
 
 FRESH_SECONDS: Final = 1.0
 _ALL: Final = "collections"

@@ -7,13 +7,13 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from mappings.errors import Conflict, InvalidInput, NotFound
-from search.cache import FreshCache
 from search.engines.names import check_collection, index_name, split_index
 from search.engines.opensearch import queries
 from search.engines.opensearch.client import WHOLE, Cluster
 from search.engines.opensearch.description import OpenSearchIndexDescription, read_description
 from search.engines.opensearch.legs import Spread
 from search.engines.opensearch.records import BY_WORDS
+from search.memory.cache import FreshCache
 from search.protocols import IndexMeta
 
 FRESH_SECONDS: Final = 1.0

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from search.home import open_home
-from search.score_memory import ScoreMemory
+from search.memory.scores import ScoreMemory
 from search.settings import Settings
 from search.settings import read as read_settings
 from web.access.auth import check_bind

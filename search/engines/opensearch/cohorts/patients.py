@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from search.cache import Cache
 from search.document_criteria import DocumentCriterion
 from search.engines.opensearch.client import Cluster, ndjson
 from search.engines.opensearch.cohorts.bodies import DAY, DOCUMENT, EVERY, NAME, PatientBodies
@@ -21,6 +20,7 @@ from search.engines.opensearch.description import OpenSearchIndexDescription
 from search.engines.opensearch.holders import checked
 from search.engines.opensearch.queries import WINDOW, Body, OpenSearchQueryCompiler, last_commit
 from search.engines.patients import Mask, MaskCache, choose
+from search.memory.cache import Cache
 from search.protocols import ALONE, PatientDocuments, PatientsAnswer, PatientsRequest
 
 _ATTEMPTS: Final = 4
