@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
-        *("fusion", "feedback", "rerank", "opensearch", "private_queries", "reads_queries"),
+        *("fusion", "feedback", "rerank", "stance", "opensearch", "private_queries", "reads_queries"),
     ),
     "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "studies", "marking"),
     "passages.marking": ("stated", "ruled_out"),
@@ -20,6 +20,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "rerank": ("model", "candidates", "deadline_ms", "weight", "first", "parts"),
     "rerank.first": ("model", "keep", "weight"),
     "rerank.parts": ("words", "best"),
+    "stance": ("model", "deadline_ms"),
     "opensearch": ("shards", "replicas"),
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""

@@ -102,6 +102,18 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class StanceReader:
+    """What reads what the hits of a page say of the query: `model`, for at most `deadline_ms` after reranking (0: no limit)."""
+
+    model: str
+    deadline_ms: int
+
+    def __post_init__(self) -> None:
+        checks.check_text("stance.model", self.model)
+        checks.check_whole("stance.deadline_ms", self.deadline_ms, least=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A named collection, with everything that its kind defines.
 
@@ -115,7 +127,7 @@ class Collection:
     `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
     name of what a query names counts beside the typed one. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
-    `reranking` and `feedback` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
+    `reranking`, `feedback` and `stance` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
     """
 
@@ -136,6 +148,7 @@ class Collection:
     fusion: Fusion
     reranking: Reranking
     feedback: Feedback | None = None
+    stance: StanceReader | None = None
     marking: Marking | None = None
     shards: int = 1
     replicas: int | str = "0-1"
@@ -277,6 +290,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         fusion=_build(Fusion, "fusion", data["fusion"]),
         reranking=_parse_reranking(data["rerank"]),
         feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
+        stance=_build(StanceReader, "stance", data["stance"]) if "stance" in data else None,
         marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
         private_queries=data.get("private_queries", False),
         concepts=passages.get("concepts", False),

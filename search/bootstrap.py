@@ -15,7 +15,7 @@ from search.home import open_home
 from search.kept.store import KeptStore
 from search.memory.scores import ScoreMemory
 from search.models.registry import Models
-from search.pipeline.cursor import read_key
+from search.pipeline.paging.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
 from search.pipeline.services import SearchServices
@@ -57,6 +57,7 @@ class Medley:
             key=read_key(settings.home / "cursor.key"),
             store=collections.store,
             reader=collections.reader_of,
+            claim_reader=models.claim_reader,
             scores=scores or ScoreMemory(),
         )
         visibility = Visibility(engines.engine)

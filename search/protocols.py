@@ -17,6 +17,7 @@ from mappings.analysis.headings import normalise_heading
 from mappings.clinical.placing import FOUND, assertion_key
 from mappings.documents import Access, FieldValue, Passage
 from mappings.fields import ASPECTS, ASSERTED, CONCEPTS, MENTIONED
+from mappings.stances import ClaimPassage, StanceReading
 from search.document_criteria import DocumentCriterion, check_distances
 from search.query import Facets, Filter, LexicalQuery, Phrase, Ranking, Scored, Total
 
@@ -282,4 +283,17 @@ class Reranker(Protocol):
 
     def score(self, query: str, passages: Sequence[str]) -> Vectors:
         """Shape (n,), in input order; a logit, higher is better."""
+        ...
+
+
+class ClaimReader(Protocol):
+    """Reads what passages say of a claim, and in which of their sentences."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what determines the readings."""
+        ...
+
+    def read(self, claim: str, passages: Sequence[ClaimPassage]) -> list[StanceReading]:
+        """What each passage says, in input order."""
         ...

@@ -90,6 +90,10 @@ class SearchForm(BaseModel):
         description="time for reranking in milliseconds; 0: as long as the server allows, for the full ranking; "
         "by default that of the collection; a server can allow less",
     )
+    stances: bool = Field(
+        True,
+        description="read what each hit says of the text, where the collection has a model for that; false is faster",
+    )
 
 
 class BatchForm(BaseModel):
@@ -232,4 +236,5 @@ def to_query(form: SearchForm, collection: Collection, access: Access) -> Query:
         explain=form.explain,
         rerank=form.rerank,
         deadline_ms=form.deadline_ms,
+        stances=form.stances,
     )

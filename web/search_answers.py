@@ -98,6 +98,15 @@ class ProofJson(WireModel):
     mark: Mark
 
 
+class StanceJson(WireModel):
+    """What a passage says of the text that was searched, and how probable that is; it decides nothing about the claim."""
+
+    model_config = ConfigDict(title="Stance")
+
+    label: Literal["supports", "refutes", "neither"]
+    probability: float
+
+
 class HitJson(WireModel):
     """A document that was found: its best passage, the evidence in it and, on request, an explanation of its score."""
 
@@ -127,6 +136,9 @@ class HitJson(WireModel):
     badges: list[str] = Field(
         description="of a publication: warnings (`retracted`, `expression of concern`, `retraction notice`, `preprint`), its "
         "design, and what was studied instead of people"
+    )
+    stance: StanceJson | None = Field(
+        description="null where it was not read: the collection has no model for that, words were looked up, or time was short"
     )
     explain: ExplanationJson | None
 

@@ -23,6 +23,7 @@ from search.models.servers import Servers
 from search.protocols import Encoder, Reranker
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.cascade import RerankStages
+from search.ranking.claims import AnytimeClaimReader
 from search.settings import Settings
 
 HASHING: Final = "hashing-256"
@@ -44,6 +45,7 @@ class Models:
         self._encoders: dict[str, Encoder] = {}
         self._rerankers: dict[str, AnytimeReranker | MedleyError] = {}
         self._classifiers: dict[str, StanceClassifier] = {}
+        self._claim_readers: dict[str, AnytimeClaimReader | MedleyError] = {}
         self._lock = threading.RLock()
 
     def folders(self) -> Sequence[Path]:
@@ -111,6 +113,22 @@ class Models:
                 arguments = (artifact, self.settings.threads or None, self.settings.form or None, self.settings.device)
                 self._classifiers[name] = StanceClassifier(*arguments)
             return self._classifiers[name]
+
+    def claim_reader(self, collection: Collection) -> AnytimeClaimReader | None:
+        """What reads stances in the collection; None if its kind has no such model. Raises as `stance_classifier` does."""
+        if collection.stance is None:
+            return None
+        name = collection.stance.model
+        with self._lock:
+            if name not in self._claim_readers:
+                try:
+                    self._claim_readers[name] = AnytimeClaimReader(self.stance_classifier(name))
+                except MedleyError as error:
+                    self._claim_readers[name] = error  # looked for once, not in every search
+            found = self._claim_readers[name]
+        if isinstance(found, MedleyError):
+            raise found
+        return found
 
     def rerank_stages(self, collection: Collection) -> RerankStages | None:
         """The collection's rerankers; None if reranking is switched off. Raises as `reranker` does.

@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mappings.documents import Passage
-from mappings.errors import MedleyError
+from mappings.stances import StanceReading
 from mappings.studies.description import work_of
 from search.pipeline import evidence
 from search.pipeline.checks import RELEVANCE
-from search.pipeline.cursor import Cursor
 from search.pipeline.explanation import explain
 from search.pipeline.freshness import find_withheld, keep_newest
 from search.pipeline.grouping import Group, by_field, fold, group, sort_by
 from search.pipeline.lookup import can_miss_words, meanings_of, missing_words
-from search.pipeline.paging import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
-from search.pipeline.rerank import Reranked, wording
-from search.pipeline.results import Evidence, Hit, Proof, RerankCoverage, Results
+from search.pipeline.paging.cursor import Cursor
+from search.pipeline.paging.progress import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
+from search.pipeline.reading import choose_sentences, read_stances
+from search.pipeline.rerank import Reranked
+from search.pipeline.results import Evidence, Hit, HitStance, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
-from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds
+from search.pipeline.services import SearchServices, Trace
 from search.query import Query
 from search.ranking.candidates import Candidate
-from search.ranking.cascade import RerankStages
 
 FOLDED = 30
 """Among how many leading passages versions of one work are looked for: those that are read for reranking anyway. Where
 nothing is reranked, those of the page."""
-SENTENCE_CHOICES = 3
-"""How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
 
 
 def present_first(
@@ -92,12 +90,14 @@ def _page(
     passages = [texts[item.best.passage] for item in visible]
     # An answer that no stage had time for is not remembered: see `rerank`.
     remember = bool(coverage.scored or not coverage.candidates)
-    sentences = _evidence(query, retrieved, passages, services, trace, remember)
+    readings = read_stances(query, retrieved, passages, services, trace)
+    trace.step("stance")
+    sentences = choose_sentences(query, retrieved, passages, readings, services, trace, remember)
     trace.step("evidence")
     proofs = _proofs(query, retrieved, passages, services)
     content = {
-        passage.id: (passage, chosen, proofs.get(passage.document, ()))
-        for passage, chosen in zip(passages, sentences, strict=True)
+        passage.id: (passage, chosen, proofs.get(passage.document, ()), reading)
+        for passage, chosen, reading in zip(passages, sentences, readings, strict=True)
     }
     # Last of all: what was replaced or deleted while we searched is not shown either.
     newest = keep_newest(visible, services, retrieved.meta.collection)
@@ -130,60 +130,6 @@ def _missing(
     return missing_words(query, retrieved.understanding, retrieved.meta, passages, services.engine, withheld)
 
 
-def _evidence(
-    query: Query,
-    retrieved: Retrieved,
-    passages: Sequence[Passage],
-    services: SearchServices,
-    trace: Trace,
-    remember: bool,
-) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
-
-    Who looks words up wants to see them: then the words choose. The same search gets the same sentences again if they are
-    to be remembered.
-    """
-    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
-    choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
-    until = rerank_deadline(query, services, retrieved.collection, trace)
-    try:
-        by_model = query.rerank and until is not None and not retrieved.understanding.lexical.wanted
-        stages = services.reranker(retrieved.collection) if by_model else None
-        if stages is None:
-            return [evidence.best(choice) for choice in choices]
-        key = _evidence_key(query, retrieved, passages, stages, services)
-        known = services.scores.get(key)
-        if known is None:
-            texts = [item.text for choice in choices for item in choice]
-            asked = wording(retrieved)
-            known = [stages.last.score_pairs([(asked.as_in(text), text) for text in texts], until)]
-            known = services.scores.keep(key, known) if remember else known
-    except MedleyError:
-        return [evidence.best(choice) for choice in choices]
-    return _choose(choices, known[0])
-
-
-def _evidence_key(
-    query: Query, retrieved: Retrieved, passages: Sequence[Passage], stages: RerankStages, services: SearchServices
-) -> tuple[object, ...]:
-    """What must be the same for the scores of sentences to be remembered."""
-    meta, understanding = retrieved.meta, retrieved.understanding
-    asked = (query.access.key, understanding.model_text, understanding.names, *sorted(understanding.terms))
-    milliseconds = rerank_milliseconds(query, services, retrieved.collection)
-    model = stages.last.reranker.fingerprint
-    return "sentences", meta.index, meta.commit, *asked, milliseconds, model, *(passage.id for passage in passages)
-
-
-def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
-    """The best sentences of each passage; by words if any of its sentences was not scored."""
-    chosen, position = [], 0
-    for choice in choices:
-        own = [score for score in scores[position : position + len(choice)] if score is not None]
-        chosen.append(evidence.best(choice, own if len(own) == len(choice) else None))
-        position += len(choice)
-    return chosen
-
-
 def _proofs(
     query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
 ) -> Mapping[str, tuple[Proof | None, ...]]:
@@ -200,6 +146,7 @@ def _hit(
     passage: Passage,
     sentences: tuple[Evidence, ...],
     proofs: tuple[Proof | None, ...],
+    reading: StanceReading | None,
 ) -> Hit:
     terms = retrieved.understanding.terms
     return Hit(
@@ -217,6 +164,7 @@ def _hit(
         others=tuple(name for name in found.documents if name != passage.document),
         meanings=meanings_of(passage, retrieved.understanding),
         proofs=proofs,
+        stance=HitStance(reading.stance, reading.probability) if reading else None,
         explain=explain(found.best, _matched(passage, terms), query.access) if query.explain else None,
     )
 

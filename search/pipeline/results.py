@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mappings.documents import FieldValue
+from mappings.stances import Stance
 from mappings.studies.badges import values_of
 from mappings.studies.description import BADGES
 from search.query import Facets, Total
@@ -49,6 +50,13 @@ class Proof:
     mark: Span
 
 
+class HitStance(NamedTuple):
+    """What a hit says of the query: the most probable stance, with its probability."""
+
+    label: Stance
+    probability: float
+
+
 class RerankContribution(NamedTuple):
     """What a cross-encoder adds to a final score: `contribution` = `weight` × `normalised`, both in [0, 1].
 
@@ -84,7 +92,7 @@ class Hit:
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
     `others` are further documents of its group, such as those of one patient, or another version of the same work. `meanings` are those that the passage spells
     out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
-    the document does not mention it.
+    the document does not mention it. `stance` is None where it was not read.
     """
 
     document: str
@@ -101,6 +109,7 @@ class Hit:
     others: tuple[str, ...] = ()
     meanings: tuple[str, ...] = ()
     proofs: tuple[Proof | None, ...] = ()
+    stance: HitStance | None = None
     explain: Explanation | None = None
 
     @property

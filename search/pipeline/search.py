@@ -5,8 +5,8 @@ from __future__ import annotations
 from mappings.collection import Collection
 from mappings.errors import InvalidInput, NotFound
 from search.pipeline.checks import check_fields
-from search.pipeline.cursor import Cursor, verify
-from search.pipeline.paging import MAX_DEPTH
+from search.pipeline.paging.cursor import Cursor, verify
+from search.pipeline.paging.progress import MAX_DEPTH
 from search.pipeline.present import leaves_window, present_first, present_next
 from search.pipeline.rerank import rerank
 from search.pipeline.results import Results

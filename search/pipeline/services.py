@@ -13,6 +13,7 @@ from search.memory.scores import ScoreMemory
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
 from search.query import Query
 from search.ranking.cascade import RerankStages
+from search.ranking.claims import AnytimeClaimReader
 from search.settings import Settings
 from search.storage import DocumentStore
 
@@ -21,7 +22,8 @@ from search.storage import DocumentStore
 class SearchServices:
     """Everything a search calls. A missing encoder or reranker is None, and the answer says so.
 
-    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages; `key` signs cursors. `store`
+    `encoder` finds a bi-encoder by fingerprint, `reranker` gives a collection's rerank stages, `claim_reader` what reads stances
+    in it; `key` signs cursors. `store`
     gives a collection's documents, so that no earlier version is shown; without it, the index alone counts. `reader` is what
     reads the documents of a collection.
 
@@ -37,6 +39,7 @@ class SearchServices:
     key: bytes
     store: Callable[[str], DocumentStore] | None = None
     reader: Callable[[Collection], ConceptReader | None] = lambda collection: None
+    claim_reader: Callable[[Collection], AnytimeClaimReader | None] = lambda collection: None
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
     scores: ScoreMemory = field(default_factory=ScoreMemory)
@@ -76,3 +79,10 @@ def rerank_deadline(
     """The moment when `share` of the reranking time has passed since the search started; None without a deadline."""
     milliseconds = rerank_milliseconds(query, services, collection)
     return trace.started + share * milliseconds / 1000 if milliseconds else None
+
+
+def stance_deadline(query: Query, services: SearchServices, collection: Collection, trace: Trace) -> float | None:
+    """The moment when stances are no longer read: some time after that of reranking; None without a deadline."""
+    until = rerank_deadline(query, services, collection, trace)
+    further = collection.stance.deadline_ms if collection.stance else 0
+    return until + further / 1000 if until and further else None

@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from mappings.documents import Access
 from mappings.errors import Forbidden, InvalidInput
-from search.pipeline.cursor import MAX_CHARACTERS, Cursor, FrozenHit, access_mark, group_mark, query_mark, sign, verify
+from search.pipeline.paging.cursor import (
+    MAX_CHARACTERS,
+    Cursor,
+    FrozenHit,
+    access_mark,
+    group_mark,
+    query_mark,
+    sign,
+    verify,
+)
 from search.query import Query
 
 KEY = b"k" * 32

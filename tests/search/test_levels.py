@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mappings.collection import FirstStage, Reranking
 from mappings.documents import Access
 from mappings.errors import InvalidInput
-from search.pipeline import cursor as cursors
 from search.pipeline.explanation import explain
+from search.pipeline.paging import cursor as cursors
 from search.pipeline.search import search
 from search.query import Query
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache

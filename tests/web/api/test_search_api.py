@@ -74,6 +74,7 @@ def test_a_complete_answer_to_a_search(client):
             "year": 2018,
         },
         "badges": [],
+        "stance": None,
         "lexical": True,
         "more_passages": 0,
         "others": [],

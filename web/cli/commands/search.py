@@ -61,6 +61,7 @@ _ASSERTIONS: Final = {"present": "with", "not-present": "without", "ruled-out": 
     show_default=True,
     help="Time for the search with reranking, including loading the models; 0: no limit.",
 )
+@click.option("--no-stances", is_flag=True, help="Do not read what each hit says of the text.")
 @click.option(
     "--label", "labels", multiple=True, help="See only documents with this label; can be repeated. Default: all."
 )
@@ -93,6 +94,7 @@ def _form(asked: dict[str, Any]) -> dict[str, Any]:
         "without": list(asked["lacking"]),
         "as_typed": list(asked["as_typed"]),
         "rerank": not asked["no_rerank"],
+        "stances": not asked["no_stances"],
         "filters": _filters(asked["filters"]),
     }
 
@@ -137,7 +139,8 @@ def _criterion(item: CriterionJson) -> str:
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
     shown = (str(value) for value in values if isinstance(value, str | int))
-    details = [*(["invented"] if invented else []), hit.document, *hit.badges, *shown, *hit.meanings]
+    said = [f"{hit.stance.label} ({hit.stance.probability:.0%})"] if hit.stance else []
+    details = [*(["invented"] if invented else []), hit.document, *said, *hit.badges, *shown, *hit.meanings]
     details += [] if hit.lexical else ["found by meaning"]
     lines = [
         f"{rank:2}. {click.style(hit.title or hit.document, bold=True)}  {hit.score:.3f}",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mappings.documents import parse_passage_id
-from search.pipeline import cursor as cursors
 from search.pipeline.grouping import Group
+from search.pipeline.paging import cursor as cursors
 from search.pipeline.retrieve import Retrieved
 from search.query import Query
 from search.ranking.candidates import LEVEL_GAP, NO_CONTRIBUTIONS, ONE_LEVEL, Candidate, Level, RerankScore

@@ -1,0 +1,157 @@
+"""What the models read in the passages of a page: what each says of the query, and the sentences to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from mappings.documents import Passage
+from mappings.errors import MedleyError
+from mappings.stances import UNREAD, ClaimPassage, StanceReading
+from search.memory.scores import Scores
+from search.pipeline import evidence
+from search.pipeline.rerank import wording
+from search.pipeline.results import Evidence
+from search.pipeline.retrieve import Retrieved
+from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds, stance_deadline
+from search.query import Query
+
+SENTENCE_CHOICES: Final = 3
+"""How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
+MOST_CLAIM: Final = 600
+"""A longer text is no claim, but several: passages are not read for what they say of it. In characters."""
+
+
+def read_stances(
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices, trace: Trace
+) -> list[StanceReading | None]:
+    """What each passage says of the query, read as a claim; None where it was not read.
+
+    Words that are looked up claim nothing, and are not read for. A missing or failing model never raises: `trace.degraded`
+    says why. The same search gets the same readings again once there was time for all of them.
+    """
+    unread: list[StanceReading | None] = [None] * len(passages)
+    if not passages or not _is_claim(query, retrieved):
+        return unread
+    try:
+        reader = services.claim_reader(retrieved.collection)
+        if reader is None:
+            return unread
+        claim = retrieved.understanding.model_text
+        key = ("stances", *_shown(query, retrieved, passages, services), reader.reader.fingerprint)
+        known = services.scores.get(key)
+        if known is None:
+            texts = [ClaimPassage.of(item.text, item.title) for item in passages]
+            known = _packed(reader.read(claim, texts, stance_deadline(query, services, retrieved.collection, trace)))
+            known = services.scores.keep(key, known) if all(known) else known
+    except MedleyError as error:
+        trace.degraded.append(f"what the hits say of the text was not read ({error.message})")
+        return unread
+    return _unpacked(known)
+
+
+def _is_claim(query: Query, retrieved: Retrieved) -> bool:
+    text = query.text.strip()
+    wanted = query.stances and query.rerank and not retrieved.understanding.lexical.wanted
+    return bool(wanted and text and len(text) <= MOST_CLAIM)
+
+
+def _packed(readings: Sequence[StanceReading | None]) -> Scores:
+    return [[*item.probabilities, *item.evidence] if item else [] for item in readings]
+
+
+def _unpacked(scores: Scores) -> list[StanceReading | None]:
+    found: list[StanceReading | None] = []
+    for item in scores:
+        values = [UNREAD if value is None else value for value in item]
+        found.append(StanceReading((values[0], values[1], values[2]), tuple(values[3:])) if values else None)
+    return found
+
+
+def choose_sentences(
+    query: Query,
+    retrieved: Retrieved,
+    passages: Sequence[Passage],
+    readings: Sequence[StanceReading | None],
+    services: SearchServices,
+    trace: Trace,
+    remember: bool,
+) -> list[tuple[Evidence, ...]]:
+    """For each passage the sentences to show: those that its reading rests on, or that the cross-encoder or words choose."""
+    left = [passage for passage, reading in zip(passages, readings, strict=True) if reading is None]
+    chosen = dict(
+        zip((item.id for item in left), _by_relevance(query, retrieved, left, services, trace, remember), strict=True)
+    )
+    terms = retrieved.understanding.terms
+    return [
+        chosen[passage.id] if reading is None else _read_in(passage, reading, terms)
+        for passage, reading in zip(passages, readings, strict=True)
+    ]
+
+
+def _read_in(passage: Passage, reading: StanceReading, terms: frozenset[str]) -> tuple[Evidence, ...]:
+    """The sentences that a reading rests on most; their score is the probability of being evidence."""
+    spans = ClaimPassage.of(passage.text).spans
+    found = []
+    for place in reading.best(evidence.SENTENCES):
+        start, end = spans[place]
+        text = passage.text[start:end]
+        score = 1 / (1 + math.exp(-max(-50.0, reading.evidence[place])))
+        found.append(Evidence(text, start, end, score, evidence.marks(text, terms)))
+    return tuple(found)
+
+
+def _by_relevance(
+    query: Query,
+    retrieved: Retrieved,
+    passages: Sequence[Passage],
+    services: SearchServices,
+    trace: Trace,
+    remember: bool,
+) -> list[tuple[Evidence, ...]]:
+    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
+
+    Who looks words up wants to see them: then the words choose. The same search gets the same sentences again if they are
+    to be remembered.
+    """
+    if not passages:
+        return []
+    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
+    choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
+    until = rerank_deadline(query, services, retrieved.collection, trace)
+    try:
+        by_model = query.rerank and until is not None and not retrieved.understanding.lexical.wanted
+        stages = services.reranker(retrieved.collection) if by_model else None
+        if stages is None:
+            return [evidence.best(choice) for choice in choices]
+        key = ("sentences", *_shown(query, retrieved, passages, services), stages.last.reranker.fingerprint)
+        known = services.scores.get(key)
+        if known is None:
+            texts = [item.text for choice in choices for item in choice]
+            asked = wording(retrieved)
+            known = [stages.last.score_pairs([(asked.as_in(text), text) for text in texts], until)]
+            known = services.scores.keep(key, known) if remember else known
+    except MedleyError:
+        return [evidence.best(choice) for choice in choices]
+    return _choose(choices, known[0])
+
+
+def _shown(
+    query: Query, retrieved: Retrieved, passages: Sequence[Passage], services: SearchServices
+) -> tuple[object, ...]:
+    """What must be the same for what was read to be remembered."""
+    meta, understanding = retrieved.meta, retrieved.understanding
+    asked = (query.access.key, understanding.model_text, understanding.names, *sorted(understanding.terms))
+    milliseconds = rerank_milliseconds(query, services, retrieved.collection)
+    return meta.index, meta.commit, *asked, milliseconds, *(passage.id for passage in passages)
+
+
+def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
+    """The best sentences of each passage; by words if any of its sentences was not scored."""
+    chosen, position = [], 0
+    for choice in choices:
+        own = [score for score in scores[position : position + len(choice)] if score is not None]
+        chosen.append(evidence.best(choice, own if len(own) == len(choice) else None))
+        position += len(choice)
+    return chosen

@@ -1,0 +1,58 @@
+"""Reads what passages say of a claim, the best ones first, until a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mappings.stances import ClaimPassage, StanceReading
+from search.protocols import ClaimReader
+from search.ranking.anytime import Clock, Pace
+
+TOGETHER: Final = 4
+"""The most passages in one call: few enough to stop in time."""
+MOST_CHARACTERS: Final = 2_000
+"""Of a longer passage a model reads about so many: what lies beyond takes no time."""
+TYPICAL_PACE: Final = 3e-5
+"""Seconds per character before anything was measured."""
+
+
+@dataclass(slots=True)
+class AnytimeClaimReader:
+    """A reader of claims with its pace and a clock. Searches can share it."""
+
+    reader: ClaimReader
+    pace: Pace = field(default_factory=lambda: Pace(TYPICAL_PACE))
+    clock: Clock = time.perf_counter
+
+    def read(self, claim: str, passages: Sequence[ClaimPassage], until: float | None) -> list[StanceReading | None]:
+        """What each passage says, in input order; None for those not read before the moment `until` (of `clock`)."""
+        found: list[StanceReading | None] = []
+        while len(found) < len(passages):
+            group = passages[len(found) :][:TOGETHER]
+            if until is not None:
+                group = self._in_time(claim, group, until - self.clock())
+            if not group:
+                break
+            started = self.clock()
+            found += self.reader.read(claim, group)
+            self.pace.learn(sum(_cost(claim, item) for item in group), self.clock() - started)
+        return found + [None] * (len(passages) - len(found))
+
+    def _in_time(self, claim: str, group: Sequence[ClaimPassage], seconds: float) -> Sequence[ClaimPassage]:
+        """The leading passages that are expected to take no more than so many seconds."""
+        cost, count = 0.0, 0
+        for item in group:
+            cost += self.pace.estimate(_cost(claim, item))
+            if cost > seconds:
+                break
+            count += 1
+        if not count and seconds > 0:
+            self.pace.relax()
+        return group[:count]
+
+
+def _cost(claim: str, passage: ClaimPassage) -> int:
+    return min(MOST_CHARACTERS, len(claim) + len(passage.context) + len(passage.text))
