@@ -140,6 +140,9 @@ class HitJson(WireModel):
     stance: StanceJson | None = Field(
         description="null where it was not read: the collection has no model for that, words were looked up, or time was short"
     )
+    probability: float | None = Field(
+        description="that the document answers the query, calibrated; null where it can't be told"
+    )
     explain: ExplanationJson | None
 
 
@@ -177,6 +180,9 @@ class AnswerableJson(WireModel):
 
     model_config = ConfigDict(title="Answerable")
 
+    probability: float | None = Field(
+        description="that any hit of the first page answers the query, calibrated; null where it can't be told"
+    )
     missing: list[str] = Field(
         description="words of the query, as typed, that no document which the caller may see holds, by this or another name; looked "
         "for on the first page, in collections of 1,000 documents and more"
@@ -221,7 +227,7 @@ class SearchAnswer(WireModel):
             invented=collection.invented,
             beyond_window=results.beyond_window,
             understood=UnderstandingJson.of(results),
-            answerable=AnswerableJson(missing=list(results.missing)),
+            answerable=AnswerableJson(probability=results.probability, missing=list(results.missing)),
         )
 
 

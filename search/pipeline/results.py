@@ -92,7 +92,8 @@ class Hit:
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
     `others` are further documents of its group, such as those of one patient, or another version of the same work. `meanings` are those that the passage spells
     out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
-    the document does not mention it. `stance` is None where it was not read.
+    the document does not mention it. `stance` is None where it was not read, `probability` (that the hit answers the query) where it
+    can't be told.
     """
 
     document: str
@@ -110,6 +111,7 @@ class Hit:
     meanings: tuple[str, ...] = ()
     proofs: tuple[Proof | None, ...] = ()
     stance: HitStance | None = None
+    probability: float | None = None
     explain: Explanation | None = None
 
     @property
@@ -156,7 +158,7 @@ class Results:
     `degraded` says in plain words everything that failed or was missing, `partial` what was left out because time was
     short. `cursor` leads to the next page. `beyond_window`: the page lies beyond the result window, in fused order.
     `feedback` names the passages that moved the query's vectors, if the collection uses feedback; `missing` the words of the
-    query that no document holds (of the first page only).
+    query that no document holds, and `probability` that any hit answers it (both of the first page only).
     """
 
     hits: tuple[Hit, ...]
@@ -172,3 +174,4 @@ class Results:
     beyond_window: bool = False
     feedback: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    probability: float | None = None

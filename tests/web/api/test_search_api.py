@@ -53,7 +53,7 @@ def test_a_complete_answer_to_a_search(client):
         "invented": False,
         "beyond_window": False,
         "understood": body["understood"],
-        "answerable": {"missing": []},
+        "answerable": {"probability": None, "missing": []},
     }
     (evidence,) = hit.pop("evidence")
     assert evidence.pop("score") > 0
@@ -75,6 +75,7 @@ def test_a_complete_answer_to_a_search(client):
         },
         "badges": [],
         "stance": None,
+        "probability": None,
         "lexical": True,
         "more_passages": 0,
         "others": [],
