@@ -51,6 +51,11 @@ class StanceReading:
         """That of the most probable stance."""
         return max(self.probabilities)
 
+    @property
+    def decided(self) -> float:
+        """The probability that the passage decides on the claim: that it supports or refutes it."""
+        return self.probabilities[0] + self.probabilities[1]
+
     def best(self, count: int) -> list[int]:
         """The places of the `count` sentences that are evidence most, in the order of the text; none that was cut off."""
         read = [place for place, value in enumerate(self.evidence) if value != UNREAD]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from mappings.documents import Document
 from mappings.errors import MedleyError
 from search.collections import Collections
 from search.completion.completer import Completer
@@ -15,6 +16,7 @@ from search.home import open_home
 from search.kept.store import KeptStore
 from search.memory.scores import ScoreMemory
 from search.models.registry import Models
+from search.pipeline.document_stance import DocumentStance, read_document
 from search.pipeline.paging.cursor import read_key
 from search.pipeline.results import Results
 from search.pipeline.search import search
@@ -82,6 +84,10 @@ class Medley:
     def complete(self, request: CompletionRequest) -> Completions:
         """What can complete what was typed; see `Completer.complete`."""
         return self.completer.complete(request)
+
+    def read_claim(self, claim: str, document: Document, version: int, collection: str) -> DocumentStance:
+        """What a version of a document says of a claim; see `search.pipeline.document_stance.read_document`."""
+        return read_document(claim, document, version, self.collections.get(collection), self.services)
 
     def search(self, query: Query) -> Results:
         """One page of answers; see `search.pipeline.search.search`."""

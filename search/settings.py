@@ -75,6 +75,11 @@ class Settings:
     reranker: str = _setting(
         "", "cross-encoder that reranks alone, instead of the collection's own one or two; 'none': no reranking"
     )
+    stance: str = _setting(
+        "",
+        "model that reads what hits say of a claim, in kinds that have one; empty: the kind's; 'none': nothing is read, "
+        "which is also so without a reranker",
+    )
     threads: int = _setting(0, "threads per model in this process; 0: one per core")
     form: str = _setting(
         "", "numeric form of the models (fp32, int8, fp16); empty: the fastest, measured once; fp16 on a GPU"

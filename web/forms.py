@@ -113,6 +113,16 @@ class DocumentForm(BaseModel):
     format: Literal["json", "ris", "bibtex", "csv"] = "json"
 
 
+class StanceForm(BaseModel):
+    """A claim, and the document that is read for what it says of it."""
+
+    model_config = ConfigDict(extra="forbid", title="StanceQuestion")
+
+    collection: str
+    document: str = Field(max_length=1_000, description="its id")
+    text: str = Field(max_length=MAX_QUERY_CHARACTERS, description="the claim, as one sentence")
+
+
 class FeedForm(BaseModel):
     """The collection that documents are added to."""
 
@@ -148,6 +158,11 @@ def search_form(value: Any) -> SearchForm:
 def batch_form(value: Any) -> BatchForm:
     """Validate several searches given as a JSON value. Raises `InvalidInput`."""
     return validated(BatchForm, value)
+
+
+def stance_form(value: Any) -> StanceForm:
+    """Validate a claim and a document given as a JSON value. Raises `InvalidInput`."""
+    return validated(StanceForm, value)
 
 
 def search_form_of(parameters: MultiDict[str, str]) -> SearchForm:

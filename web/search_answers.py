@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from mappings.collection import Collection
+from search.pipeline.document_stance import DocumentStance
 from search.pipeline.results import Results, Span
 from web.understanding_answers import UnderstandingJson
 from web.wire import INVENTED, FieldValueJson, WireModel
@@ -228,6 +229,40 @@ class SearchAnswer(WireModel):
             beyond_window=results.beyond_window,
             understood=UnderstandingJson.of(results),
             answerable=AnswerableJson(probability=results.probability, missing=list(results.missing)),
+        )
+
+
+class StanceAnswer(WireModel):
+    """What a document says of a claim, in the passage that says most; it decides nothing about the claim.
+
+    `evidence` are the sentences that the stance rests on, with offsets in the passage's `text`.
+    """
+
+    document: str
+    collection: str
+    invented: bool = Field(description=INVENTED)
+    stance: StanceJson
+    passage: str
+    heading: str
+    text: str
+    evidence: list[EvidenceJson]
+    read: int = Field(description="how many passages of the document were read")
+    passages: int
+
+    @classmethod
+    def of(cls, found: DocumentStance, collection: Collection) -> StanceAnswer:
+        """Build from what was read in a document of a collection."""
+        return cls(
+            document=found.passage.document,
+            collection=collection.name,
+            invented=collection.invented,
+            stance=StanceJson.model_validate(found.stance),
+            passage=found.passage.id,
+            heading=found.passage.heading,
+            text=found.passage.text,
+            evidence=[EvidenceJson.model_validate(item) for item in found.evidence],
+            read=found.read,
+            passages=found.passages,
         )
 
 

@@ -15,6 +15,7 @@ from mappings.collection import Collection
 from mappings.documents import Deletion, Document, Rejection
 from mappings.errors import Conflict, Damaged, Forbidden, InvalidInput, MedleyError, NotFound
 from search.completion.completions import CompletionRequest, Completions
+from search.pipeline.document_stance import DocumentStance
 from search.pipeline.results import Results
 from search.query import NOT_PRESENT, Query
 from search.storage import Accepted, Change, Job, State, StoreCounts, StoredDocument
@@ -137,6 +138,13 @@ class UseCases:
             raise
         self.audit(action, collection, asked, [stored.id])
         return stored
+
+    def read_claim(self, collection: str, identifier: str, claim: str) -> DocumentStance:
+        """What a document that the caller can see says of a claim. Raises as `document` and `Medley.read_claim` do."""
+        stored = self.document(collection, identifier, "stance")
+        if stored.document is None:
+            raise NotFound(f"there is no document {identifier[:100]!r} that you may see", field="document")
+        return self.medley.read_claim(claim, stored.document, stored.version, collection)
 
     def visible(self, collection: str, ids: Sequence[str]) -> dict[str, Document]:
         """Those of the documents that exist and that the caller can see, in the order of `ids`.

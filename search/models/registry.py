@@ -115,10 +115,15 @@ class Models:
             return self._classifiers[name]
 
     def claim_reader(self, collection: Collection) -> AnytimeClaimReader | None:
-        """What reads stances in the collection; None if its kind has no such model. Raises as `stance_classifier` does."""
+        """What reads stances in the collection; None if its kind has no such model, or if reading is switched off.
+
+        It is with reranking, unless the settings name a model. Raises as `stance_classifier` does.
+        """
         if collection.stance is None:
             return None
-        name = collection.stance.model
+        name = self.settings.stance or ("none" if self.settings.reranker == "none" else collection.stance.model)
+        if name == "none":
+            return None
         with self._lock:
             if name not in self._claim_readers:
                 try:

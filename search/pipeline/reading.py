@@ -79,19 +79,20 @@ def choose_sentences(
     remember: bool,
 ) -> list[tuple[Evidence, ...]]:
     """For each passage the sentences to show: those that its reading rests on, or that the cross-encoder or words choose."""
+    readings = [reading if reading and reading.best(1) else None for reading in readings]  # a long claim leaves no room
     left = [passage for passage, reading in zip(passages, readings, strict=True) if reading is None]
     chosen = dict(
         zip((item.id for item in left), _by_relevance(query, retrieved, left, services, trace, remember), strict=True)
     )
     terms = retrieved.understanding.terms
     return [
-        chosen[passage.id] if reading is None else _read_in(passage, reading, terms)
+        chosen[passage.id] if reading is None else evidence_of(passage, reading, terms)
         for passage, reading in zip(passages, readings, strict=True)
     ]
 
 
-def _read_in(passage: Passage, reading: StanceReading, terms: frozenset[str]) -> tuple[Evidence, ...]:
-    """The sentences that a reading rests on most; their score is the probability of being evidence."""
+def evidence_of(passage: Passage, reading: StanceReading, terms: frozenset[str]) -> tuple[Evidence, ...]:
+    """The sentences that a reading rests on most, `terms` marked; their score is the probability of being evidence."""
     spans = ClaimPassage.of(passage.text).spans
     found = []
     for place in reading.best(evidence.SENTENCES):

@@ -21,6 +21,7 @@ REFERENCE: Final = "#/components/schemas/{model}"
 _REQUESTS: Final = (
     forms.SearchForm,
     forms.BatchForm,
+    forms.StanceForm,
     completions.CompletionForm,
     *openapi_kept.REQUESTED,
     cohort_forms.CohortPageForm,
@@ -30,6 +31,7 @@ _REQUESTS: Final = (
 _ANSWERS: Final = (
     search_answers.SearchAnswer,
     search_answers.BatchAnswer,
+    search_answers.StanceAnswer,
     completions.CompletionAnswer,
     cohort_answers.CohortAnswer,
     cohort_answers.ComparisonAnswer,
@@ -106,6 +108,11 @@ def _paths() -> dict[str, Any]:
         "/v1/search/batch": {
             "post": _operation(
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
+            )
+        },
+        "/v1/stance": {
+            "post": _operation(
+                "stance", "What a document says of a claim", search_answers.StanceAnswer, body=forms.StanceForm
             )
         },
         **_completion_paths(),

@@ -88,6 +88,7 @@ def not_ready() -> list[str]:
             collection = medley.collections.get(name)
             meta = medley.engine.resolve(name)
             medley.models.rerank_stages(collection)
+            medley.models.claim_reader(collection)
         except MedleyError as error:
             reasons.append(f"{name}: {error.message}")
             continue

@@ -17,7 +17,7 @@ from web import context, forms
 from web.citations import attachments
 from web.errors import MediaTypeError
 from web.kept.bundles import with_bundles
-from web.search_answers import BatchAnswer, SearchAnswer
+from web.search_answers import BatchAnswer, SearchAnswer, StanceAnswer
 from web.serving import search_limits
 from web.serving.fair_shares import Turn
 from web.validation import parse_json
@@ -111,6 +111,17 @@ def json_body() -> Any:
     if request.mimetype != "application/json":
         raise MediaTypeError("the body must be JSON, sent as 'Content-Type: application/json'", field="Content-Type")
     return parse_json(request.get_data())
+
+
+@blueprint.post("/stance")
+def stance() -> Response:
+    """What one document says of a claim."""
+    form = forms.stance_form(json_body())
+    use_cases = context.use_cases()
+    collection = use_cases.named(form.collection, "stance")
+    with context.search_turn():
+        found = use_cases.read_claim(collection.name, form.document, form.text)
+    return jsonify(StanceAnswer.of(found, collection).model_dump())
 
 
 @blueprint.get("/documents/<anything:identifier>")

@@ -23,7 +23,7 @@ from web.client.errors import ConnectionFailed
 from web.client.transport import Transport
 from web.cohorts.answers import CohortAnswer, ComparisonAnswer
 from web.kept.shapes import KeptAnswer, KeptListAnswer
-from web.search_answers import BatchAnswer, SearchAnswer
+from web.search_answers import BatchAnswer, SearchAnswer, StanceAnswer
 from web.wire import CollectionJson, CollectionsAnswer, DocumentAnswer
 
 CitationFormat = Literal["ris", "bibtex", "csv"]
@@ -74,6 +74,11 @@ class MedleyClient:
     def search_batch(self, searches: Sequence[Mapping[str, Any]]) -> list[SearchAnswer]:
         """The answers to several searches, in order; each is given as the fields of `search` with its `collection`."""
         return self._ask(BatchAnswer, "POST", "/v1/search/batch", {"searches": [*map(dict, searches)]}).answers
+
+    def stance(self, text: str, document: str, collection: str) -> StanceAnswer:
+        """What a document, given by its id, says of a claim."""
+        asked = {"collection": collection, "document": document, "text": text}
+        return self._ask(StanceAnswer, "POST", "/v1/stance", asked)
 
     def document(self, identifier: str, collection: str) -> DocumentAnswer:
         """The newest version of a document."""

@@ -12,7 +12,7 @@ from web.cohorts.forms import CohortPageForm
 from web.cohorts.use_cases import CohortUseCases
 from web.forms import search_form, to_query
 from web.kept.bundles import with_bundles
-from web.search_answers import SearchAnswer
+from web.search_answers import SearchAnswer, StanceAnswer
 from web.use_cases import UseCases
 from web.validation import validated
 from web.wire import CollectionJson, DocumentAnswer
@@ -27,6 +27,10 @@ class Library(Protocol):
 
     def search(self, text: str, collection: str, fields: Mapping[str, Any]) -> SearchAnswer:
         """One page of an answer."""
+        ...
+
+    def stance(self, text: str, document: str, collection: str) -> StanceAnswer:
+        """What a document says of a claim."""
         ...
 
     def document(self, identifier: str, collection: str) -> DocumentAnswer:
@@ -54,6 +58,11 @@ class LocalLibrary:
         found = self.use_cases.named(form.collection, "search")
         query = with_bundles(to_query(form, found, self.use_cases.caller.access), self.use_cases)
         return SearchAnswer.of(self.use_cases.search(query), found)
+
+    def stance(self, text: str, document: str, collection: str) -> StanceAnswer:
+        """What a document says of a claim."""
+        found = self.use_cases.named(collection, "stance")
+        return StanceAnswer.of(self.use_cases.read_claim(found.name, document, text), found)
 
     def document(self, identifier: str, collection: str) -> DocumentAnswer:
         """The newest version of a document."""

@@ -1,4 +1,4 @@
-"""The tools that an assistant gets: search, open a document, find a cohort. Each answers with a small JSON object.
+"""The tools that an assistant gets: search, read a stance, open a document, find a cohort. Each answers with a small JSON object.
 
 Their docstrings are what the assistant reads, so they say what it must know and nothing else.
 """
@@ -74,6 +74,21 @@ class Tools:
             **({"note": INVENTED} if answer.invented else {}),
         }
 
+    def read_stance(self, claim: str, document: str, collection: str) -> dict[str, Any]:
+        """Read what one document says of a claim: supports, refutes or neither, with the sentences that say so.
+
+        The probability is that of the reading, not of the claim: quote the sentences, and decide nothing by it.
+        """
+        with _plain_errors():
+            found = self.library.stance(claim, document, collection)
+        return {
+            "document": found.document,
+            "stance": found.stance.label,
+            "probability": round(found.stance.probability, 2),
+            "sentences": [item.text for item in found.evidence],
+            **({"note": INVENTED} if found.invented else {}),
+        }
+
     def open_document(self, document: str, collection: str) -> dict[str, Any]:
         """Read a document by the id that a search gave."""
         with _plain_errors():
@@ -109,19 +124,20 @@ def _hit(item: HitJson) -> dict[str, Any]:
         "document": item.document,
         "title": item.title,
         "score": round(item.score, 3),
+        "stance": item.stance.label if item.stance else "",
         "badges": item.badges,
         "fields": {name: value for name, value in item.fields.items() if name != "badges"},
         "evidence": [part.text for part in item.evidence],
         "proofs": [proof.text if proof else None for proof in item.proofs],
     }
-    return {name: value for name, value in shown.items() if value not in ([], {})}
+    return {name: value for name, value in shown.items() if value not in ([], {}, "")}
 
 
 def make_server(library: Library, version: str) -> MCPServer:
     """An MCP server with these tools."""
     server = MCPServer("medley", title="Medley", instructions=INSTRUCTIONS, version=version)
     tools = Tools(library)
-    for tool in (tools.list_collections, tools.search, tools.open_document, tools.find_cohort):
+    for tool in (tools.list_collections, tools.search, tools.read_stance, tools.open_document, tools.find_cohort):
         server.tool()(tool)
     return server
 

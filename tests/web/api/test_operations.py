@@ -110,6 +110,7 @@ def test_the_description_is_complete(client):
     assert list(described["paths"]) == [
         "/v1/search",
         "/v1/search/batch",
+        "/v1/stance",
         "/v1/complete",
         "/v1/cohorts",
         "/v1/cohorts/compare",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anyio
 import pytest
+from claims_home import claims_settings
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from portal_home import fill
@@ -22,11 +24,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("mcp"))
 
 
-def talk(home: Path, *options: str, steps: Callable[[ClientSession], Coroutine[Any, Any, Any]]) -> Any:
+def talk(
+    home: Path,
+    *options: str,
+    steps: Callable[[ClientSession], Coroutine[Any, Any, Any]],
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> Any:
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "web.cli", "mcp", *options],
-        env={"MEDLEY_HOME": str(home), "PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", **ENVIRONMENT},
+        env={"MEDLEY_HOME": str(home), "PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", **environment},
     )
 
     async def run() -> Any:
@@ -37,11 +44,17 @@ def talk(home: Path, *options: str, steps: Callable[[ClientSession], Coroutine[A
     return anyio.run(run)
 
 
-def call(home: Path, tool: str, arguments: dict[str, Any], *options: str) -> tuple[bool, Any]:
+def call(
+    home: Path,
+    tool: str,
+    arguments: dict[str, Any],
+    *options: str,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[bool, Any]:
     async def steps(session: ClientSession) -> Any:
         return await session.call_tool(tool, arguments)
 
-    found = talk(home, *options, steps=steps)
+    found = talk(home, *options, steps=steps, environment={**ENVIRONMENT, **environment})
     text = found.content[0].text
     return bool(found.is_error), text if found.is_error else json.loads(text)
 
@@ -51,7 +64,7 @@ def test_the_tools_say_what_they_are_for(home: Path) -> None:
         return (await session.list_tools()).tools
 
     tools = {tool.name: tool for tool in talk(home, steps=steps)}
-    assert list(tools) == ["list_collections", "search", "open_document", "find_cohort"]
+    assert list(tools) == ["list_collections", "search", "read_stance", "open_document", "find_cohort"]
     assert all(tool.description for tool in tools.values())
     assert tools["search"].input_schema["required"] == ["text", "collection"]
 
@@ -96,3 +109,18 @@ def test_an_error_is_told_in_plain_words(home: Path, tool: str, arguments: dict[
     assert failed
     assert words in text
     assert "Traceback" not in text
+
+
+def test_a_document_is_read_for_a_claim(tmp_path: Path) -> None:
+    settings = claims_settings(tmp_path)
+    read = {"MEDLEY_COLLECTIONS": str(settings.collections), "MEDLEY_MODELS": str(settings.models)}
+    read["MEDLEY_STANCE"] = settings.stance
+    asked = {"claim": "Aspirin reduces stroke", "document": "pm/2", "collection": "abstracts"}
+    failed, answer = call(settings.home, "read_stance", asked, environment=read)
+    assert not failed
+    assert answer["document"] == "pm/2"
+    assert answer["stance"] in ("supports", "refutes", "neither")
+    assert set(answer["sentences"]) <= {"Results: Aspirin reduced stroke in adults.", "Bleeding was more frequent."}
+    failed, text = call(settings.home, "read_stance", asked)
+    assert failed
+    assert "names no model that reads claims" in text
