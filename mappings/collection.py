@@ -13,6 +13,7 @@ from mappings import checks
 from mappings.errors import InvalidInput, NotFound
 from mappings.fields import ASPECTS, READ_FIELDS, Field, FieldType
 from mappings.marking import Marking
+from mappings.stages import Feedback, FirstStage, Fusion, PassageParts, Reranking, StanceReader
 
 Granularity = Literal["document", "section", "passage"]
 FUSION_METHODS: Final = ("weighted", "rrf")
@@ -20,97 +21,6 @@ FUSION_NORMALISATIONS: Final = ("floor", "minmax", "zscore")
 Built = TypeVar("Built")
 SHIPPED_KINDS: Final = Path(__file__).parent / "collections"
 """The folder with a TOML file for each shipped kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """How the rankings of the legs are fused: by `weighted` sums of normalised scores, or by `rrf` (reciprocal ranks).
-
-    `normalisation` applies to `weighted` only: `floor`, `minmax` or `zscore`. `weights` maps each leg to its weight.
-    """
-
-    method: str
-    normalisation: str
-    weights: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class FirstStage:
-    """A small cross-encoder that scores all candidates and passes on the best `keep`; `weight` as in `Reranking`."""
-
-    model: str
-    keep: int
-    weight: float
-
-    def __post_init__(self) -> None:
-        checks.check_text("rerank.first.model", self.model)
-        checks.check_whole("rerank.first.keep", self.keep)
-        checks.check_share("rerank.first.weight", self.weight)
-
-
-@dataclass(frozen=True, slots=True)
-class PassageParts:
-    """The parts of a passage that a reranker reads: windows of at most `words` words.
-
-    Of these it reads the `best` ones that share most stems with the query.
-    """
-
-    words: int
-    best: int
-
-    def __post_init__(self) -> None:
-        checks.check_whole("rerank.parts.words", self.words)
-        checks.check_whole("rerank.parts.best", self.best)
-
-
-@dataclass(frozen=True, slots=True)
-class Reranking:
-    """The reranker of a collection: `model` scores the best `candidates` passages until the deadline (0: none).
-
-    `weight` is its share of the final score; the fused score has the rest. With `first` it is the second of two stages, and
-    scores what the first passes on. With `parts` a passage's score is the best score of its parts; without, the model reads
-    the whole passage.
-    """
-
-    model: str
-    candidates: int
-    deadline_ms: int
-    weight: float
-    first: FirstStage | None = None
-    parts: PassageParts | None = None
-
-    def __post_init__(self) -> None:
-        checks.check_text("rerank.model", self.model)
-        checks.check_whole("rerank.candidates", self.candidates, least=0)
-        checks.check_whole("rerank.deadline_ms", self.deadline_ms, least=0)
-        checks.check_share("rerank.weight", self.weight)
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """Pseudo-relevance feedback: after a first search, a second one runs with a query vector moved towards its results.
-
-    `passages` is how many of the best passages move the vector, `share` how much they contribute to it.
-    """
-
-    passages: int
-    share: float
-
-    def __post_init__(self) -> None:
-        checks.check_whole("feedback.passages", self.passages)
-        checks.check_share("feedback.share", self.share)
-
-
-@dataclass(frozen=True, slots=True)
-class StanceReader:
-    """What reads what the hits of a page say of the query: `model`, for at most `deadline_ms` after reranking (0: no limit)."""
-
-    model: str
-    deadline_ms: int
-
-    def __post_init__(self) -> None:
-        checks.check_text("stance.model", self.model)
-        checks.check_whole("stance.deadline_ms", self.deadline_ms, least=0)
 
 
 @dataclass(frozen=True, slots=True)

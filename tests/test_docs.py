@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from mappings.collection import Feedback, kinds, load
+from mappings.collection import kinds, load
+from mappings.stages import Feedback
 from search.settings import describe
 from web.cli.main import COMMANDS, cli
 

@@ -21,8 +21,8 @@ from evaluation.task import Task
 from evaluation.tuning import weights
 from evaluation.tuning.choosing import Choice, Gains, Judged
 from evaluation.tuning.weights import SHARES, Prepared, ScoredOrder, TuningOptions
-from mappings.collection import Fusion
 from mappings.errors import InvalidInput
+from mappings.stages import Fusion
 from search.models.registry import Models
 from search.ranking.fusion import fuse
 from search.settings import Settings

@@ -21,8 +21,8 @@ from evaluation.statistics import interval
 from evaluation.suites import beir
 from evaluation.suites import tuning_judgements as training
 from evaluation.task import Task
-from mappings.collection import Fusion
 from mappings.errors import InvalidInput
+from mappings.stages import Fusion
 from search.pipeline.retrieve import Retrieved
 from search.ranking.candidates import Candidate
 from search.ranking.cascade import StageScores, combine

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from mappings.collection import Reranking
 from mappings.errors import MedleyError
+from mappings.stages import Reranking
 from search.memory.scores import Scores
 from search.pipeline.grouping import group_key
 from search.pipeline.results import RerankCoverage

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
-from mappings.collection import Collection, Feedback
+from mappings.collection import Collection
 from mappings.documents import Access, FieldValue, Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
+from mappings.stages import Feedback
 from search.pipeline import lookup
 from search.pipeline.freshness import describe_shortcomings, find_withheld, only_newest, without_counts
 from search.pipeline.services import SearchServices, Trace, rerank_deadline

@@ -13,9 +13,9 @@ from statistics import NormalDist
 
 from mappings.analysis.nearest import nearest
 from mappings.analysis.sentences import sentences
-from mappings.collection import PassageParts, Reranking
 from mappings.documents import Passage
 from mappings.errors import MedleyError
+from mappings.stages import PassageParts, Reranking
 from search.ranking.anytime import AnytimeReranker
 from search.ranking.candidates import ONE_LEVEL, Candidate, RerankScore
 from search.ranking.fusion import min_max

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from mappings.analysis.passages import placed_windows
-from mappings.collection import Feedback
 from mappings.documents import Passage
+from mappings.stages import Feedback
 from search.protocols import Encoder, LegsRequest, Vectors
 from search.timed_models import TimedEncoder
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 
-from mappings.collection import Fusion
 from mappings.errors import InvalidInput
+from mappings.stages import Fusion
 from search.query import Ranking
 from search.ranking.candidates import Candidate, LegContributions
 from search.ranking.levels import rank_by_level

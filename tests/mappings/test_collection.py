@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from mappings import collection
-from mappings.collection import SHIPPED_KINDS, PassageParts, kinds, load, with_tuned_weights
+from mappings.collection import SHIPPED_KINDS, kinds, load, with_tuned_weights
 from mappings.errors import InvalidInput, NotFound
+from mappings.stages import PassageParts
 from search.ranking import fusion
 
 NOTES = (SHIPPED_KINDS / "notes.toml").read_text(encoding="utf-8")

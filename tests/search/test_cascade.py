@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import FirstStage, PassageParts, Reranking
 from mappings.documents import Access, Passage
 from mappings.errors import Unavailable
+from mappings.stages import FirstStage, PassageParts, Reranking
 from search.pipeline.explanation import explain
 from search.pipeline.results import Explanation, RerankContribution
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache

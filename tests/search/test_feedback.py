@@ -11,9 +11,10 @@ from small_collections import abstract, fill
 
 from evaluation import stages
 from evaluation.task import Corpus, Question, Task
-from mappings.collection import SHIPPED_KINDS, Feedback
+from mappings.collection import SHIPPED_KINDS
 from mappings.documents import Access
 from mappings.errors import ModelError
+from mappings.stages import Feedback
 from search.bootstrap import Medley
 from search.memory.cache import Cache
 from search.pipeline.search import search

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import Fusion
 from mappings.errors import InvalidInput
+from mappings.stages import Fusion
 from search.query import Ranking, Scored, in_order
 from search.ranking.fusion import from_floor, fuse, min_max, z_score
 

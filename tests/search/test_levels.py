@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappings.collection import FirstStage, Reranking
 from mappings.documents import Access
 from mappings.errors import InvalidInput
+from mappings.stages import FirstStage, Reranking
 from search.pipeline.explanation import explain
 from search.pipeline.paging import cursor as cursors
 from search.pipeline.search import search

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from encoders.hashing import HashingEncoder
-from mappings.collection import Feedback, FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
+from mappings.stages import Feedback, FirstStage
 from search.bootstrap import Medley
 from search.memory.cache import Cache
 from search.pipeline.search import search

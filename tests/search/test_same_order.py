@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from mappings.collection import FirstStage
 from mappings.documents import Access, Document, Section
 from mappings.errors import Unavailable
+from mappings.stages import FirstStage
 from search.pipeline.results import RerankCoverage
 from search.pipeline.search import search
 from search.query import Query

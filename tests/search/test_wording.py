@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mappings.clinical.reading import shipped_reader
-from mappings.collection import PassageParts, Reranking
 from mappings.documents import Access, Passage
+from mappings.stages import PassageParts, Reranking
 from search.query import Query
 from search.ranking.anytime import AnytimeReranker, Pace, ScoreCache
 from search.ranking.candidates import Candidate

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evaluation.measures import Values
 from evaluation.suites.radiology.judgements import FindingJudgements, measure
-from mappings.collection import Feedback
+from mappings.stages import Feedback
 from search.ranking.feedback import towards
 
 Choice = TypeVar("Choice", bound=Hashable)
