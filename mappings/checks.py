@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (
         *("title", "group_by", "default_labels", "passages", "bm25", "fields", "vectors"),
-        *("fusion", "feedback", "rerank", "stance", "opensearch", "private_queries", "reads_queries"),
+        *("fusion", "feedback", "rerank", "stance", "answers", "opensearch", "private_queries", "reads_queries"),
     ),
     "passages": ("granularity", "max_words", "window_words", "context", "sections", "concepts", "studies", "marking"),
     "passages.marking": ("stated", "ruled_out"),
@@ -21,6 +21,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "rerank.first": ("model", "keep", "weight"),
     "rerank.parts": ("words", "best"),
     "stance": ("model", "deadline_ms"),
+    "answers": ("hit", "unread", "page"),
     "opensearch": ("shards", "replicas"),
 }
 """Every key of a kind's file, by table. Only `fields` and `vectors` have keys that a kind chooses itself."""
@@ -45,6 +46,16 @@ def check_whole(name: str, value: object, least: int = 1) -> None:
     """Raise `ValueError` unless `value` is a whole number, `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+
+
+def check_numbers(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Raise `ValueError` unless `value` is a table of numbers by some of the `known` names."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} must be a table, not {value!r}")
+    for key, number in value.items():
+        check_one_of(f"a key of {name}", key, known)
+        if not is_number(number):
+            raise ValueError(f"{name}.{key} must be a number, not {number!r}")
 
 
 def check_flag(name: str, value: object) -> None:

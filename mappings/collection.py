@@ -13,7 +13,7 @@ from mappings import checks
 from mappings.errors import InvalidInput, NotFound
 from mappings.fields import ASPECTS, READ_FIELDS, Field, FieldType
 from mappings.marking import Marking
-from mappings.stages import Feedback, FirstStage, Fusion, PassageParts, Reranking, StanceReader
+from mappings.stages import AnswerWeights, Feedback, FirstStage, Fusion, PassageParts, Reranking, StanceReader
 
 Granularity = Literal["document", "section", "passage"]
 FUSION_METHODS: Final = ("weighted", "rrf")
@@ -37,7 +37,8 @@ class Collection:
     `title_boost` and `heading_boost` say what title and heading add to BM25's score, `name_weight` (0: nothing) what another
     name of what a query names counts beside the typed one. `fields` maps names to fields,
     `vectors` each vector field to its bi-encoder; `marking` (None: not used) is how these tell what a text rules out. `fusion`,
-    `reranking`, `feedback` and `stance` (None: not used) say how it is searched. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
+    `reranking`, `feedback` and `stance` (None: not used) say how it is searched, `answers` (None: not told) how probable it is that a
+    hit answers. With `private_queries` the search page keeps searches out of addresses. OpenSearch uses `shards`, `replicas`.
     `invented` (documents are made up) comes from the catalog, not from the kind.
     """
 
@@ -59,6 +60,7 @@ class Collection:
     reranking: Reranking
     feedback: Feedback | None = None
     stance: StanceReader | None = None
+    answers: AnswerWeights | None = None
     marking: Marking | None = None
     shards: int = 1
     replicas: int | str = "0-1"
@@ -201,6 +203,7 @@ def _parse_collection(name: str, kind: str, data: Mapping[str, Any]) -> Collecti
         reranking=_parse_reranking(data["rerank"]),
         feedback=_build(Feedback, "feedback", data["feedback"]) if "feedback" in data else None,
         stance=_build(StanceReader, "stance", data["stance"]) if "stance" in data else None,
+        answers=_build(AnswerWeights, "answers", data["answers"]) if "answers" in data else None,
         marking=_build(Marking, "passages.marking", passages["marking"]) if "marking" in passages else None,
         private_queries=data.get("private_queries", False),
         concepts=passages.get("concepts", False),

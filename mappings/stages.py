@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from mappings import checks
+
+ANSWER_SIGNS: Final = ("bias", "logit", "lead", "cosine", "coverage", "decided")
+PAGE_SIGNS: Final = ("bias", "best", "next")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +101,19 @@ class StanceReader:
     def __post_init__(self) -> None:
         checks.check_text("stance.model", self.model)
         checks.check_whole("stance.deadline_ms", self.deadline_ms, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWeights:
+    """The weights of the probability that a hit answers the query; see `search.ranking.answers`. They hold for the kind's models.
+
+    `hit` is for hits of which the stance was read, `unread` for the others, `page` for any hit of a page.
+    """
+
+    hit: Mapping[str, float]
+    unread: Mapping[str, float]
+    page: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for name, known in (("hit", ANSWER_SIGNS), ("unread", ANSWER_SIGNS[:-1]), ("page", PAGE_SIGNS)):
+            checks.check_numbers(f"answers.{name}", getattr(self, name), known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mappings.documents import Passage
 from mappings.stances import StanceReading
@@ -15,17 +16,28 @@ from search.pipeline.grouping import Group, by_field, fold, group, sort_by
 from search.pipeline.lookup import can_miss_words, meanings_of, missing_words
 from search.pipeline.paging.cursor import Cursor
 from search.pipeline.paging.progress import PageProgress, marks_of, next_cursor, score_below, thaw, unseen
-from search.pipeline.reading import choose_sentences, read_stances
+from search.pipeline.reading import choose_sentences, is_claim, read_stances, with_probabilities
 from search.pipeline.rerank import Reranked
 from search.pipeline.results import Evidence, Hit, HitStance, Proof, RerankCoverage, Results
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace
 from search.query import Query
+from search.ranking.answers import AnswerSigns, signs_of
 from search.ranking.candidates import Candidate
 
 FOLDED = 30
 """Among how many leading passages versions of one work are looked for: those that are read for reranking anyway. Where
 nothing is reranked, those of the page."""
+
+
+class Shown(NamedTuple):
+    """What a page shows of a hit, as it was read in its passage."""
+
+    passage: Passage
+    sentences: tuple[Evidence, ...]
+    reading: StanceReading | None
+    signs: AnswerSigns | None
+    proofs: tuple[Proof | None, ...]
 
 
 def present_first(
@@ -95,14 +107,16 @@ def _page(
     sentences = choose_sentences(query, retrieved, passages, readings, services, trace, remember)
     trace.step("evidence")
     proofs = _proofs(query, retrieved, passages, services)
+    signs = _signs(query, retrieved, groups, passages, readings) if not progress.marks else [None] * len(passages)
     content = {
-        passage.id: (passage, chosen, proofs.get(passage.document, ()), reading)
-        for passage, chosen, reading in zip(passages, sentences, readings, strict=True)
+        found[0].id: Shown(*found, proofs.get(found[0].document, ()))
+        for found in zip(passages, sentences, readings, signs, strict=True)
     }
     # Last of all: what was replaced or deleted while we searched is not shown either.
     newest = keep_newest(visible, services, retrieved.meta.collection)
-    hits = tuple(_hit(query, retrieved, item, *content[item.best.passage]) for item in newest)
+    hits = tuple(_hit(query, retrieved, item, content[item.best.passage]) for item in newest)
     trace.step("check")
+    hits, probability = with_probabilities(hits, retrieved.collection, services.settings)
     return Results(
         hits=hits,
         total=retrieved.answer.total,
@@ -117,7 +131,23 @@ def _page(
         beyond_window=progress.beyond,
         feedback=retrieved.feedback,
         missing=() if progress.marks else _missing(query, retrieved, passages, services),
+        probability=probability,
     )
+
+
+def _signs(
+    query: Query,
+    retrieved: Retrieved,
+    groups: Sequence[Group],
+    passages: Sequence[Passage],
+    readings: Sequence[StanceReading | None],
+) -> list[AnswerSigns | None]:
+    """What tells of each hit of a first page whether it answers; None where the query is no claim or question."""
+    if not is_claim(query, retrieved):
+        return [None] * len(passages)
+    best = {item.best.passage: item.best for item in groups}
+    shown = [best[passage.id] for passage in passages]
+    return signs_of(shown, passages, readings, list(best.values()), retrieved.understanding.model_text)
 
 
 def _missing(
@@ -143,12 +173,9 @@ def _hit(
     query: Query,
     retrieved: Retrieved,
     found: Group,
-    passage: Passage,
-    sentences: tuple[Evidence, ...],
-    proofs: tuple[Proof | None, ...],
-    reading: StanceReading | None,
+    shown: Shown,
 ) -> Hit:
-    terms = retrieved.understanding.terms
+    terms, passage, reading = retrieved.understanding.terms, shown.passage, shown.reading
     return Hit(
         document=passage.document,
         passage=passage.id,
@@ -156,15 +183,16 @@ def _hit(
         title=passage.title,
         heading=passage.heading,
         text=passage.text,
-        evidence=sentences,
+        evidence=shown.sentences,
         title_marks=evidence.marks(passage.title, terms),
         fields=retrieved.contents.fields([passage.document]).get(passage.document, {}),
         lexical="bm25" in found.best.contributions,
         more_passages=sum(other.document == passage.document for other in found.others),
         others=tuple(name for name in found.documents if name != passage.document),
         meanings=meanings_of(passage, retrieved.understanding),
-        proofs=proofs,
+        proofs=shown.proofs,
         stance=HitStance(reading.stance, reading.probability) if reading else None,
+        signs=shown.signs,
         explain=explain(found.best, _matched(passage, terms), query.access) if query.explain else None,
     )
 

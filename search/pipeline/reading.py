@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import MedleyError
 from mappings.stances import UNREAD, ClaimPassage, StanceReading
 from search.memory.scores import Scores
 from search.pipeline import evidence
 from search.pipeline.rerank import wording
-from search.pipeline.results import Evidence
+from search.pipeline.results import Evidence, Hit
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds, stance_deadline
 from search.query import Query
+from search.ranking.answers import hit_probability, page_probability
+from search.settings import Settings
 
 SENTENCE_CHOICES: Final = 3
 """How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
@@ -32,7 +36,7 @@ def read_stances(
     says why. The same search gets the same readings again once there was time for all of them.
     """
     unread: list[StanceReading | None] = [None] * len(passages)
-    if not passages or not _is_claim(query, retrieved):
+    if not passages or not query.stances or not is_claim(query, retrieved):
         return unread
     try:
         reader = services.claim_reader(retrieved.collection)
@@ -51,10 +55,25 @@ def read_stances(
     return _unpacked(known)
 
 
-def _is_claim(query: Query, retrieved: Retrieved) -> bool:
+def is_claim(query: Query, retrieved: Retrieved) -> bool:
+    """Whether the query's text can be read as one claim or question: it is not too long, and no words are looked up."""
     text = query.text.strip()
-    wanted = query.stances and query.rerank and not retrieved.understanding.lexical.wanted
-    return bool(wanted and text and len(text) <= MOST_CLAIM)
+    return query.rerank and 0 < len(text) <= MOST_CLAIM and not retrieved.understanding.lexical.wanted
+
+
+def with_probabilities(
+    hits: Sequence[Hit], collection: Collection, settings: Settings
+) -> tuple[tuple[Hit, ...], float | None]:
+    """The hits with the probability that each answers, and the probability that any does; None where it can't be told.
+
+    The kind's weights hold for its own models only.
+    """
+    weights = None if settings.reranker or settings.encoder else collection.answers
+    if weights is None:
+        return tuple(hits), None
+    told = [hit_probability(hit.signs, weights) for hit in hits]
+    found = tuple(replace(hit, probability=value) for hit, value in zip(hits, told, strict=True))
+    return found, page_probability(told, weights)
 
 
 def _packed(readings: Sequence[StanceReading | None]) -> Scores:

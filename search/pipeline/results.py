@@ -11,6 +11,7 @@ from mappings.stances import Stance
 from mappings.studies.badges import values_of
 from mappings.studies.description import BADGES
 from search.query import Facets, Total
+from search.ranking.answers import AnswerSigns
 from search.ranking.candidates import LegContribution
 from search.understanding.understand import Understanding
 
@@ -92,8 +93,8 @@ class Hit:
     `lexical`: whether words of the query match, not only vectors. `more_passages` counts further passages of the document;
     `others` are further documents of its group, such as those of one patient, or another version of the same work. `meanings` are those that the passage spells
     out of an abbreviation in the query that has several. `proofs` has an item for each criterion of the query: None where
-    the document does not mention it. `stance` is None where it was not read, `probability` (that the hit answers the query) where it
-    can't be told.
+    the document does not mention it. `stance` is None where it was not read, `signs`
+    and `probability` (that the hit answers the query) where that can't be told.
     """
 
     document: str
@@ -111,6 +112,7 @@ class Hit:
     meanings: tuple[str, ...] = ()
     proofs: tuple[Proof | None, ...] = ()
     stance: HitStance | None = None
+    signs: AnswerSigns | None = None
     probability: float | None = None
     explain: Explanation | None = None
 

@@ -7,49 +7,26 @@ Product, evaluation and benches all call `retrieve`: nothing else produces ranki
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from encoders.marked import short_fingerprint
 from mappings.analysis.headings import normalise_heading
 from mappings.collection import Collection
-from mappings.documents import Access, FieldValue, Passage
+from mappings.documents import Passage
 from mappings.errors import MedleyError, NotFound, Unavailable
 from mappings.stages import Feedback
 from search.pipeline import lookup
 from search.pipeline.freshness import describe_shortcomings, find_withheld, only_newest, without_counts
-from search.pipeline.services import SearchServices, Trace, rerank_deadline
-from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, SearchEngine, Vectors
+from search.pipeline.services import Contents, SearchServices, Trace, rerank_deadline
+from search.protocols import Encoder, IndexMeta, LegsAnswer, LegsRequest, Vectors
 from search.query import Query
 from search.ranking.candidates import Candidate
 from search.ranking.feedback import FEEDBACK_DEADLINE_SHARE, FEEDBACK_SECONDS, move_query
 from search.ranking.fusion import fuse
 from search.understanding.criteria import Criterion
 from search.understanding.understand import Understanding, understand
-
-
-class Contents:
-    """Passages and fields of one index that one caller may see; a search fetches each from the engine at most once."""
-
-    def __init__(self, engine: SearchEngine, index: str, access: Access) -> None:
-        self._engine, self._index, self._access = engine, index, access
-        self._passages: dict[str, Passage | None] = {}
-        self._fields: dict[str, Mapping[str, FieldValue] | None] = {}
-
-    def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Those of the passages `ids` that still exist and that the caller may see, by id, in the order of `ids`."""
-        if unfetched := [name for name in ids if name not in self._passages]:
-            found = self._engine.passages(self._index, unfetched, self._access)
-            self._passages.update({name: found.get(name) for name in unfetched})
-        return {name: passage for name in ids if (passage := self._passages[name]) is not None}
-
-    def fields(self, documents: Sequence[str]) -> dict[str, Mapping[str, FieldValue]]:
-        """The fields of those documents that still exist and that the caller may see, by document."""
-        if unfetched := [name for name in documents if name not in self._fields]:
-            found = self._engine.fields(self._index, unfetched, self._access)
-            self._fields.update({name: found.get(name) for name in unfetched})
-        return {name: fields for name in documents if (fields := self._fields[name]) is not None}
 
 
 @dataclass(frozen=True, slots=True)

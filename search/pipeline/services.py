@@ -1,13 +1,14 @@
-"""What a search works with: the services that `bootstrap` binds, and the trace of one search."""
+"""What a search works with: the services that `bootstrap` binds, the contents of an index, and the trace of one search."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mappings.clinical.reading import ConceptReader
 from mappings.collection import Collection
+from mappings.documents import Access, FieldValue, Passage
 from search.memory.cache import Cache
 from search.memory.scores import ScoreMemory
 from search.protocols import Encoder, LegsAnswer, SearchEngine, Vectors
@@ -43,6 +44,29 @@ class SearchServices:
     vectors: Cache[Vectors] = field(default_factory=lambda: Cache(2_000))
     answers: Cache[LegsAnswer] = field(default_factory=lambda: Cache(256))
     scores: ScoreMemory = field(default_factory=ScoreMemory)
+
+
+class Contents:
+    """Passages and fields of one index that one caller may see; a search fetches each from the engine at most once."""
+
+    def __init__(self, engine: SearchEngine, index: str, access: Access) -> None:
+        self._engine, self._index, self._access = engine, index, access
+        self._passages: dict[str, Passage | None] = {}
+        self._fields: dict[str, Mapping[str, FieldValue] | None] = {}
+
+    def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """Those of the passages `ids` that still exist and that the caller may see, by id, in the order of `ids`."""
+        if unfetched := [name for name in ids if name not in self._passages]:
+            found = self._engine.passages(self._index, unfetched, self._access)
+            self._passages.update({name: found.get(name) for name in unfetched})
+        return {name: passage for name in ids if (passage := self._passages[name]) is not None}
+
+    def fields(self, documents: Sequence[str]) -> dict[str, Mapping[str, FieldValue]]:
+        """The fields of those documents that still exist and that the caller may see, by document."""
+        if unfetched := [name for name in documents if name not in self._fields]:
+            found = self._engine.fields(self._index, unfetched, self._access)
+            self._fields.update({name: found.get(name) for name in unfetched})
+        return {name: fields for name in documents if (fields := self._fields[name]) is not None}
 
 
 @dataclass(slots=True)

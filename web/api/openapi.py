@@ -110,11 +110,7 @@ def _paths() -> dict[str, Any]:
                 "search_batch", "Several searches at once", search_answers.BatchAnswer, body=forms.BatchForm
             )
         },
-        "/v1/stance": {
-            "post": _operation(
-                "stance", "What a document says of a claim", search_answers.StanceAnswer, body=forms.StanceForm
-            )
-        },
+        "/v1/stance": {"post": _stance()},
         **_completion_paths(),
         **_cohort_paths(),
         "/v1/documents": {"post": openapi_ingestion.feed()},
@@ -134,6 +130,11 @@ def _paths() -> dict[str, Any]:
         "/healthz": {"get": _status("healthz", "Whether the process answers", (200,))},
         "/readyz": {"get": _status("readyz", "Whether indexes are open and models are loaded", (200, 503))},
     }
+
+
+def _stance() -> dict[str, Any]:
+    summary = "What a document says of a claim"
+    return _operation("stance", summary, search_answers.StanceAnswer, body=forms.StanceForm)
 
 
 def _cohort_paths() -> dict[str, Any]:
