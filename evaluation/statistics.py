@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,8 @@ from evaluation.measures import Values
 from mappings.errors import InvalidInput
 
 RESAMPLES: Final = 10_000
+FIGURE_RESAMPLES: Final = 1_000
+"""As many where a figure is computed one resample at a time."""
 SEED: Final = 20_120_717
 CELLS: Final = 2_000_000
 """How many numbers are drawn at a time: 16 MB."""
@@ -58,6 +60,18 @@ def mean_of_means(samples: Sequence[Values], resamples: int = RESAMPLES, seed: i
     ]
     low, high = np.quantile(np.mean(means, axis=0), (0.025, 0.975))
     return Estimate(float(np.mean([values.mean() for values in samples])), float(low), float(high))
+
+
+def resampled(
+    values: Values, figure: Callable[[Values], float], resamples: int = FIGURE_RESAMPLES, seed: int = SEED
+) -> Estimate:
+    """A figure of `values`, shape (…, queries), that is no mean, and its percentile bootstrap interval over queries."""
+    count = values.shape[-1]
+    if count == 0:
+        raise InvalidInput("an interval needs at least one value", field="values")
+    found = [figure(values[..., rows]) for draw in _draws(count, resamples, seed) for rows in draw]
+    low, high = np.quantile(found, (0.025, 0.975))
+    return Estimate(figure(values), float(low), float(high))
 
 
 def compare(first: Values, second: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Comparison:

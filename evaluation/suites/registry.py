@@ -28,6 +28,7 @@ from evaluation.suites import (
     transfer,
 )
 from evaluation.suites.lookups import suite as lookups
+from evaluation.suites.nothing_here import suite as nothing_here
 from evaluation.suites.polarity import suite as polarity
 from evaluation.suites.radiology import suite as radiology
 from mappings.errors import InvalidInput, NotFound
@@ -55,6 +56,7 @@ SUITES: Final[Mapping[str, Suite]] = {
         assertion,
         stance,
         rationales,
+        nothing_here,
         transfer,
         beir,
     )

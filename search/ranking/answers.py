@@ -96,17 +96,19 @@ def hit_probability(signs: AnswerSigns | None, weights: AnswerWeights) -> float 
     return _logistic(values, weights.hit if signs.decided is not None else weights.unread)
 
 
-def page_probability(hits: Sequence[float | None], weights: AnswerWeights) -> float | None:
-    """The probability that any hit of a first page answers, from those of its hits; None if none is known.
-
-    It grows with the best hit, and with how far the best stands out from the `next` ones.
-    """
+def page_signs(hits: Sequence[float | None]) -> dict[str, float]:
+    """The log odds of the `best` hit of a page and the mean of those of the `next` ones; empty if none is known."""
     known = sorted((log_odds(item) for item in hits if item is not None), reverse=True)
     if not known:
-        return None
-    following = known[1 : 1 + RIVALS]
-    after = sum(following) / len(following) if following else known[0]
-    return _logistic({"best": known[0], "next": after}, weights.page)
+        return {}
+    following = known[1 : 1 + RIVALS] or known
+    return {"best": known[0], "next": sum(following) / len(following)}
+
+
+def page_probability(hits: Sequence[float | None], weights: AnswerWeights) -> float | None:
+    """The probability that any hit of a first page answers, from those of its hits; None if none is known."""
+    signs = page_signs(hits)
+    return _logistic(signs, weights.page) if signs else None
 
 
 def _logistic(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -12,11 +12,12 @@ import click
 from evaluation.bench.registry import NAMES, choose_benches, load_benches
 from mappings.errors import InvalidInput
 from search.bootstrap import Medley
-from search.settings import read
+from search.settings import Settings, read
 from web.cli.common import counter, json_option, show
 
 if TYPE_CHECKING:
     from evaluation.suite import SuiteOptions
+    from evaluation.tuning.weights import TuningOptions
     from mappings.collection import Collection
 
 folder_type = click.Path(path_type=Path, file_okay=False)
@@ -149,12 +150,16 @@ def _keep(report: dict[str, Any], folder: Path) -> None:
 def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **chosen: Any) -> None:
     """Tune fusion and reranking weights of a collection KIND on training judgements.
 
-    `transfer` in place of a kind tunes abstracts and articles alike, on the data sets left out of training.
+    `transfer` in place of a kind tunes abstracts and articles alike, on the data sets left out of training; `answers` fits the
+    weights of the probability that a hit answers, for the kind's file.
     """
-    from evaluation.tuning import left_out, weights
+    from evaluation.tuning import answers, left_out, weights
 
     settings = read()
     options = weights.TuningOptions(rerank=not no_rerank, **chosen)
+    if kind == answers.NAME:
+        _tune_answers(settings, options, collection, as_json)
+        return
     if collection:
         _require_kind(Medley.open(settings).collections.get(collection), kind)  # fails now rather than after the tuning
     with counter("tuning") as shown:
@@ -166,6 +171,18 @@ def tune(kind: str, collection: str | None, no_rerank: bool, as_json: bool, **ch
     show(report, as_json, lambda: _tuned(report) + "\n\n" + weights.toml(report))
     if collection:
         Medley.open(settings).collections.tune(collection, weights.toml(report))
+
+
+def _tune_answers(settings: Settings, options: TuningOptions, collection: str | None, as_json: bool) -> None:
+    from evaluation.tuning import answers
+
+    if collection:
+        raise InvalidInput(
+            "the weights of answers stand in the kind's file: leave out --collection", field="collection"
+        )
+    with counter("tuning") as shown:
+        report = answers.run(settings, options, shown)
+    show(report, as_json, lambda: answers.toml(report))
 
 
 def _require_kind(collection: Collection, kind: str) -> None:
