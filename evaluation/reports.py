@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from encoders.marked import short_fingerprint
-from evaluation.pictures import has_picture, write_picture
+from evaluation.pictures.pictures import has_picture, write_picture
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
 from mappings.errors import InvalidInput, NotFound

@@ -10,7 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaluation import pictures, reports
+from evaluation import reports
+from evaluation.pictures import pictures
+from evaluation.pictures.gains import draw_gains
+from evaluation.pictures.reliability import describe_reliability, draw_reliability
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -55,7 +58,7 @@ def texts(svg: str) -> list[str]:
 
 def test_each_data_set_and_stage_is_named_in_text() -> None:
     pytest.importorskip("matplotlib")
-    shown = texts(pictures.draw_gains(REPORT))
+    shown = texts(draw_gains(REPORT))
     assert {"mean", "otters", "bm25", "reranked"} <= set(shown)
     assert "simple" not in shown
     assert any("seen, not counted" in text for text in shown)
@@ -64,7 +67,7 @@ def test_each_data_set_and_stage_is_named_in_text() -> None:
 
 def test_the_same_figures_give_the_same_bytes_without_a_date() -> None:
     pytest.importorskip("matplotlib")
-    first, second = pictures.draw_gains(REPORT), pictures.draw_gains(json.loads(json.dumps(REPORT)))
+    first, second = draw_gains(REPORT), draw_gains(json.loads(json.dumps(REPORT)))
     assert first == second
     assert "<dc:date>" not in first
     assert "fill: #ffffff" in first  # a ground of its own: readable on a dark page
@@ -75,7 +78,7 @@ def test_the_page_shows_it_and_says_in_words_what_it_shows(page: str, tmp_path: 
     told = "reranked: mean +0.045, otters +0.060, beavers +0.030"
     line = f"![Gain in nDCG@10 over the simple system, with 95 % intervals. {told}](results/transfer.svg)"
     assert f"`medley evaluate transfer`\n\n{line}\n\n| system |" in page
-    assert (tmp_path / "results/transfer.svg").read_text() == pictures.draw_gains(REPORT)
+    assert (tmp_path / "results/transfer.svg").read_text() == draw_gains(REPORT)
 
 
 def test_without_the_library_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +100,7 @@ def test_a_stage_that_lacks_a_data_set_and_an_interval_beside_its_mean_are_drawn
     lone = {"value": 0.1, "low": 0.1000001, "high": 0.0999999}
     rows = [gains("bm25", 0.1, otters=0.1), gains("dense", 0.1, otters=0.1, beavers=0.2)]
     rows[0]["measures"]["otters"] = lone
-    assert {"otters", "bm25", "dense"} <= set(texts(pictures.draw_gains(REPORT | {"rows": rows})))
+    assert {"otters", "bm25", "dense"} <= set(texts(draw_gains(REPORT | {"rows": rows})))
 
 
 def test_other_reports_have_none() -> None:
@@ -105,3 +108,19 @@ def test_other_reports_have_none() -> None:
     assert not pictures.has_picture(REPORT | {"suite": "lay"})
     assert not pictures.has_picture(REPORT | {"rows": REPORT["rows"][:1]})  # type: ignore[index]
     assert not pictures.has_picture({"bench": "build", "figures": {}})
+
+
+NOTHING_HERE = {
+    "suite": "nothing-here",
+    "rows": [],
+    "reliability": [{"mean": 0.12, "share": 0.1, "count": 30}, {"mean": 0.83, "share": 0.9, "count": 10}],
+}
+
+
+def test_reliability_is_drawn_and_told() -> None:
+    assert pictures.has_picture(NOTHING_HERE)
+    assert not pictures.has_picture(NOTHING_HERE | {"reliability": []})
+    shown = draw_reliability(NOTHING_HERE)
+    assert shown == draw_reliability(json.loads(json.dumps(NOTHING_HERE)))
+    assert "probability that the page answers, as told" in texts(shown)
+    assert describe_reliability(NOTHING_HERE).endswith("0.12: 0.10 of 30, 0.83: 0.90 of 10")

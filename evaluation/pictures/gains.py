@@ -1,16 +1,11 @@
-"""The picture of a report of `transfer`: what each stage gains over the simple system, by data set, as SVG.
-
-Its bytes are the same whenever the figures and the version of the library are; its text is text; its ground is white, so
-that it can be read on a dark page, too.
-"""
+"""The picture of a report of `transfer`: what each stage gains over the simple system, by data set, as SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import StringIO
-from pathlib import Path
 from typing import Any, Final
 
+from evaluation.pictures.drawing import INK, LINES, as_svg, drawing
 from evaluation.suites.transfer import GAIN, MEASURE, NAME
 
 Report = Mapping[str, Any]
@@ -18,28 +13,15 @@ TITLE: Final = f"Gain in {MEASURE} over the simple system, with 95 % intervals"
 MEAN: Final = "mean"
 STYLES: Final = (("#0072b2", "o"), ("#d55e00", "s"), ("#00785a", "D"), ("#7a3e9d", "^"), ("#555555", "v"))
 """Colour and shape of each stage in turn: nobody needs to tell them by colour alone."""
-INK, LINES = "#24292f", "#d0d7de"
 WIDTH, ROW, EDGE = 7.5, 0.62, 1.3
 """Inches: of the picture, of a data set, of what is above and below them."""
 SPREAD: Final = 0.68
 """The part of a data set's row that its stages share."""
-INSTALL: Final = "pip install -e '.[eval]'"
 
 
-def has_picture(report: Report) -> bool:
+def has_gains(report: Report) -> bool:
     """Whether there is something to draw: the gains of a stage."""
     return report.get("suite") == NAME and any(GAIN in row["measures"] for row in report["rows"])
-
-
-def write_picture(report: Report, file: Path, link: str) -> str:
-    """Draw a report into `file`; the line of Markdown that shows it from `link`, or says why there is no picture."""
-    try:
-        text = draw_gains(report)
-    except ImportError as error:
-        return f"There is no picture of these figures: {error.name} is not installed (`{INSTALL}`)."
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return f"![{describe_gains(report)}]({link})"
 
 
 def describe_gains(report: Report) -> str:
@@ -51,14 +33,8 @@ def describe_gains(report: Report) -> str:
 
 def draw_gains(report: Report) -> str:
     """The SVG: a row for the mean and for each data set, in it a mark and an interval for each stage."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     names = _names(report)
-    text = {"svg.fonttype": "none", "svg.hashsalt": NAME, "font.size": 10, "axes.linewidth": 0.8}
-    ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
-    with mpl.rc_context(text | ink | {"axes.edgecolor": LINES}):
-        figure = Figure((WIDTH, EDGE + ROW * (len(names) + 1)), layout="constrained", facecolor="white")
+    with drawing(NAME, WIDTH, EDGE + ROW * (len(names) + 1)) as figure:
         axes = figure.add_subplot()
         stages = _stages(report)
         for place, row in enumerate(stages):
@@ -73,9 +49,7 @@ def draw_gains(report: Report) -> str:
         axes.set_axisbelow(True)
         axes.set_xlabel(f"{TITLE[0].lower()}{TITLE[1:]}")
         figure.legend(loc="outside upper right", ncols=len(stages), frameon=False)
-        drawn = StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Title": TITLE, "Date": None, "Creator": None})
-    return drawn.getvalue()
+        return as_svg(figure, TITLE)
 
 
 def _draw_stage(axes: Any, row: Report, names: Sequence[str], shift: float, style: tuple[str, str]) -> None:
