@@ -18,6 +18,9 @@ MOST_CLAIMS: Final = 100
 MOST_EVIDENCE: Final = 100
 """The most passages that are evidence for one claim."""
 
+MOST_MARKS: Final = 10
+"""The most sentences of a passage that one piece of evidence quotes."""
+
 MOST_HISTORY: Final = 200
 """The most changes that a dossier remembers: the newest ones."""
 
@@ -71,7 +74,7 @@ class CitedStudy:
 class ChosenEvidence:
     """Sentences of a document that a user chose as evidence: a snapshot, which stays when the document goes.
 
-    `number` is unique within its claim. `labels` are those of the document: others see the evidence only if they could
+    `number` is unique within its claim. `marks` are the places of the sentences in the passage, such as `12-80`. `labels` are those of the document: others see the evidence only if they could
     see the document. `stance` and `probability` are what was shown when the evidence was chosen. Of what is `withheld`
     from a reader, nothing else is known.
     """
@@ -82,6 +85,7 @@ class ChosenEvidence:
     passage: str = ""
     title: str = ""
     quote: str = ""
+    marks: tuple[str, ...] = ()
     labels: frozenset[str] = frozenset()
     stance: Stance | None = None
     probability: float | None = None
@@ -109,6 +113,7 @@ class ChosenEvidence:
             {
                 "number": self.number,
                 **{name: getattr(self, name) for name in names},
+                "marks": list(self.marks),
                 "labels": sorted(self.labels),
                 "citation": self.study.as_json(),
             }

@@ -15,6 +15,7 @@ from mappings.dossiers.dossier import (
     MOST_CLAIMS,
     MOST_EVIDENCE,
     MOST_HISTORY,
+    MOST_MARKS,
     MOST_NOTES_CHARACTERS,
     MOST_QUOTE_CHARACTERS,
     MOST_SOURCE_CHARACTERS,
@@ -38,6 +39,11 @@ _MOST_NUMBER: Final = 1_000_000
 _MOST_LABELS: Final = 1_000
 _MOST_ID_CHARACTERS: Final = 600
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)", re.ASCII)
+_MARK: Final = re.compile(r"\d{1,9}-\d{1,9}", re.ASCII)
+_EVIDENCE: Final = (
+    *("number", "collection", "document", "passage", "title", "quote", "marks", "labels", "stance", "probability"),
+    *("note", "added", "invented", "citation", "withheld"),
+)
 _CITED: Final = ("journal", "year", "volume", "issue", "pages", "doi", "pmid")
 Item = TypeVar("Item")
 
@@ -110,8 +116,7 @@ def _claim(value: object, where: str) -> DossierClaim:
 
 
 def _evidence(value: object, where: str) -> ChosenEvidence:
-    names = ("number", "collection", "document", "passage", "title", "quote", "labels", "stance", "probability", "note")
-    given = _Given.of(value, where, (*names, "added", "invented", "citation", "withheld"))
+    given = _Given.of(value, where, _EVIDENCE)
     if given.flag("withheld"):
         return ChosenEvidence(given.number(), withheld=True)
     stance, probability = given.values.get("stance"), given.values.get("probability")
@@ -122,6 +127,7 @@ def _evidence(value: object, where: str) -> ChosenEvidence:
         passage=given.text("passage", _MOST_ID_CHARACTERS),
         title=given.text("title", MOST_TITLE_CHARACTERS),
         quote=given.needed("quote", MOST_QUOTE_CHARACTERS),
+        marks=given.items("marks", MOST_MARKS, _mark),
         labels=frozenset(given.texts("labels", _MOST_LABELS)),
         stance=None if stance is None else as_stance(stance, f"{where}.stance"),
         probability=None if probability is None else check_probability(probability, f"{where}.probability"),
@@ -130,6 +136,12 @@ def _evidence(value: object, where: str) -> ChosenEvidence:
         invented=given.flag("invented"),
         study=_study(given.values.get("citation", {}), f"{where}.citation"),
     )
+
+
+def _mark(value: object, where: str) -> str:
+    if not isinstance(value, str) or not _MARK.fullmatch(value):
+        raise InvalidInput("a mark is the place of a sentence in its passage, such as 12-80", field=where)
+    return value
 
 
 def _study(value: object, where: str) -> CitedStudy:

@@ -13,6 +13,7 @@ from mappings.documents import Passage
 from search.storage import StoredDocument
 
 _MOST_MARKS: Final = 10
+_MARK: Final = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,13 @@ class EvidenceMarks:
     def texts(self, stored: StoredDocument, collection: Collection) -> list[str]:
         """The sentences; none if the document has changed since."""
         found = self.passage_of(stored, collection)
-        bounds = [match for mark in self.marks[:_MOST_MARKS] if (match := re.fullmatch(r"(\d{1,9})-(\d{1,9})", mark))]
+        bounds = [match for mark in self.usable if (match := _MARK.fullmatch(mark))]
         return [text for bound in bounds if found and (text := found.text[int(bound[1]) : int(bound[2])].strip())]
+
+    @property
+    def usable(self) -> list[str]:
+        """The marks that are offsets."""
+        return [mark for mark in self.marks if _MARK.fullmatch(mark)][:_MOST_MARKS]
 
     def passage_of(self, stored: StoredDocument, collection: Collection) -> Passage | None:
         """The passage; None if the document has changed since, or has no such passage."""

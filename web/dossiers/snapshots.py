@@ -41,7 +41,8 @@ def snapshot(choice: PassageChoice, stored: StoredDocument, collection: Collecti
     passage = choice.marks.passage_of(stored, collection)
     if document is None or passage is None:
         raise Conflict("the document has changed since it was found: search again", field="passage")
-    quote = " ".join(choice.marks.texts(stored, collection)) or passage.text.strip()
+    sentences = choice.marks.texts(stored, collection)
+    quote = " ".join(sentences) or passage.text.strip()
     return ChosenEvidence(
         number=1,
         collection=collection.name,
@@ -49,6 +50,7 @@ def snapshot(choice: PassageChoice, stored: StoredDocument, collection: Collecti
         passage=passage.id,
         title=one_line(document.title or document.id)[:MOST_TITLE_CHARACTERS],
         quote=one_line(quote)[:MOST_QUOTE_CHARACTERS],
+        marks=tuple(choice.marks.usable) if sentences else (),
         labels=document.labels,
         stance=choice.stance,
         probability=choice.probability,

@@ -11,7 +11,7 @@ from typing import Final
 from mappings.collection import Collection
 from mappings.documents import Document
 from mappings.dossiers import changes
-from mappings.dossiers.changes import ClaimRating, DossierEdit
+from mappings.dossiers.changes import DossierEdit
 from mappings.dossiers.dossier import Dossier, DossierClaim, Stamp
 from mappings.dossiers.parse import check_claim, parse_dossier
 from mappings.errors import Conflict, InvalidInput, NotFound
@@ -50,10 +50,6 @@ class DossierUseCases:
         """A page of the dossiers that the caller sees, what was changed last first. Raises `InvalidInput`."""
         return self._kept.list_items("dossier", None, size, after)
 
-    def own(self, size: int) -> list[KeptItem]:
-        """Dossiers that the caller can add to, what was changed last first; at most `size`."""
-        return [item for item in self.page(size).items if item.owner == self._user]
-
     def create(self, name: str, shared_with: frozenset[str] = frozenset()) -> KeptItem:
         """Begin a dossier. Raises the errors of a kept item that is added."""
         return self._kept.add(KeptDraft("dossier", name, changes.begun(self._stamp()).as_json(), "", shared_with))
@@ -71,10 +67,6 @@ class DossierUseCases:
     def add_claim(self, identifier: str, revision: int, text: str) -> KeptItem:
         """Add a claim. Raises the errors of `change`, and `InvalidInput` for a text that is empty or too long."""
         return self.change(identifier, revision, partial(_claim_added, check_claim(text)))
-
-    def rate(self, identifier: str, revision: int, claim: int, rating: ClaimRating) -> KeptItem:
-        """Change the verdict, the notes and the source of a claim. Raises the errors of `change`."""
-        return self.change(identifier, revision, lambda it, stamp: changes.with_rating(it, claim, rating, stamp))
 
     def change(self, identifier: str, revision: int, edit: DossierEdit) -> KeptItem:
         """Change the content of a dossier of the caller that still has this revision; an edit without effect stores nothing.
