@@ -11,7 +11,6 @@ from typing import Final
 
 from mappings.dossiers.dossier import ChosenEvidence, DossierClaim
 from mappings.errors import InvalidInput
-from search.kept.items import KeptItem
 from web.citations.bibtex import as_bibtex
 from web.citations.citation import INVENTED, Citation, one_line
 from web.citations.csv_table import safe_cell
@@ -125,8 +124,8 @@ def _as_json(opened: OpenDossier) -> str:
 
 
 def _as_claim_reviews(opened: OpenDossier) -> str:
-    item: KeptItem = opened.item
-    return _json(as_claim_reviews(item, opened.dossier.claims))
+    # It is pasted into a script element of a page, which "</script>" in a claim would end.
+    return _json(as_claim_reviews(opened.item, opened.dossier.claims)).replace("<", "\\u003c")
 
 
 def _json(value: object) -> str:

@@ -319,7 +319,7 @@ def test_a_document_that_is_deleted_leaves_its_snapshot(client, store):
 def test_a_document_that_its_reader_may_no_longer_see_leaves_its_snapshot(client, store, token):
     ada = token("ada", "public")
     address = begun(client, headers=ada)
-    hidden = replace(store.get("pm/2").content, labels=frozenset({"embargo"}), title="Hidden since")
+    hidden = replace(store.latest(["pm/2"])["pm/2"].content, labels=frozenset({"embargo"}), title="Hidden since")
     store.put([hidden])
     page = get(client, address, headers=ada)
     assert "Aspirin for prevention of stroke no longer in the collection" in page.text
