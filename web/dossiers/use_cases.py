@@ -87,7 +87,7 @@ class DossierUseCases:
         """
         text, stamp = check_claim(claim), self._stamp()
         collection = self._collection(choice.collection)
-        stored = self.use_cases.document(collection.name, choice.document, "dossier")
+        stored = self.use_cases.document(collection.name, choice.document, "document")
         evidence = snapshot(choice, stored, collection, stamp.at)
 
         def edit(dossier: Dossier, stamp: Stamp) -> Dossier:
@@ -113,7 +113,7 @@ class DossierUseCases:
         return found
 
     def _collection(self, name: str) -> Collection:
-        return self.use_cases.named(name, "dossier")
+        return self.use_cases.named(name, "document")
 
     def _added(self, identifier: str, edit: DossierEdit) -> KeptItem:
         for attempt in range(_ATTEMPTS):

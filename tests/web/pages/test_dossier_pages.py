@@ -375,3 +375,31 @@ def test_an_unknown_format_names_the_known_ones(client):
     answer = client.get(f"{begun(client)}/export?format=docx")
     assert answer.status_code == 400
     assert "known are ris, bibtex, csv, json, claimreview" in answer.text
+
+
+def test_a_claim_review_says_how_many_claims_it_leaves_out(client):
+    address = begun(client)
+    answer = exported(client, address, "claimreview")
+    assert (answer.json["@graph"], answer.headers["Medley-Claims-Left-Out"]) == ([], "1")
+    assert answer.content_type == "application/ld+json; charset=utf-8"
+    assert answer.headers["Content-Disposition"].endswith('-rated-claims.jsonld"')
+    assert "ClaimReview without 1 unrated" in get(client, address).text
+
+
+def test_a_study_that_was_retracted_since_is_marked(client, store):
+    address = begun(client)
+    current = store.latest(["pm/2"])["pm/2"].content
+    store.put([replace(current, fields={**current.fields, "badges": ("retracted",)})])
+    assert "Aspirin for prevention of stroke retracted" in get(client, address).text
+
+
+def test_names_and_texts_stay_out_of_the_access_log(client, logged):
+    address = begun(client, "aspirin unmentionable")
+    changed(client, f"{address}/claims/1", {"verdict": "false", "notes": "unmentionable notes", "revision": "1"})
+    lines = [line for line in logged() if line["action"] != "search"]
+    assert "unmentionable" not in json.dumps(lines)
+    assert [line["action"] for line in lines if line["action"] in ("document", "kept add", "kept replace")] == [
+        "document",
+        "kept add",
+        "kept replace",
+    ]
