@@ -4,6 +4,8 @@ import copy
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mappings.documents import Access
 from mappings.dossiers import changes
@@ -222,3 +224,22 @@ def test_evidence_without_labels_is_for_its_owner_only():
     content = changed("claims.0.evidence.0.labels", [])
     (claim,) = content_for(content, Access("bob", frozenset({"public"})), None)["claims"]
     assert claim["evidence"] == [{"number": 1, "withheld": True}]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+PLACES = ("claims", "history", "claims.0", "history.0", "claims.0.evidence.0", "claims.0.evidence.0.citation")
+FIELDS = [f"claims.0.{name}" for name in CLAIM] + [f"claims.0.evidence.0.{name}" for name in EVIDENCE]
+
+
+@given(st.sampled_from([*PLACES, *FIELDS]), JSON)
+def test_any_json_is_a_dossier_that_reads_back_or_invalid_input(path, value):
+    where = ""
+    try:
+        dossier = parse_dossier(changed(path, value))
+    except InvalidInput as error:
+        where = error.field
+    assert where.startswith(f"content.{path}") or parse_dossier(dossier.as_json()) == dossier

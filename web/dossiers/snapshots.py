@@ -77,7 +77,7 @@ def cited(evidence: ChosenEvidence) -> Citation:
     return Citation(
         one_line(evidence.document),
         one_line(evidence.title),
-        evidence.collection,
+        one_line(evidence.collection),
         fields={name: value for name, value in known.items() if value},
         invented=evidence.invented,
     )

@@ -98,7 +98,10 @@ class DossierUseCases:
         return item, _claim_of(parse_dossier(item.content), text).number
 
     def documents(self, dossier: Dossier) -> Mapping[tuple[str, str], tuple[Document, Collection]]:
-        """The documents of the evidence that still exist and that the caller can see, by (collection, id)."""
+        """The documents of the evidence that still exist and that the caller can see, by (collection, id).
+
+        Not logged: the reading of the dossier, which names them, is.
+        """
         named: dict[str, list[str]] = {}
         for evidence in (item for claim in dossier.claims for item in claim.evidence if not item.withheld):
             named.setdefault(evidence.collection, []).append(evidence.document)

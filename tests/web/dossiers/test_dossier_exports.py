@@ -175,3 +175,12 @@ def test_json_that_is_pasted_into_a_page_closes_no_script(opened):
 def test_a_format_is_known():
     with pytest.raises(InvalidInput, match="known are ris, bibtex, csv, json, claimreview"):
         dossier_format("")
+
+
+def test_no_text_of_a_program_begins_a_line_of_ris(opened):
+    evidence = {"number": 1, "quote": "Q\nTY  - BOOK", "citation": {"journal": "J\nER  - ", "authors": ["A\nTY  - X"]}}
+    evidence |= {"collection": "a\nTY  - BOOK", "document": "d\nER  - ", "title": "T\nTY  - BOOK", "note": "N\nER  - "}
+    claim = {"number": 1, "text": "C\nTY  - BOOK", "evidence": [evidence]}
+    text = written(OpenDossier(opened.item, parse_dossier({"claims": [claim]}), True), "ris")
+    assert len(rispy.loads(text)) == 1
+    assert sum(line.startswith(("TY", "ER")) for line in text.splitlines()) == 2

@@ -9,7 +9,9 @@ import rispy
 from browsing import Page, get, send
 
 from mappings.documents import Access, Deletion
+from mappings.dossiers.changes import with_claim
 from search.kept.items import KeptDraft
+from web.dossiers.use_cases import DossierUseCases
 
 CLAIM = "Aspirin prevents strokes"
 
@@ -403,3 +405,21 @@ def test_names_and_texts_stay_out_of_the_access_log(client, logged):
         "kept add",
         "kept replace",
     ]
+
+
+def test_an_addition_is_repeated_where_another_change_came_between(client, monkeypatch):
+    address = begun(client, "statins mortality", "pm/1")
+    form = form_of(searched(client, "statins mortality"), "pm/4") | {"dossier": address.rpartition("/")[2]}
+    change, calls = DossierUseCases.change, []
+
+    def raced(self, identifier, revision, edit):
+        calls.append(revision)
+        if len(calls) == 1:
+            change(self, identifier, revision, lambda it, stamp: with_claim(it, "Another claim", stamp))
+        return change(self, identifier, revision, edit)
+
+    monkeypatch.setattr(DossierUseCases, "change", raced)
+    changed(client, "/dossiers/evidence", form)
+    assert calls == [1, 2]
+    first, second = content(client, address)["claims"]
+    assert (len(first["evidence"]), second["text"]) == (2, "Another claim")

@@ -24,7 +24,7 @@ def areas() -> list[tuple[str, str, bool]]:
         return []  # the page itself says what does not work
     left_out = {
         "/cohorts": not any(map(has_patients, collections)),
-        "/dossiers": not any(c.studies for c in collections),
+        "/dossiers": not any(item.studies for item in collections),
     }
     shown = [item for item in _AREAS if not left_out.get(item[1])] if collections else []
     # On the search page the chosen collection is what is marked.
