@@ -1,4 +1,4 @@
-"""What users keep: searches, term bundles and cohorts, each of one user, and private unless it is shared with labels."""
+"""What users keep: searches, term bundles, cohorts and dossiers, each of one user, and private unless it is shared with labels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, Final, Literal, get_args
 import orjson
 
 from mappings.documents import EVERY_LABEL, Access
+from mappings.dossiers.parse import parse_dossier
 from mappings.errors import Conflict, Forbidden, InvalidInput, NotFound
 
-KeptKind = Literal["search", "bundle", "cohort"]
-"""A saved search, a term bundle (a name and a list of terms), or a cohort (criteria that documents or patients meet)."""
+KeptKind = Literal["search", "bundle", "cohort", "dossier"]
+"""A saved search, a term bundle (a name and a list of terms), a cohort (criteria that documents or patients meet), or a
+dossier (claims with verdicts and evidence)."""
 
 KEPT_KINDS: Final[tuple[KeptKind, ...]] = get_args(KeptKind)
 MOST_ITEMS: Final = 1_000
@@ -55,6 +57,8 @@ class KeptDraft:
         if len(self.shared_with) > MOST_LABELS:
             raise InvalidInput(f"an item can be shared with at most {MOST_LABELS} labels", field="shared_with")
         encode_content(self.content)
+        if self.kind == "dossier":
+            parse_dossier(self.content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,16 @@ WRITERS: Final[Mapping[str, CitationFormat]] = {
 def as_attachment(name: str, items: Sequence[Citation], title: str) -> Response:
     """Citations in the format `name` as a file to download, called after `title`."""
     chosen = WRITERS[name]
-    response = make_response(chosen.write(items))
-    response.headers["Content-Type"] = f"{chosen.media_type}; charset=utf-8"
+    return as_download(chosen.write(items), chosen.media_type, title, chosen.suffix)
+
+
+def as_download(content: str, media_type: str, title: str, suffix: str) -> Response:
+    """A text as a file to download, called after `title`."""
+    response = make_response(content)
+    response.headers["Content-Type"] = f"{media_type}; charset=utf-8"
     safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in title)
     stem = safe[:80].strip(".-") or "citations"
-    response.headers["Content-Disposition"] = f'attachment; filename="{stem}.{chosen.suffix}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
     return response
 
 

@@ -50,7 +50,7 @@ def _bibtex(item: Citation, key: str) -> str:
         "keywords": _tex(", ".join(name.replace(",", "") for name in item.keywords)),
         "language": _tex(item.text("language")),
         "abstract": _tex(item.abstract),
-        "note": _tex(f"{item.collection}: {item.id}{f'. {INVENTED}' * item.invented}"),
+        "note": _tex(". ".join((f"{item.collection}: {item.id}", *([INVENTED] if item.invented else []), *item.notes))),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in values.items() if value]
     return "\n".join([f"@{'article' if item.is_article else 'misc'}{{{key},", *lines, "}", ""])

@@ -18,7 +18,10 @@ _RANGE: Final = re.compile(r"([A-Za-z]*\d+[A-Za-z]*)\s*[-\u2013]+\s*([A-Za-z]*\d
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One document as a reference manager imports it. No text has a line break: in RIS, a line is a value."""
+    """One document as a reference manager imports it. No text has a line break: in RIS, a line is a value.
+
+    `notes` are those of the user who cites it.
+    """
 
     id: str
     title: str
@@ -26,6 +29,7 @@ class Citation:
     abstract: str = ""
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
     invented: bool = False
+    notes: tuple[str, ...] = ()
 
     def text(self, name: str) -> str:
         """A field as text; several keywords are joined by '; '."""

@@ -34,7 +34,7 @@ def as_csv(citations: Sequence[Citation]) -> str:
             "year": item.year,
             "collection": item.collection,
             "abstract": item.abstract,
-            "note": INVENTED if item.invented else "",
+            "note": " ".join((*([INVENTED] if item.invented else []), *item.notes)),
         }
         writer.writerow([safe_cell(known.get(name) or item.text(name)) for name in CSV_COLUMNS])
     return file.getvalue()

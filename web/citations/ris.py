@@ -50,6 +50,6 @@ def _ris(item: Citation) -> dict[str, Any]:
         "type_of_work": item.text("type"),
         "name_of_database": item.text("source") or item.collection,
         "id": item.id,
-        "notes": [INVENTED] if item.invented else [],
+        "notes": [*([INVENTED] if item.invented else []), *item.notes],
     }
     return {name: value for name, value in tags.items() if value}

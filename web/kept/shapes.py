@@ -26,7 +26,7 @@ class KeptForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", title="KeptItemToKeep")
 
-    kind: KeptKind = Field(description="a saved search, a term bundle or a cohort")
+    kind: KeptKind = Field(description="a saved search, a term bundle, a cohort or a dossier")
     name: str = Field(
         min_length=1,
         max_length=MOST_NAME_CHARACTERS,
@@ -34,7 +34,7 @@ class KeptForm(BaseModel):
         examples=["anticoagulants"],
     )
     content: dict[str, Any] = Field(
-        description=f"a JSON object of at most {MOST_CONTENT_BYTES:,} bytes, kept as it is",
+        description=f"a JSON object of at most {MOST_CONTENT_BYTES:,} bytes, kept as it is; that of a dossier is checked",
         examples=[{"terms": ["warfarin", "apixaban"]}],
     )
     collection: str = Field("", description="the collection that it belongs to; empty: none", examples=["abstracts"])
@@ -106,8 +106,8 @@ class KeptAnswer(WireModel):
             own=item.owner == access.user,
             shared_with=sorted(item.shared_with),
             revision=item.revision,
-            created=_moment(item.created),
-            changed=_moment(item.changed),
+            created=moment(item.created),
+            changed=moment(item.changed),
         )
 
 
@@ -134,5 +134,6 @@ class KeptDeletionAnswer(WireModel):
     status: Literal["deleted"] = "deleted"
 
 
-def _moment(microseconds: int) -> str:
+def moment(microseconds: int) -> str:
+    """A time stamp of the store as ISO 8601, in UTC."""
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat(timespec="milliseconds")

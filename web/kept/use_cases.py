@@ -7,10 +7,11 @@ it holds nothing of them after they are erased.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mappings.documents import Access
+from mappings.dossiers.withholding import content_for
 from mappings.errors import InvalidInput, NotFound
 from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptKind, KeptPage, is_item_id, unknown_item
 from search.kept.store import KeptStore
@@ -33,9 +34,10 @@ class KeptUseCases:
         """A page of the items that the caller sees, what was changed last first. Raises `InvalidInput`."""
         asked = {"kind": kind} if kind else {}
         with self.use_cases.audited("kept list", collection or "", asked) as done:
-            page = self._store.list_items(self._access, KeptFilter(kind, collection, self._visible()), size, after)
+            visible = self._visible()
+            page = self._store.list_items(self._access, KeptFilter(kind, collection, visible), size, after)
             done["items"] = [item.id for item in page.items]
-        return page
+        return replace(page, items=tuple(self._shown(item, visible) for item in page.items))
 
     def get(self, identifier: str) -> KeptItem:
         """An item that the caller sees. Raises `NotFound`."""
@@ -88,10 +90,18 @@ class KeptUseCases:
 
     def _find(self, identifier: str) -> KeptItem:
         item = self._store.get(self._access, identifier)
-        visible = self._visible() if item.owner != self._access.user and item.collection else None
-        if visible is not None and item.collection not in visible:
+        if item.owner == self._access.user:
+            return item
+        visible = self._visible() if item.collection or item.kind == "dossier" else None
+        if item.collection and visible is not None and item.collection not in visible:
             raise unknown_item(identifier)
-        return item
+        return self._shown(item, visible)
+
+    def _shown(self, item: KeptItem, visible: frozenset[str] | None) -> KeptItem:
+        """The item as the caller may read it: another user's dossier without the evidence that the caller may not see."""
+        if item.kind != "dossier" or item.owner == self._access.user:
+            return item
+        return replace(item, content=content_for(item.content, self._access, visible))
 
     def _visible(self) -> frozenset[str] | None:
         """The collections that the caller sees; None: all."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
-from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.documents import Section
 from mappings.studies.badges import values_of
 from mappings.studies.description import NOTICES, with_study_fields
 from search.pipeline.results import Span
 from search.storage import StoredDocument
+from web.citations.evidence_marks import EvidenceMarks
 from web.pages.addresses import SearchAddress
 from web.pages.findings import DocumentFindings, FindingMark, MarkedPiece, finding_pieces
 from web.pages.formatting import details, segments
@@ -23,24 +23,6 @@ from web.pages.patients.record import address_of, has_patients
 from web.pages.studies import study_badges, without_study
 
 CONTENTS_FROM: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceMarks:
-    """The evidence that the address of a document names: a passage, and offsets such as `12-80` in its text."""
-
-    passage: str
-    marks: Sequence[str]
-
-    def texts(self, stored: StoredDocument, collection: Collection) -> list[str]:
-        """The sentences; none if the document has changed since."""
-        if stored.document is None or not self.passage:
-            return []
-        found = next(
-            (item for item in passages(stored.document, stored.version, collection) if item.id == self.passage), None
-        )
-        bounds = [match for mark in self.marks[:10] if (match := re.fullmatch(r"(\d{1,9})-(\d{1,9})", mark))]
-        return [text for bound in bounds if found and (text := found.text[int(bound[1]) : int(bound[2])].strip())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,13 @@ from web.access import auth, guard, sessions
 from web.access.log import AuditRecord
 from web.access.throttle import TooManyFailures
 from web.citations import attachments
+from web.citations.evidence_marks import EvidenceMarks
 from web.completions import CompletionAnswer, CompletionForm
 from web.errors import retry_headers
 from web.kept.bundles import with_bundles
 from web.pages import formatting
 from web.pages.addresses import SearchAddress
-from web.pages.document_page import DocumentPage, EvidenceMarks
+from web.pages.document_page import DocumentPage
 from web.pages.examples import examples_for
 from web.pages.facets import years_of
 from web.pages.findings import DocumentFindings

@@ -11,7 +11,7 @@ from mappings.errors import MedleyError
 from web import context
 from web.pages.patients.record import has_patients
 
-_AREAS: Final = (("Search", "/"), ("Cohorts", "/cohorts"), ("Saved", "/saved"))
+_AREAS: Final = (("Search", "/"), ("Cohorts", "/cohorts"), ("Dossiers", "/dossiers"), ("Saved", "/saved"))
 
 
 def areas() -> list[tuple[str, str, bool]]:
@@ -22,8 +22,11 @@ def areas() -> list[tuple[str, str, bool]]:
         collections = context.use_cases().collections.all()
     except MedleyError:
         return []  # the page itself says what does not work
-    left_out = () if any(map(has_patients, collections)) else ("/cohorts",)
-    shown = [item for item in _AREAS if item[1] not in left_out] if collections else []
+    left_out = {
+        "/cohorts": not any(map(has_patients, collections)),
+        "/dossiers": not any(item.studies for item in collections),
+    }
+    shown = [item for item in _AREAS if not left_out.get(item[1])] if collections else []
     # On the search page the chosen collection is what is marked.
     return [(name, address, address != "/" and request.path.startswith(address)) for name, address in shown]
 

@@ -28,3 +28,9 @@ def sent_labels(sent: MultiDict[str, str]) -> frozenset[str]:
     """The labels that are chosen in a form, and the one that is typed: who sees everything has no list of their own."""
     given = [*sent.getlist("share"), sent.get("share-other", "")]
     return frozenset(text for label in given if (text := clean(label).strip()))
+
+
+def sent_revision(sent: MultiDict[str, str]) -> int:
+    """The revision that a form was made from; 0, which no item has, if the form names none."""
+    text = sent.get("revision", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

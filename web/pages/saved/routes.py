@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final, get_args
+from typing import Final
 
 from flask import Blueprint, make_response, redirect, render_template, request
 from flask.wrappers import Response
 
 from mappings.documents import clean
 from mappings.errors import InvalidInput, MedleyError, NotFound, Unauthorized
-from search.kept.items import KeptDraft, KeptItem, KeptKind
+from search.kept.items import KeptDraft, KeptItem
 from web import context
 from web.access import sessions
 from web.kept.bundles import by_id
@@ -20,8 +20,8 @@ from web.kept.use_cases import KeptUseCases
 from web.pages import routes as search_pages
 from web.pages.addresses import SearchAddress
 from web.pages.cohorts.areas import cohort_collections
-from web.pages.cohorts.sharing import sent_labels
-from web.pages.saved.saved_page import SavedPage, SavedSection, as_address, as_content
+from web.pages.cohorts.sharing import sent_labels, sent_revision
+from web.pages.saved.saved_page import TITLES, SavedPage, SavedSection, as_address, as_content
 from web.statuses import status_of
 
 ON_A_PAGE: Final = 50
@@ -88,7 +88,7 @@ def change(identifier: str) -> Response:
 @blueprint.post("/saved/<identifier>/delete")
 def delete(identifier: str) -> Response:
     """Delete an item of the caller, in the revision that the page showed."""
-    return _changed(identifier, lambda item: _store().delete(item.id, _revision()))
+    return _changed(identifier, lambda item: _store().delete(item.id, sent_revision(request.form)))
 
 
 def _changed(identifier: str, do: Callable[[KeptItem], object]) -> Response:
@@ -106,14 +106,14 @@ def _changed(identifier: str, do: Callable[[KeptItem], object]) -> Response:
 def _replaced(item: KeptItem) -> KeptItem:
     content = {"terms": _terms()} if item.kind == "bundle" else item.content
     draft = KeptDraft(item.kind, _name(), content, item.collection, sent_labels(request.form))
-    return _store().replace(item.id, _revision(), draft)
+    return _store().replace(item.id, sent_revision(request.form), draft)
 
 
 def _shown(error: MedleyError | None, failed: str = "") -> Response:
     """The page; with an error the form keeps what was sent."""
     store, access = _store(), context.caller().access
     wanted = request.args.get("kind", "")
-    kinds: list[KeptKind] = [kind for kind in get_args(KeptKind) if wanted in ("", kind)]
+    kinds = [kind for kind in TITLES if wanted in ("", kind)]
     after = request.args.get("after", "") if len(kinds) == 1 else ""
     sections = [SavedSection.of(kind, store.list_items(kind, None, ON_A_PAGE, after), access) for kind in kinds]
     collections = context.use_cases().collections.all()
@@ -129,11 +129,6 @@ def _store() -> KeptUseCases:
 
 def _name() -> str:
     return clean(request.form.get("name", "")).strip()
-
-
-def _revision() -> int:
-    sent = request.form.get("revision", "")
-    return int(sent) if sent.isdecimal() and len(sent) < 10 else 0
 
 
 def _terms() -> list[str]:

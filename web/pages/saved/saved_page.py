@@ -16,6 +16,8 @@ from web.pages.addresses import SearchAddress
 from web.pages.formatting import format_value
 
 TITLES: Final[Mapping[KeptKind, str]] = {"search": "Searches", "bundle": "Bundles", "cohort": "Cohorts"}
+"""The kinds of items that the page lists; dossiers have a page of their own."""
+
 _MAKING: Final[Mapping[KeptKind, str]] = {
     "search": "Below the hits of each search, “Save this search” keeps it.",
     "bundle": "A bundle is a list of names that belong together, such as the drugs of one kind.",
