@@ -27,6 +27,7 @@ BENCHES: Final = (
     "cohort",
     "complete",
     "build",
+    "claims",
 )
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
