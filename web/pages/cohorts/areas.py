@@ -11,7 +11,7 @@ from mappings.errors import MedleyError
 from web import context
 from web.pages.patients.record import has_patients
 
-_AREAS: Final = (("Search", "/"), ("Cohorts", "/cohorts"), ("Saved", "/saved"))
+_AREAS: Final = (("Search", "/"), ("Claims", "/claims"), ("Cohorts", "/cohorts"), ("Saved", "/saved"))
 
 
 def areas() -> list[tuple[str, str, bool]]:
@@ -22,10 +22,18 @@ def areas() -> list[tuple[str, str, bool]]:
         collections = context.use_cases().collections.all()
     except MedleyError:
         return []  # the page itself says what does not work
-    left_out = () if any(map(has_patients, collections)) else ("/cohorts",)
+    left_out = {
+        *(() if any(map(has_patients, collections)) else ("/cohorts",)),
+        *(() if any(item.studies for item in collections) else ("/claims",)),
+    }
     shown = [item for item in _AREAS if item[1] not in left_out] if collections else []
     # On the search page the chosen collection is what is marked.
-    return [(name, address, address != "/" and request.path.startswith(address)) for name, address in shown]
+    return [(name, address, address != "/" and _is_here(address)) for name, address in shown]
+
+
+def _is_here(address: str) -> bool:
+    """Whether this page belongs to the area: `/claim` is one of the `/claims`."""
+    return request.path.startswith(address.removesuffix("s"))
 
 
 def cohort_collections() -> list[Collection]:
