@@ -22,7 +22,7 @@ from web import context
 from web.access import sessions
 from web.errors import retry_headers
 from web.pages.addresses import MAX_PARAMETERS
-from web.pages.claims.addresses import ClaimAddress, claim_address, table_address
+from web.pages.claims.addresses import claim_address, table_address
 from web.pages.claims.claim_page import ClaimPage
 from web.pages.claims.claim_search import checked_claims, search_claim, search_claims
 from web.pages.claims.side_by_side import ComparedDocument, SideBySidePage, check_chosen, hit_of
@@ -61,7 +61,9 @@ def send_claims() -> Response:
         page.kind, page.text = request.form.get("kind", ""), _pasted()
     except RequestEntityTooLarge:
         page = _start("")
-        page.error = InvalidInput(f"an article can have {ARTICLE_BYTES:,} bytes at most: paste the part with its claims")
+        page.error = InvalidInput(
+            f"an article can have {ARTICLE_BYTES:,} bytes at most: paste the part with its claims"
+        )
         return _shown(page, 413)
     try:
         if page.collection is None:
@@ -187,7 +189,9 @@ def _start(name: str) -> ClaimsPage:
 
 def claim_collections() -> list[Collection]:
     """The collections of studies that the caller sees; invented ones come last."""
-    return sorted((item for item in context.use_cases().collections.all() if item.studies), key=lambda item: item.invented)
+    return sorted(
+        (item for item in context.use_cases().collections.all() if item.studies), key=lambda item: item.invented
+    )
 
 
 def _shown(page: ClaimsPage, status: int = 200) -> Response:

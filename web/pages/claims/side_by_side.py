@@ -102,7 +102,8 @@ def check_chosen(names: Sequence[str]) -> Sequence[str]:
     """The two documents to compare. Raises `InvalidInput` for another number of them."""
     if len(names) != COMPARED:
         raise InvalidInput(
-            f"{len(names) or 'no'} document{'' if len(names) == 1 else 's'} chosen: choose two to compare", field="document"
+            f"{len(names) or 'no'} document{'' if len(names) == 1 else 's'} chosen: choose two to compare",
+            field="document",
         )
     return names
 

@@ -43,7 +43,7 @@ def document_noun(collection: Collection) -> str:
 class StanceSummary:
     """How many of `total` hits say what; those that were not read are in none of the counts.
 
-    `retracted` counts the hits with a stance other than "neither" that are retracted, for those who count votes.
+    `retracted` counts the retracted ones that support or refute: whoever counts votes must leave them out.
     """
 
     counts: tuple[int, int, int]
@@ -72,7 +72,9 @@ class StanceSummary:
             if count
         ]
         said = f"of {self.read} {self.noun}{'' if self.read == 1 else 's'} read, {', '.join(parts)}"
-        return said + (f" ({self.retracted} of them retracted)" if self.retracted else "")
+        decided = self.counts[0] + self.counts[1]
+        verb = "is" if self.retracted == 1 else "are"
+        return said + (f"; {self.retracted} of the {decided} {verb} retracted" if self.retracted else "")
 
     @property
     def unread_words(self) -> str:

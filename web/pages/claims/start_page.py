@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -20,6 +21,7 @@ from web.pages.claims.addresses import search_address
 MOST_TEXT_SHOWN: Final = 20_000
 """A longer text is not sent back in the field that it was pasted into."""
 _UNJUDGED: Final = 20
+_ENDS: Final = re.compile(r"(?<=[。！？؟])")
 
 
 @dataclass(slots=True)
@@ -39,9 +41,8 @@ class ClaimsPage:
         self.article = PastedArticle.of(pasted)
         self.claims = proposed_claims(self.article.text, medical_names)
         if not self.claims:
-            text = self.article.text
-            first = (text[item.start : item.end] for item in islice(sentences(text), _UNJUDGED))
-            self.claims = [ProposedClaim(" ".join(item.split()), 0, 0, (), 0.0) for item in first if len(item) <= MOST_CHARACTERS]
+            short = (item for item in _sentences(self.article.text) if len(item) <= MOST_CHARACTERS)
+            self.claims = [ProposedClaim(item, 0, 0, (), 0.0) for item in islice(short, _UNJUDGED)]
 
     @property
     def judged(self) -> bool:
@@ -64,3 +65,10 @@ class ClaimsPage:
     def remarks(self, claim: str) -> list[ClaimRemark]:
         """What is to be said of a proposed claim."""
         return remarks_on(claim)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text in any script: those of English do not end at an ideographic full stop."""
+    for item in sentences(text):
+        parts = _ENDS.split(text[item.start : item.end])
+        yield from (" ".join(part.split()) for part in parts if part.strip())

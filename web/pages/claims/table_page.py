@@ -63,7 +63,7 @@ class TableRow:
     def as_json(self) -> dict[str, Any]:
         """The row for programs, with the names of `COLUMNS`."""
         hit = self.leading.view.hit if self.leading else None
-        counts = dict(zip(STANCES, self.summary.counts, strict=True))
+        counts: dict[str, int] = dict(zip(STANCES, self.summary.counts, strict=True))
         return {
             "claim": self.claim,
             "summary": self.summary.words,

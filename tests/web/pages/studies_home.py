@@ -12,17 +12,40 @@ from search.settings import Settings
 from web.cli.indexing import fill_quietly
 
 STUDIES = [
-    ("pm/1", "Aspirin for prevention of stroke", ("randomised trial",), 1200.0, "Aspirin reduced stroke in adults. Bleeding was more frequent."),
+    (
+        "pm/1",
+        "Aspirin for prevention of stroke",
+        ("randomised trial",),
+        1200.0,
+        "Aspirin reduced stroke in adults. Bleeding was more frequent.",
+    ),
     ("pm/2", "Aspirin and stroke in women", ("cohort study",), 39876.0, "Aspirin lowered the risk of stroke in women."),
-    ("pm/3", "Retracted: aspirin abolishes stroke", ("retracted", "randomised trial"), 40.0, "Aspirin abolished stroke in adults."),
-    ("pm/4", "Aspirin without benefit", ("meta-analysis",), 95000.0, "Aspirin did not reduce stroke in adults without disease."),
+    (
+        "pm/3",
+        "Retracted: aspirin abolishes stroke",
+        ("retracted", "randomised trial"),
+        40.0,
+        "Aspirin abolished stroke in adults.",
+    ),
+    (
+        "pm/4",
+        "Aspirin without benefit",
+        ("meta-analysis",),
+        95000.0,
+        "Aspirin did not reduce stroke in adults without disease.",
+    ),
     ("pm/5", "Coffee and stroke", (), None, "Coffee was associated with fewer strokes in adults."),
 ]
 """(id, title, badges, sample size, text)."""
 
 
 def study(identifier, title, badges, size, text):
-    fields = {"year": 2018.0, "journal": "Brain", "published": date(2018, 6, 1), "pmid": identifier.removeprefix("pm/") * 5}
+    fields = {
+        "year": 2018.0,
+        "journal": "Brain",
+        "published": date(2018, 6, 1),
+        "pmid": identifier.removeprefix("pm/") * 5,
+    }
     fields |= {"badges": badges} if badges else {}
     fields |= {"sample_size": size} if size else {}
     return Document(identifier, title, (Section("Results", text),), frozenset({"public"}), fields)
@@ -30,7 +53,11 @@ def study(identifier, title, badges, size, text):
 
 def settings_of(folder: Path) -> Settings:
     return Settings(
-        home=folder / "home", models=folder / "models", collections=folder / "kinds", encoder="hashing-256", reranker="none"
+        home=folder / "home",
+        models=folder / "models",
+        collections=folder / "kinds",
+        encoder="hashing-256",
+        reranker="none",
     )
 
 
