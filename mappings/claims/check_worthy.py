@@ -21,7 +21,8 @@ MOST_SELECTED: Final = 5
 MOST_CHARACTERS: Final = 600
 """A longer sentence is a list or a paragraph without full stops; passages are not read for what they say of it."""
 _LEAST_WORDS: Final = 4
-_WORTHY: Final = 2.5
+_WORTHY, _CLEAR = 2.5, 3.0
+"""From `_WORTHY` on a sentence is proposed; what is selected unasked must be a claim without its article, too."""
 _EFFECT, _COMPARISON, _MEASURED, _NUMBER, _MEDICAL, _RESEARCH = 2.0, 1.5, 1.5, 0.5, 1.5, 0.5
 _ANAPHORIC, _ANECDOTE, _LONG = 1.0, 2.0, 1.0
 _LONG_WORDS: Final = 45
@@ -51,7 +52,8 @@ def proposed_claims(text: str, names: Names) -> list[ProposedClaim]:
         if score >= _WORTHY:
             found.setdefault(sentence.casefold(), ProposedClaim(sentence, item.start, item.end, reasons, score))
     best = _best(found.values(), MOST_PROPOSED)
-    chosen = {item.start for item in _best(best, MOST_SELECTED)}
+    clear = [item for item in best if item.score >= _CLEAR]
+    chosen = {item.start for item in _best(clear, MOST_SELECTED)}
     kept = sorted(best, key=lambda item: item.start)
     return [
         ProposedClaim(item.text, item.start, item.end, item.reasons, item.score, item.start in chosen) for item in kept

@@ -85,6 +85,7 @@ EFFECT: Final = re.compile(
     r"|(?:leads?|led|leading) to|(?:results?|resulted|resulting) in|(?:link|links|linked|ties|tied) (?:to|with|between)"
     r"|(?:associated|correlated) with|associations? (?:between|with)|risk factors?|risks? (?:of|for)|at (?:higher |lower )?risk"
     r"|(?:makes?|made|keeps?|kept) (?:you|people|us|children|women|men|patients|the)"
+    r"|(?:rose|rises?|fell|falls?|drops?|dropped|climbs?|climbed|soared|plunged) (?:by|to|from|sharply|steadily)"
     r"|(?:works?|worked) (?:for|against|better|as)|(?:does|do|did)(?: not|n['’]t) work|wards? off"
     r"|(?:in)?effective|(?:in)?effectiveness|efficacy|(?:no|little|any) (?:effect|benefit|evidence)|side[- ]effects?"
     r"|(?:un)?safe|dangerous|deadly|toxic|beneficial|harmful|healthy|unhealthy|(?:good|bad) for|carcinogenic|addictive)\b",
@@ -112,7 +113,7 @@ MEASURED: Final = re.compile(
     re.IGNORECASE,
 )
 RESEARCH: Final = re.compile(
-    r"\b(?:stud(?:y|ies)|trials?|research|researchers|scientists|meta-analys[ie]s|review|data|findings) (?:\w+ ){0,3}"
+    r"\b(?:stud(?:y|ies)|trials?|research|researchers|scientists|meta-analys[ie]s|review|data|findings) (?:[\w,]+ ){0,4}"
     r"(?:show|find|found|suggest|reveal|report|conclude|confirm|prove|discover|indicat|claim|say|warn)\w*",
     re.IGNORECASE,
 )

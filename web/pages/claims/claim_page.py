@@ -11,7 +11,7 @@ from mappings.errors import MedleyError
 from mappings.stances import STANCES, Stance
 from search.pipeline.results import Results
 from web.pages.addresses import SearchAddress
-from web.pages.claims.addresses import ClaimAddress, claim_address, search_address, table_address
+from web.pages.claims.addresses import ClaimAddress, claim_address, search_address
 from web.pages.claims.stances import (
     NOTHING,
     StanceSummary,
@@ -72,14 +72,6 @@ class ClaimPage:
     def remarks(self) -> list[ClaimRemark]:
         """What is to be said of the claim itself."""
         return remarks_on(self.claim) if self.claim else []
-
-    def part(self, claim: str) -> ClaimAddress:
-        """The page of one of two claims in one."""
-        return claim_address(self.collection, claim)
-
-    def parts(self, claims: Sequence[str]) -> ClaimAddress:
-        """The table of both."""
-        return table_address(self.collection, claims)
 
     @property
     def summary(self) -> StanceSummary:

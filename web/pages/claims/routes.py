@@ -26,7 +26,7 @@ from web.pages.claims.addresses import claim_address, table_address
 from web.pages.claims.claim_page import ClaimPage
 from web.pages.claims.claim_search import checked_claims, search_claim, search_claims
 from web.pages.claims.side_by_side import ComparedDocument, SideBySidePage, check_chosen, hit_of
-from web.pages.claims.stances import SAYS, in_words, summary_of
+from web.pages.claims.stances import SAYS, summary_of
 from web.pages.claims.start_page import ClaimsPage
 from web.pages.claims.table_page import TablePage
 from web.pages.routes import redirect_to
@@ -42,7 +42,12 @@ blueprint.before_request(context.require_caller)
 @blueprint.app_context_processor
 def for_hits() -> dict[str, object]:
     """What every page with hits uses to say what they say of the text."""
-    return {"stances_of": summary_of, "says": SAYS, "claim_address": claim_address, "probability_in_words": in_words}
+    return {
+        "stances_of": summary_of,
+        "says": SAYS,
+        "claim_address": claim_address,
+        "table_address": table_address,
+    }
 
 
 @blueprint.get("/claims")
