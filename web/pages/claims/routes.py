@@ -193,10 +193,9 @@ def _start(name: str) -> ClaimsPage:
 
 
 def claim_collections() -> list[Collection]:
-    """The collections of studies that the caller sees; invented ones come last."""
-    return sorted(
-        (item for item in context.use_cases().collections.all() if item.studies), key=lambda item: item.invented
-    )
+    """The collections of studies that the caller sees: first those that are read for stances, invented ones last."""
+    found = (item for item in context.use_cases().collections.all() if item.studies)
+    return sorted(found, key=lambda item: (item.invented, item.stance is None))
 
 
 def _shown(page: ClaimsPage, status: int = 200) -> Response:
