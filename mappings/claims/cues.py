@@ -124,7 +124,9 @@ OPINION: Final = re.compile(
     r"|\b(?:it['’]s|it is) (?:time|a shame|a scandal|outrageous|great|wonderful|amazing|terrible)\b",
     re.IGNORECASE,
 )
-ANECDOTE: Final = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|myself)\b")
+ANECDOTE: Final = re.compile(
+    r"(?<!type )(?<!phase )(?<!stage )(?<!grade )(?<!class )\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|myself)\b"
+)
 JOKE: Final = re.compile(
     r"\b(?:lol|rofl|lmao|(?:ha){2,}h?|just kidding|joking aside|kidding aside|no joke|satire|satirical|spoof|parody"
     r"|april fools?['’]?s?|pun intended|asking for a friend|said no one ever|walks? into a bar)\b|[😀-🙄🤣🤪]",

@@ -8,7 +8,6 @@ from typing import Final
 MAX_BODY_BYTES: Final = 2_000_000
 """The gateway's largest body but for uploads: enough for a batch of 50 searches with the longest text in any script."""
 
-
 ARTICLE_BYTES: Final = 5_000_000
 """The largest article in which claims are looked for: a saved page can have as much script around few words."""
 

@@ -80,6 +80,7 @@ def test_a_sentence_about_something_named_before_ranks_lower(opening):
 
 def test_an_anecdote_and_an_endless_sentence_rank_lower():
     assert score("My aspirin cut the risk of stroke") < score("Some aspirin cut the risk of stroke")
+    assert score("A type I drug cut the risk of stroke") == score("A type A drug cut the risk of stroke")
     assert score("Aspirin cuts the risk of stroke" + " in many people" * 15) < score("Aspirin cuts the risk of stroke")
     assert score("Aspirin cuts the risk of stroke" + " in many people" * 50) == 0
 
