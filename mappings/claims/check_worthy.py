@@ -23,7 +23,8 @@ MOST_CHARACTERS: Final = 600
 _LEAST_WORDS: Final = 4
 _WORTHY, _CLEAR = 2.5, 3.0
 """From `_WORTHY` on a sentence is proposed; what is selected unasked must be a claim without its article, too."""
-_EFFECT, _COMPARISON, _MEASURED, _NUMBER, _MEDICAL, _RESEARCH = 2.0, 1.5, 1.5, 0.5, 1.5, 0.5
+_EFFECT, _COMPARISON, _MEASURED, _NUMBER, _LIKELIHOOD = 2.0, 1.5, 1.5, 0.5, 0.5
+_MEDICAL, _HEALTH, _RESEARCH = 1.5, 1.0, 0.5
 _ANAPHORIC, _ANECDOTE, _LONG = 1.0, 2.0, 1.0
 _LONG_WORDS: Final = 45
 
@@ -76,6 +77,8 @@ def judge(sentence: str, names: Names) -> tuple[float, tuple[str, ...]]:
     medical = list(dict.fromkeys(names(said)))
     if medical:
         reasons[f"a medical name ({medical[0]})"] = _MEDICAL
+    elif found := cues.HEALTH.search(said):
+        reasons[f"a word of health ({found[0].lower()})"] = _HEALTH
     if cues.RESEARCH.search(sentence):
         reasons["what a study found"] = _RESEARCH
     score = sum(reasons.values()) - _drawbacks(sentence, len(words))
@@ -105,6 +108,8 @@ def _assertions(said: str) -> dict[str, float]:
         reasons["a number with its unit"] = _MEASURED
     elif reasons and any(letter.isdigit() for letter in said):
         reasons["a number"] = _NUMBER
+    if reasons and cues.LIKELIHOOD.search(said):
+        reasons["what is or can be"] = _LIKELIHOOD
     return reasons
 
 

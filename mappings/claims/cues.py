@@ -86,6 +86,9 @@ EFFECT: Final = re.compile(
     r"|(?:associated|correlated) with|associations? (?:between|with)|risk factors?|risks? (?:of|for)|at (?:higher |lower )?risk"
     r"|(?:makes?|made|keeps?|kept) (?:you|people|us|children|women|men|patients|the)"
     r"|(?:rose|rises?|fell|falls?|drops?|dropped|climbs?|climbed|soared|plunged) (?:by|to|from|sharply|steadily)"
+    r"|spreads?|spreading|transmissions?|transmissible|recover(?:s|ed)?(?: from)?|immunity|immune|protective|susceptib\w+|contagious|infectious"
+    r"|(?:no |a |positive |negative )?correlations?|(?:negatively|positively|closely|not) related to|predict(?:s|ed|ive)?|predictors?"
+    r"|survive[sd]?|surviv(?:al|ing)|contract(?:s|ed)?|symptoms? of|treatments? for|remed(?:y|ies)|promise (?:as|in|for|against)"
     r"|(?:works?|worked) (?:for|against|better|as)|(?:does|do|did)(?: not|n['’]t) work|wards? off"
     r"|(?:in)?effective|(?:in)?effectiveness|efficacy|(?:no|little|any) (?:effect|benefit|evidence)|side[- ]effects?"
     r"|(?:un)?safe|dangerous|deadly|toxic|beneficial|harmful|healthy|unhealthy|(?:good|bad) for|carcinogenic|addictive)\b",
@@ -96,6 +99,17 @@ COMPARISON: Final = re.compile(
     r"|compared (?:with|to)|in comparison|versus|vs|twice|threefold|twofold|\w+ times (?:more|less|as|the|higher|lower)"
     r"|(?:higher|lower|greater|fewer|longer|shorter|better|worse|lesser|increased|reduced|elevated) (?:risks?|odds|chances?|rates?"
     r"|levels?|mortality|survival|incidence|deaths|lives|outcomes?|likelihood))\b",
+    re.IGNORECASE,
+)
+LIKELIHOOD: Final = re.compile(
+    r"\b(?:can(?:not|['’]t)?|could(?:n['’]t)?|may|might|likely|unlikely|probably|never|always|rarely|most people|is|are|isn['’]t|aren['’]t)\b",
+    re.IGNORECASE,
+)
+HEALTH: Final = re.compile(
+    r"\b(?:(?:corona)?virus(?:es)?|covid|vaccin\w+|infect\w+|diseases?|illness(?:es)?|patients?|antibod(?:y|ies)|drugs?|medic\w+|doses?"
+    r"|treatments?|therap(?:y|ies)|symptoms?|mortality|deaths?|die[sd]?|fatal\w*|immun\w+|health\w*|hospitali[sz]\w+|genes?|genetic|cells?"
+    r"|brains?|hearts?|lungs?|liver|kidneys?|blood|bones?|skin|muscles?|sleep|diets?|vitamins?|supplements?|obes\w+|weight|smok\w+|alcohol"
+    r"|exercise|pregnan\w+|tumou?rs?|cancers?|bacteria\w*|hormones?|lifespan|longevity|ag(?:e)?ing|masks?)\b",
     re.IGNORECASE,
 )
 _UNITS: Final = (
@@ -122,6 +136,10 @@ OPINION: Final = re.compile(
     r"|\b(?:in (?:my|our) (?:\w+ )?(?:opinion|view|experience)|it seems to me|arguably|if you ask me)\b"
     r"|\b(?:should|ought to|must|shouldn['’]t|mustn['’]t|needs? to|has to|have to)\b"
     r"|\b(?:it['’]s|it is) (?:time|a shame|a scandal|outrageous|great|wonderful|amazing|terrible)\b",
+    re.IGNORECASE,
+)
+MONTH: Final = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?\s*$",
     re.IGNORECASE,
 )
 ANECDOTE: Final = re.compile(

@@ -15,11 +15,17 @@ _MODAL: Final = (
 )
 _VERB: Final = re.compile(rf"{_MODAL}(?P<verb>[a-z]+)\b(?! by\b)", re.IGNORECASE)
 _LEAST_WORDS: Final = 3
+_LEAST_PART, _SUBJECT_WORDS = 2, 5
+_DEPENDENT: Final = re.compile(
+    r"^(?:if|when|that|which|who|whose|where|thus|so|therefore|because|some|all)\b|[,;:—–]|\S (?:it|he|she|they|we|you)$",
+    re.IGNORECASE,
+)
 _UNCOUNTED: Final = re.compile(
     r"(?:\b(?:age|aged|ages|over|under|type|types|phase|stage|grade|level|covid|vitamin|omega|group|top|factor|chapter|number|no|"
     r"since|until|in|by|from|year|hepatitis|category|tier|wave|part)\.?[\s-]*)$",
     re.IGNORECASE,
 )
+_AGE: Final = re.compile(r"\s(?:and|or) (?:over|older|above|under|younger|more|less)\b", re.IGNORECASE)
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _NUMBER: Final = re.compile(rf"({cues.NUMBER})(?![\w%‰°.,/-]*[\w%‰°])")
 _NO_UNIT: Final = frozenset(
@@ -73,23 +79,33 @@ def parts_of(claim: str) -> tuple[str, ...]:
     for joint in _JOINTS.finditer(claim):
         left, right = claim[: joint.start()].strip(), claim[joint.end() :].strip().rstrip(".")
         verb = _first_verb(left)
-        if verb is None or min(len(left.split()), len(right.split())) < 2:
+        # Without an object, the verb shares that of the second half: "prevents and treats malaria".
+        if verb is None or not left[verb.end() :].strip() or len(right.split()) < _LEAST_PART:
             continue
         subject = left[: verb.start()].strip()
         begun = _VERB.match(right)
         if subject and begun and _agree(verb, begun):
             return left, f"{subject} {right}"
         other = _first_verb(right)
-        if subject and other and other.start() and right[: other.start()].strip():
+        if subject and other and _is_subject(right[: other.start()].strip()):
             return left, right[:1].upper() + right[1:]
     return ()
+
+
+def _is_subject(text: str) -> bool:
+    """Whether a half can begin so: with a few words that are the subject of a clause which stands alone."""
+    return 0 < len(text.split()) <= _SUBJECT_WORDS and not _DEPENDENT.search(text)
 
 
 def _first_verb(text: str) -> re.Match[str] | None:
     """The first verb of effect that is finite, with its modal verb: not one after "to" or before "by"."""
     for found in _VERB.finditer(text):
         before = text[: found.start()].rstrip().lower()
-        if _form(found["verb"]) and not before.endswith((" to", " of", " the", " a", " an", " in", " no")):
+        if (
+            _form(found["verb"])
+            and not text[: found.start()].endswith("-")
+            and not before.endswith((" to", " of", " the", " a", " an", " in", " no"))
+        ):
             return found
     return None
 
@@ -114,6 +130,12 @@ def number_without_unit(claim: str) -> str:
         before, after = claim[: found.start()], _FOLLOWING.match(claim, found.end())
         following = (after[1] or "").lower() if after else ""
         if _YEAR.match(found[1]) or before.rstrip().endswith(("$", "£", "€")):
+            continue
+        if (
+            cues.MONTH.search(before)
+            or _AGE.match(claim, found.end())
+            or before.rstrip().endswith(("older than", "younger than"))
+        ):
             continue
         if _UNCOUNTED.search(before) and not re.search(r"\b(?:by|from)\W*$", before):
             continue

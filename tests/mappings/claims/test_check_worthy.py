@@ -28,6 +28,9 @@ CLAIMS = [
     "“Aspirin cuts the risk of stroke,” said Dr Jones.",
     "Women who took the pill were twice as likely to have a stroke.",
     "One in five patients with diabetes had side effects.",
+    "The coronavirus can spread through the air in closed rooms.",
+    "Deaths from diabetes fell by a third.",
+    "Old people are most susceptible to the virus.",
 ]
 NO_CLAIMS = [
     "Does coffee cut the risk of stroke?",
@@ -46,6 +49,9 @@ NO_CLAIMS = [
     "Read more: ten foods that prevent cancer",
     "Photo: a woman who is at risk of stroke",
     "Cancer risk",
+    "The bank opened a branch beside the museum in spring.",
+    "She lives in a small town with her two dogs.",
+    "The patients were moved to another ward on Friday.",
     "",
 ]
 
