@@ -118,7 +118,7 @@ def _read_html(page: str) -> tuple[str, list[str]]:
     """The text, paragraphs as lines, and the addresses of its links."""
     pieces: list[str] = []
     links: list[str] = []
-    hidden: list[str] = []
+    hidden, depth = "", 0
     at = 0
     page = _without_comments(page)
     while match := _TAG.search(page, at):
@@ -127,8 +127,9 @@ def _read_html(page: str) -> tuple[str, list[str]]:
         at, name = match.end(), (match["name"] or "").lower()
         if name in _RAW and not match["close"]:
             at = _end_of(page, name, at)
-        elif name in _HIDDEN:
-            _step(hidden, name, bool(match["close"]), match["rest"])
+        elif name in _HIDDEN and hidden in ("", name):
+            depth = _depth(depth, bool(match["close"]), match["rest"])
+            hidden = name if depth else ""
         elif name == "a" and not match["close"] and not hidden:
             links += [link for link in _addresses(match["rest"]) if link.lower().startswith(("http://", "https://"))]
         if name not in _INLINE:
@@ -140,12 +141,11 @@ def _read_html(page: str) -> tuple[str, list[str]]:
     return _GAPS.sub("\n\n", _SPACE.sub(" ", "".join(lines))).strip(), links
 
 
-def _step(hidden: list[str], name: str, closes: bool, rest: str) -> None:
-    """Enter or leave an element that is not shown; a closing tag also ends what was left open inside."""
-    if not closes and not rest.endswith("/"):
-        hidden.append(name)
-    elif closes and name in hidden:
-        del hidden[hidden.index(name) :]
+def _depth(depth: int, closes: bool, rest: str) -> int:
+    """How deep the page is inside an element that is not shown, after one more tag of it; what else is in there is not counted."""
+    if closes:
+        return max(0, depth - 1)
+    return depth if rest.endswith("/") else depth + 1
 
 
 def _addresses(attributes: str) -> Iterator[str]:

@@ -55,18 +55,15 @@ def remarks_on(claim: str) -> list[ClaimRemark]:
         found.append(ClaimRemark("This may be meant as a joke."))
     if len(cues.WORD.findall(claim)) < _LEAST_WORDS and claim.isascii():
         found.append(ClaimRemark("This names something, but says nothing of it."))
+    if len(claim) > MOST_CHARACTERS:
+        size = f"This has more than {MOST_CHARACTERS} characters: what abstracts say of so long a text isn't read."
+        return [*found, ClaimRemark(size)]
     if parts := parts_of(claim):
         found.append(
             ClaimRemark("These are two claims in one, and studies can support one and refute the other.", parts)
         )
     if number := number_without_unit(claim):
         found.append(ClaimRemark(f"“{number}” has no unit: 30 percent and 30 percentage points are different claims."))
-    if len(claim) > MOST_CHARACTERS:
-        found.append(
-            ClaimRemark(
-                f"This has more than {MOST_CHARACTERS} characters: what abstracts say of so long a text isn't read."
-            )
-        )
     return found
 
 

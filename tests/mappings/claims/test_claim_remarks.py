@@ -106,3 +106,9 @@ def test_each_weakness_of_a_claim_is_remarked_in_words(claim, words):
 @pytest.mark.parametrize("claim", ["Coffee cuts the risk of stroke by 20 percent", "咖啡能降低中风的风险"])
 def test_a_plain_claim_has_no_remark(claim):
     assert remarks_on(claim) == []
+
+
+def test_a_long_claim_is_not_taken_apart():
+    assert [item.text[:24] for item in remarks_on("Aspirin reduces 5 and causes 6. " * 300)] == [
+        "This has more than 600 c"
+    ]

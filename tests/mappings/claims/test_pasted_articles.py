@@ -80,6 +80,12 @@ def test_a_hostile_page_of_a_megabyte_takes_seconds_at_most(unit):
     assert time.monotonic() - started < 10  # the parser of the standard library takes hours for some of these
 
 
+def test_elements_that_are_never_closed_take_no_longer():
+    started = time.monotonic()
+    PastedArticle.of("<p>" + "<nav>" * 100_000 + "</footer>" * 100_000)
+    assert time.monotonic() - started < 10
+
+
 LIST = "Coffee prevents stroke\n\n  - Aspirin causes bleeding\n3. Statins kill"
 
 
