@@ -104,9 +104,9 @@ def fill(home, settings=None):
     return home
 
 
-def serve(home):
-    """Yields the address of a portal over `home`, and closes it afterwards."""
-    server = make_server("127.0.0.1", 0, create_app(settings_of(home)), threaded=True)
+def serve(home, settings=None):
+    """Yields the address of a portal over `home`, or with other `settings`, and closes it afterwards."""
+    server = make_server("127.0.0.1", 0, create_app(settings or settings_of(home)), threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"

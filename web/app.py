@@ -21,6 +21,7 @@ from web.api.kept import routes as kept
 from web.backlog import Backlog
 from web.context import EXTENSION, Portal, request_id
 from web.pages import routes as pages
+from web.pages.claims import routes as claim_pages
 from web.pages.cohorts import comparison_page
 from web.pages.cohorts import routes as cohort_pages
 from web.pages.dossiers import routes as dossier_pages
@@ -86,6 +87,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(comparison_page.blueprint)
     app.register_blueprint(saved_pages.blueprint)
     app.register_blueprint(dossier_pages.blueprint)
+    app.register_blueprint(claim_pages.blueprint)
     app.after_request(finish)
     return app
 

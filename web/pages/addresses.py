@@ -57,6 +57,10 @@ class SearchAddress:
         dropped = {"cursor", *names}
         return self._with(pair for pair in self.pairs if pair[0] not in dropped)
 
+    def privately(self, private: bool) -> SearchAddress:
+        """This search, `private` or not."""
+        return replace(self, private=private)
+
     def first_page(self) -> SearchAddress:
         """The first page of this search."""
         return self.drop("cursor")

@@ -8,6 +8,12 @@ from typing import Final
 MAX_BODY_BYTES: Final = 2_000_000
 """The gateway's largest body but for uploads: enough for a batch of 50 searches with the longest text in any script."""
 
+ARTICLE_BYTES: Final = 5_000_000
+"""The largest article in which claims are looked for: a saved page can have as much script around few words."""
+
+MAX_ARTICLE_BODY_BYTES: Final = ARTICLE_BYTES + 100_000
+"""The body of the form that sends it, which has other fields, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:

@@ -87,7 +87,8 @@ def serve(host: str, port: int, workers: int | None, threads: int, connections: 
         partial(_create_gateway, threads, ScoreMemory()),  # made before the processes, which share it
         ConnectionLimits(
             body=MAX_BODY_BYTES,
-            streamed=(b"POST /v1/documents",),  # read and stored as it arrives
+            # Documents are read and stored as they arrive; an article can be larger than `body`.
+            streamed=(b"POST /v1/documents", b"POST /claims "),
             streams=threads,
             connections=connections,
             per_address=per_address,

@@ -11,7 +11,13 @@ from mappings.errors import MedleyError
 from web import context
 from web.pages.patients.record import has_patients
 
-_AREAS: Final = (("Search", "/"), ("Cohorts", "/cohorts"), ("Dossiers", "/dossiers"), ("Saved", "/saved"))
+_AREAS: Final = (
+    ("Search", "/"),
+    ("Claims", "/claims"),
+    ("Dossiers", "/dossiers"),
+    ("Cohorts", "/cohorts"),
+    ("Saved", "/saved"),
+)
 
 
 def areas() -> list[tuple[str, str, bool]]:
@@ -23,12 +29,17 @@ def areas() -> list[tuple[str, str, bool]]:
     except MedleyError:
         return []  # the page itself says what does not work
     left_out = {
-        "/cohorts": not any(map(has_patients, collections)),
-        "/dossiers": not any(item.studies for item in collections),
+        *(() if any(map(has_patients, collections)) else ("/cohorts",)),
+        *(() if any(item.studies for item in collections) else ("/claims", "/dossiers")),
     }
-    shown = [item for item in _AREAS if not left_out.get(item[1])] if collections else []
+    shown = [item for item in _AREAS if item[1] not in left_out] if collections else []
     # On the search page the chosen collection is what is marked.
-    return [(name, address, address != "/" and request.path.startswith(address)) for name, address in shown]
+    return [(name, address, address != "/" and _is_here(address)) for name, address in shown]
+
+
+def _is_here(address: str) -> bool:
+    """Whether this page belongs to the area: `/claim` is one of the `/claims`."""
+    return request.path.startswith(address.removesuffix("s"))
 
 
 def cohort_collections() -> list[Collection]:

@@ -1,0 +1,34 @@
+"""Portals over invented studies, with and without a stance classifier; each home is made once and not written to."""
+
+import pytest
+import studies_home
+
+from web import create_app
+
+
+def client_of(folder):
+    app = create_app(studies_home.settings_of(folder))
+    app.testing = True
+    return app.test_client()
+
+
+@pytest.fixture(scope="session")
+def studies(tmp_path_factory):
+    return studies_home.fill(tmp_path_factory.mktemp("studies"))
+
+
+@pytest.fixture
+def studies_client(studies):
+    """The user of a machine with the collections `studies`, which has a stance model, and `abstracts`, which has none."""
+    return client_of(studies)
+
+
+@pytest.fixture(scope="session")
+def private_studies(tmp_path_factory):
+    return studies_home.fill(tmp_path_factory.mktemp("private"), private=True)
+
+
+@pytest.fixture
+def private_client(private_studies):
+    """The same, but the searches of `studies` are private."""
+    return client_of(private_studies)
