@@ -58,15 +58,17 @@ def settings_of(folder: Path) -> Settings:
         collections=folder / "kinds",
         encoder="hashing-256",
         reranker="none",
+        stance="tiny-stance",
     )
 
 
 def fill(folder: Path, stance: bool = True, private: bool = False) -> Path:
-    """The home in `folder`: the collection `studies`, and `abstracts` of the shipped kind without a model."""
-    text = kinds()["abstracts"].read_text(encoding="utf-8")
+    """The home in `folder`: the collection `studies`, and `abstracts` of a kind without a model."""
+    text = kinds()["abstracts"].read_text(encoding="utf-8").partition("[stance]")[0]
     text = f"private_queries = true\n{text}" if private else text
     text += '\n[stance]\nmodel = "tiny-stance"\ndeadline_ms = 20000\n' if stance else ""
     (folder / "kinds").mkdir(parents=True)
+    (folder / "kinds" / "abstracts.toml").write_text(text.partition("\n[stance]")[0], encoding="utf-8")
     (folder / "kinds" / "studies.toml").write_text(text, encoding="utf-8")
     write_artifact(folder / "models" / "tiny-stance", "stance-classifier")
     medley = Medley.open(settings_of(folder))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from mappings.claims.cues import COMPARISON, EFFECT
 from mappings.collection import Collection
 from mappings.documents import Passage
 from mappings.errors import MedleyError
@@ -56,9 +57,14 @@ def read_stances(
 
 
 def is_claim(query: Query, retrieved: Retrieved) -> bool:
-    """Whether the query's text can be read as one claim or question: it is not too long, and no words are looked up."""
+    """Whether the query's text can be read as one claim or question: it is not too long, and more than words to look up.
+
+    A short text with a verb ("aspirin prevents stroke") is looked up and claims something.
+    """
     text = query.text.strip()
-    return query.rerank and 0 < len(text) <= MOST_CLAIM and not retrieved.understanding.lexical.wanted
+    if not query.rerank or not 0 < len(text) <= MOST_CLAIM:
+        return False
+    return not retrieved.understanding.lexical.wanted or bool(EFFECT.search(text) or COMPARISON.search(text))
 
 
 def with_probabilities(

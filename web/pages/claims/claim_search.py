@@ -10,14 +10,11 @@ from typing import Final
 
 from werkzeug.datastructures import MultiDict
 
-from mappings.claims.check_worthy import is_question
-from mappings.claims.cues import COMPARISON, EFFECT
 from mappings.claims.pasted import MOST_HEADLINES
 from mappings.collection import Collection
 from mappings.errors import InvalidInput, MedleyError, Unauthorized
 from search.pipeline.results import Results
 from search.query import Query
-from search.understanding.lookups import MAX_WORDS
 from web import context, forms
 from web.serving import search_limits
 
@@ -41,14 +38,8 @@ class ClaimAnswer:
 
 
 def searched_text(claim: str) -> str:
-    """The claim without what a short query would take for operators: a headline's quotes are those of prose.
-
-    "Aspirin prevents stroke" is short enough to be looked up word by word, as names are. Nothing is read of what is looked up,
-    so a short text with a verb gets a question mark, which no word of the index contains.
-    """
-    text = " ".join(_OPERATORS.sub(" ", _QUOTES.sub(" ", claim)).split())
-    asserts = len(text.split()) <= MAX_WORDS and bool(EFFECT.search(text) or COMPARISON.search(text))
-    return f"{text.rstrip('.!')}?" if asserts and not is_question(text) else text
+    """The claim without what a short query would take for operators: a headline's quotes are those of prose."""
+    return " ".join(_OPERATORS.sub(" ", _QUOTES.sub(" ", claim)).split())
 
 
 def claim_query(collection: Collection, claim: str, size: int) -> Query:
