@@ -8,12 +8,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from encoders.stances import is_same
+from encoders.stances import StanceClassifier, is_same
 from evaluation.statistics import interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.claim_pairs import SCIFACT, WHOLE, ClaimPair, sampled, suite_pairs
 from evaluation.suites.stance import describe_run, open_classifier
+from mappings import collection as kinds
 from mappings.analysis.words import tokens
+from search.models.registry import Models
+from search.protocols import Reranker
+from search.ranking.claims import sentence_scores
 from search.settings import Settings
 
 NAME: Final = "rationales"
@@ -21,7 +25,7 @@ HIT: Final = "hit@2"
 _NOTES: Final = (
     "hit@2: the share of abstracts with evidence of which one of the two best sentences is, by more than half, one that "
     "annotators marked",
-    "evidence: by the stance classifier; words: by the share of the claim's words; last: the last two sentences",
+    "evidence: by the stance classifier and the cross-encoder together, as a search chooses; words: by the share of the claim's words; last: the last two sentences",
 )
 
 Choice = Callable[[ClaimPair], Sequence[int]]
@@ -35,10 +39,13 @@ class RationalesSuite:
         """The report in the stable JSON form. Raises `NotFound` for missing data, `ModelError` without the model."""
         started = time.perf_counter()
         classifier = open_classifier(settings)
+        reranker = Models(settings).reranker(kinds.load("abstracts", None, settings.collections).reranking.model)
         by_set = _marked_pairs(settings)
         chosen = {name: sampled(pairs, options.queries) for name, pairs in by_set.items()}
         systems: dict[str, Choice] = {
-            "evidence": lambda pair: classifier.read(pair.claim, [pair.passage])[0].best(2),
+            "evidence": lambda pair: _by_models(pair, classifier, reranker),
+            "stance classifier": lambda pair: classifier.read(pair.claim, [pair.passage])[0].best(2),
+            "cross-encoder": lambda pair: _two_best(reranker.score(pair.claim, _sentences(pair)).tolist()),
             "words": _by_words,
             "last": lambda pair: range(max(0, len(pair.passage.spans) - 2), len(pair.passage.spans)),
         }
@@ -78,7 +85,22 @@ def _by_words(pair: ClaimPair) -> list[int]:
     wanted = {token.term for token in tokens(pair.claim)}
     text = pair.passage.text
     shared = [len(wanted & {token.term for token in tokens(text[start:end])}) for start, end in pair.passage.spans]
-    return sorted(range(len(shared)), key=lambda place: (-shared[place], place))[:2]
+    return _two_best(shared)
+
+
+def _by_models(pair: ClaimPair, classifier: StanceClassifier, reranker: Reranker) -> list[int]:
+    """As the product chooses where it has the time."""
+    sentences = _sentences(pair)
+    reading = classifier.read(pair.claim, [pair.passage])[0]
+    return _two_best(sentence_scores(pair.claim, sentences, reading, reranker.score(pair.claim, sentences).tolist()))
+
+
+def _sentences(pair: ClaimPair) -> list[str]:
+    return [pair.passage.text[start:end] for start, end in pair.passage.spans]
+
+
+def _two_best(scores: Sequence[float]) -> list[int]:
+    return sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:2]
 
 
 def _hits(pair: ClaimPair, places: Sequence[int]) -> float:
@@ -92,6 +114,5 @@ def _row(system: str, hits: Sequence[float]) -> Report:
 SUITE: Final = Suite(
     NAME,
     "the sentences that are evidence, against those that annotators marked",
-    forms=(),  # no stance classifier is shipped yet
     standalone=RationalesSuite(),
 )

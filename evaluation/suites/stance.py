@@ -120,6 +120,5 @@ def _row(system: str, wanted: Values, told: Values) -> Report:
 SUITE: Final = Suite(
     NAME,
     "what an abstract says of a claim: supports, refutes or neither",
-    forms=(),  # no stance classifier is shipped yet
     standalone=StanceSuite(),
 )

@@ -10,7 +10,8 @@ from mappings.collection import Collection
 from mappings.documents import Document, Passage
 from mappings.errors import InvalidInput
 from mappings.stances import ClaimPassage
-from search.pipeline.reading import MOST_CLAIM, evidence_of
+from search.pipeline import evidence
+from search.pipeline.reading import MOST_CLAIM, best_of
 from search.pipeline.results import Evidence, HitStance
 from search.pipeline.services import SearchServices
 
@@ -53,10 +54,12 @@ def read_document(
     chosen = found[:MOST_PASSAGES]
     readings = reader.reader.read(claim.strip(), [ClaimPassage.of(item.text, item.title) for item in chosen])
     best = max(range(len(chosen)), key=lambda place: (readings[place].decided, -place))
+    text, count = chosen[best].text, len(readings[best].evidence)
+    sentences = sorted(evidence.candidates(text, {}, count), key=lambda item: item.start)
     return DocumentStance(
         stance=HitStance(readings[best].stance, readings[best].probability),
         passage=chosen[best],
-        evidence=evidence_of(chosen[best], readings[best], frozenset()),
+        evidence=best_of(claim, sentences, readings[best]),
         read=len(chosen),
         passages=len(found),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 from mappings.claims.cues import COMPARISON, EFFECT
@@ -17,9 +18,10 @@ from search.pipeline import evidence
 from search.pipeline.rerank import wording
 from search.pipeline.results import Evidence, Hit
 from search.pipeline.retrieve import Retrieved
-from search.pipeline.services import SearchServices, Trace, rerank_deadline, rerank_milliseconds, stance_deadline
+from search.pipeline.services import SearchServices, Trace, rerank_milliseconds, stance_deadline
 from search.query import Query
 from search.ranking.answers import hit_probability, page_probability
+from search.ranking.claims import sentence_scores
 from search.settings import Settings
 
 SENTENCE_CHOICES: Final = 3
@@ -103,64 +105,82 @@ def choose_sentences(
     trace: Trace,
     remember: bool,
 ) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show: those that its reading rests on, or that the cross-encoder or words choose."""
+    """For each passage the sentences to show: the cross-encoder chooses as long as time is left, otherwise their words do.
+
+    Of a passage that was read for a claim all sentences are considered, and the reading has a say. Who looks words up wants to
+    see them: then the words choose. The same search gets the same sentences again if they are to be remembered.
+    """
     readings = [reading if reading and reading.best(1) else None for reading in readings]  # a long claim leaves no room
-    left = [passage for passage, reading in zip(passages, readings, strict=True) if reading is None]
-    chosen = dict(
-        zip((item.id for item in left), _by_relevance(query, retrieved, left, services, trace, remember), strict=True)
-    )
-    terms = retrieved.understanding.terms
+    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
+    choices = [_choice(passage, reading, weights) for passage, reading in zip(passages, readings, strict=True)]
+    logits = _sentence_logits(query, retrieved, passages, choices, services, trace, remember)
+    claim = retrieved.understanding.model_text
     return [
-        chosen[passage.id] if reading is None else evidence_of(passage, reading, terms)
-        for passage, reading in zip(passages, readings, strict=True)
+        best_of(claim, choice, reading, own) if reading else evidence.best(choice, _known(own))
+        for choice, reading, own in zip(choices, readings, logits, strict=True)
     ]
 
 
-def evidence_of(passage: Passage, reading: StanceReading, terms: frozenset[str]) -> tuple[Evidence, ...]:
-    """The sentences that a reading rests on most, `terms` marked; their score is the probability of being evidence."""
-    spans = ClaimPassage.of(passage.text).spans
-    found = []
-    for place in reading.best(evidence.SENTENCES):
-        start, end = spans[place]
-        text = passage.text[start:end]
-        score = 1 / (1 + math.exp(-max(-50.0, reading.evidence[place])))
-        found.append(Evidence(text, start, end, score, evidence.marks(text, terms)))
-    return tuple(found)
+def _known(logits: Sequence[float | None]) -> list[float] | None:
+    """The logits if all are known."""
+    known = [value for value in logits if value is not None]
+    return known if len(known) == len(logits) else None
 
 
-def _by_relevance(
+def _choice(passage: Passage, reading: StanceReading | None, weights: Mapping[str, float]) -> list[Evidence]:
+    """The sentences among which one chooses: all of a read passage in order, of another the best ones by words."""
+    if reading is None:
+        return evidence.candidates(passage.text, weights, SENTENCE_CHOICES)
+    every = evidence.candidates(passage.text, weights, len(reading.evidence))
+    return sorted(every, key=lambda item: item.start)
+
+
+def best_of(
+    claim: str, sentences: Sequence[Evidence], reading: StanceReading, logits: Sequence[float | None] | None = None
+) -> tuple[Evidence, ...]:
+    """The sentences of a passage that are evidence most; their `score` is the probability of being evidence."""
+    scores = sentence_scores(claim, [item.text for item in sentences], reading, logits)
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: evidence.SENTENCES]
+    return tuple(
+        replace(sentences[place], score=1 / (1 + math.exp(-max(-50.0, reading.evidence[place]))))
+        for place in sorted(order)
+    )
+
+
+def _sentence_logits(
     query: Query,
     retrieved: Retrieved,
     passages: Sequence[Passage],
+    choices: Sequence[Sequence[Evidence]],
     services: SearchServices,
     trace: Trace,
     remember: bool,
-) -> list[tuple[Evidence, ...]]:
-    """For each passage the sentences to show, chosen by the cross-encoder as long as time is left, otherwise by words.
-
-    Who looks words up wants to see them: then the words choose. The same search gets the same sentences again if they are
-    to be remembered.
-    """
-    if not passages:
-        return []
-    weights = evidence.rarity([passage.text for passage in passages], retrieved.understanding.terms)
-    choices = [evidence.candidates(passage.text, weights, SENTENCE_CHOICES) for passage in passages]
-    until = rerank_deadline(query, services, retrieved.collection, trace)
+) -> list[list[float | None]]:
+    """What the cross-encoder scores of the sentences of each passage; None for one that it had no time for."""
+    texts = [item.text for choice in choices for item in choice]
+    unread: list[float | None] = [None] * len(texts)
+    found: Sequence[float | None] = unread
     try:
-        by_model = query.rerank and until is not None and not retrieved.understanding.lexical.wanted
-        stages = services.reranker(retrieved.collection) if by_model else None
-        if stages is None:
-            return [evidence.best(choice) for choice in choices]
-        key = ("sentences", *_shown(query, retrieved, passages, services), stages.last.reranker.fingerprint)
-        known = services.scores.get(key)
-        if known is None:
-            texts = [item.text for choice in choices for item in choice]
-            asked = wording(retrieved)
-            known = [stages.last.score_pairs([(asked.as_in(text), text) for text in texts], until)]
-            known = services.scores.keep(key, known) if remember else known
+        wanted = query.rerank and texts and not retrieved.understanding.lexical.wanted
+        until = stance_deadline(query, services, retrieved.collection, trace)
+        stages = services.reranker(retrieved.collection) if wanted and until is not None else None
+        if stages is not None:
+            key = (
+                "sentences",
+                *_shown(query, retrieved, passages, services),
+                stages.last.reranker.fingerprint,
+                len(texts),
+            )
+            known = services.scores.get(key)
+            if known is None:
+                asked = wording(retrieved)
+                known = [stages.last.score_pairs([(asked.as_in(text), text) for text in texts], until)]
+                known = services.scores.keep(key, known) if remember else known
+            found = known[0]
     except MedleyError:
-        return [evidence.best(choice) for choice in choices]
-    return _choose(choices, known[0])
+        found = unread  # the words choose
+    ends = list(accumulate(map(len, choices)))
+    return [list(found[end - len(choice) : end]) for choice, end in zip(choices, ends, strict=True)]
 
 
 def _shown(
@@ -171,13 +191,3 @@ def _shown(
     asked = (query.access.key, understanding.model_text, understanding.names, *sorted(understanding.terms))
     milliseconds = rerank_milliseconds(query, services, retrieved.collection)
     return meta.index, meta.commit, *asked, milliseconds, *(passage.id for passage in passages)
-
-
-def _choose(choices: Sequence[Sequence[Evidence]], scores: Sequence[float | None]) -> list[tuple[Evidence, ...]]:
-    """The best sentences of each passage; by words if any of its sentences was not scored."""
-    chosen, position = [], 0
-    for choice in choices:
-        own = [score for score in scores[position : position + len(choice)] if score is not None]
-        chosen.append(evidence.best(choice, own if len(own) == len(choice) else None))
-        position += len(choice)
-    return chosen

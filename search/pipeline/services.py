@@ -106,7 +106,11 @@ def rerank_deadline(
 
 
 def stance_deadline(query: Query, services: SearchServices, collection: Collection, trace: Trace) -> float | None:
-    """The moment when stances are no longer read: some time after that of reranking; None without a deadline."""
+    """The moment when a page is no longer read, for stances and sentences; None without a deadline.
+
+    Where the kind reads stances, some time after that of reranking.
+    """
     until = rerank_deadline(query, services, collection, trace)
-    further = collection.stance.deadline_ms if collection.stance else 0
-    return until + further / 1000 if until and further else None
+    if until is None or collection.stance is None:
+        return until
+    return until + collection.stance.deadline_ms / 1000 if collection.stance.deadline_ms else None

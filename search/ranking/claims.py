@@ -7,16 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from mappings.analysis.words import terms
 from mappings.stances import ClaimPassage, StanceReading
 from search.protocols import ClaimReader
 from search.ranking.anytime import Clock, Pace
 
+Scores = Sequence[float | None] | None
 TOGETHER: Final = 4
 """The most passages in one call: few enough to stop in time."""
 MOST_CHARACTERS: Final = 2_000
 """Of a longer passage a model reads about so many: what lies beyond takes no time."""
 TYPICAL_PACE: Final = 3e-5
 """Seconds per character before anything was measured."""
+EVIDENCE_WEIGHT: Final = 0.5
+"""What the logit of being evidence counts beside the cross-encoder's: chosen on claims of the training side that no model was
+trained on, where one of the two best sentences is evidence in .86 of the abstracts (by either alone .71 and .77)."""
+COVERAGE_WEIGHT: Final = 6.0
+"""What the share of the claim's words counts where the cross-encoder did not read the sentences, in its logits."""
+LEAST_EVIDENCE: Final = -10.0
+
+
+def sentence_scores(claim: str, sentences: Sequence[str], reading: StanceReading, logits: Scores = None) -> list[float]:
+    """How far each sentence of a read passage is evidence, by its reading and the cross-encoder's `logits`, or else its words.
+
+    A sentence that was cut off ranks last of those that are alike otherwise.
+    """
+    wanted = frozenset(terms(claim))
+    if logits is None or None in logits:
+        logits = [COVERAGE_WEIGHT * len(wanted & set(terms(text))) / max(1, len(wanted)) for text in sentences]
+    evidence = [max(LEAST_EVIDENCE, value) for value in reading.evidence]
+    return [(logit or 0.0) + EVIDENCE_WEIGHT * value for logit, value in zip(logits, evidence, strict=True)]
 
 
 @dataclass(slots=True)
