@@ -92,6 +92,11 @@ def without_judgement(judgements: Sequence[Judgement], key: JudgementKey) -> tup
     return tuple(item for item in judgements if item.key != key)
 
 
+def newest(judgements: Iterable[Judgement]) -> dict[JudgementKey, Judgement]:
+    """One user's judgements by what they are of: where a program kept two of the same, the newer one."""
+    return {item.key: item for item in sorted(judgements, key=lambda item: item.at)}
+
+
 def check_judged_text(text: str, where: str = "text") -> str:
     """A searched text on one line. Raises `InvalidInput` for one that is empty or too long."""
     line = one_line(text)

@@ -117,7 +117,8 @@ def _shown(error: MedleyError | None, failed: str = "") -> Response:
     after = request.args.get("after", "") if len(kinds) == 1 else ""
     sections = [SavedSection.of(kind, store.list_items(kind, None, ON_A_PAGE, after), access) for kind in kinds]
     collections = context.use_cases().collections.all()
-    page = SavedPage(sections, [item for item in collections if item.concepts], bool(cohort_collections()))
+    judges = any(item.studies for item in collections)
+    page = SavedPage(sections, [item for item in collections if item.concepts], bool(cohort_collections()), judges)
     if error:
         page = replace(page, error=error, failed=failed, name=_name(), terms=request.form.get("terms", ""))
     return make_response(render_template("saved/saved.html", page=page), status_of(error) if error else HTTPStatus.OK)
