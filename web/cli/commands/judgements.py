@@ -45,9 +45,9 @@ def _text(counts: ExportCounts) -> str:
         f"{_count(counts.pairs, 'pair')} of stances",
     ]
     if counts.tied:
-        lines.append(f"left out: {_count(counts.tied, 'stance')} on which as many users disagree")
+        lines.append(f"left out: {_count(counts.tied, 'passage')} whose users disagree on the stance")
     if counts.changed:
-        lines.append(f"left out: {_count(counts.changed, 'stance')} of passages that have changed since")
+        lines.append(f"left out: {_count(counts.changed, 'passage')} changed since the stance was told")
     if counts.gone:
         lines.append(f"left out: {_count(counts.gone, 'document')} no longer there")
     return "\n".join(lines)
