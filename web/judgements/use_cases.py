@@ -143,13 +143,14 @@ def _shown_items(store: KeptStore, access: Access, collection: str) -> Iterator[
 
 def _repeated(change: Callable[[], None]) -> None:
     """Make a change of the caller's items, again where another one of theirs came between: it takes nothing away."""
-    for attempt in range(_ATTEMPTS):
+    for left in reversed(range(_ATTEMPTS)):
         try:
-            return change()
+            change()
         except (Conflict, NotFound) as error:
-            if error.field not in _PASSING or attempt == _ATTEMPTS - 1:
+            if error.field not in _PASSING or not left:
                 raise
-    raise AssertionError("the last attempt returns or raises")
+        else:
+            return
 
 
 def _size(judgements: Sequence[Judgement]) -> int:

@@ -96,7 +96,7 @@ def test_evaluation_reads_it(judged, tmp_path):
         STATINS: {"pm/1": 2, "pm/3": 0, "pm/4": 1},
     }
     assert task.notes == ("out, split test: 5 documents",)
-    documents = {item.id: item for item in task.corpus.load()}
+    documents = {item.id: item for item in task.corpus.documents()}
     (section,) = documents["pm/2"].sections
     assert (section.heading, section.text) == (
         "Results",

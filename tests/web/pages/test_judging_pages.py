@@ -236,7 +236,7 @@ def test_a_text_that_is_too_long_or_missing_has_no_form(client):
 
 @pytest.mark.parametrize(
     "text",
-    ["الأسبرين aspirin يمنع السكتات", "aspirin 可以预防中风", "<script>alert('x')</script> aspirin & \"quotes\""],
+    ["الأسبرين aspirin يمنع السكتات", "aspirin 可以预防中风", "<script>alert('x')</script> & \"aspirin reduced\""],
 )
 def test_any_script_is_kept_and_escaped(client, text):
     judged(client, form_of(searched(client, text), "pm/2") | {"grade": "2"})
@@ -248,7 +248,7 @@ def test_any_script_is_kept_and_escaped(client, text):
 
 
 def test_of_two_users_neither_sees_what_the_other_thinks(client, token):
-    ada, bob = token("ada", "public"), token("bob", "public", "embargo", "*")
+    ada, bob = token("ada", "public"), token("bob", "public", "embargo")
     form = form_of(searched(client, headers=ada), "pm/2")
     judged(client, form | {"grade": "2"}, headers=ada)
     assert "You:" not in searched(client, headers=bob).text
@@ -277,7 +277,7 @@ def test_a_nearly_full_item_is_left_and_another_begun(client, app):
     medley = app.extensions["medley"].medley
     judged(client, form_of(searched(client), "pm/2") | {"grade": "2"})
     (item,) = medley.kept.export()
-    full = [judgement(f"{number:03} {'t' * 1_700}") for number in range(31)]
+    full = [judgement(f"{number:03} {'t' * 1_700}") for number in range(33)]
     one = item.content["judgements"][0] | {"grade": None, "stance": "neither"}
     draft = KeptDraft("judgements", item.name, {"judgements": [one, *full]}, "abstracts")
     medley.kept.replace(Access(item.owner, frozenset({"*"})), item.id, 1, draft)
@@ -286,7 +286,7 @@ def test_a_nearly_full_item_is_left_and_another_begun(client, app):
     judged(client, form_of(searched(client, "statins mortality"), "pm/4") | {"grade": "0"})
     judged(client, form_of(searched(client), "pm/2") | {"grade": "1"})  # a replaced one stays where it is
     assert [(it["name"], len(it["content"]["judgements"])) for it in kept(client)] == [
-        ("abstracts", 32),
+        ("abstracts", 34),
         ("abstracts (2)", 2),
     ]
     assert "You: partly" in searched(client).text
