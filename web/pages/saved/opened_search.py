@@ -9,7 +9,7 @@ from mappings.documents import Access
 from search.kept.items import KeptItem
 from web.kept.seen import MOST_SEEN, SeenDocuments
 from web.pages.formatting import format_value
-from web.pages.hits import HitView
+from web.pages.hits import OTHERS, HitView
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +49,5 @@ class OpenedSearch:
 
 def shown_ids(hits: Sequence[HitView]) -> list[str]:
     """The documents that a page of hits shows: first those of the hits, then the further ones below them."""
-    others = (other for item in hits for other in item.hit.others)
+    others = (other for item in hits for other in item.hit.others[:OTHERS])
     return list(dict.fromkeys([*(item.hit.document for item in hits), *others]))[:MOST_SEEN]
