@@ -110,7 +110,7 @@ def test_training_reads_the_stances_on_which_most_agree(judged, tmp_path):
     assert (first.query, first.stance, first.evidence) == ("ASPIRIN prevents strokes", "supports", None)
     assert (first.corpus, first.split, first.group) == ("abstracts", split_of(first.query), first.query)
     assert (first.positive.id, first.positive.title) == ("pm/2@1#0", "Aspirin for prevention of stroke")
-    assert first.positive.text == "Aspirin reduced stroke in adults. Bleeding was more frequent."
+    assert first.positive.text == "Results: Aspirin reduced stroke in adults. Bleeding was more frequent."
     assert (second.query, second.positive.id, second.stance) == (STATINS, "pm/3@1#0", "neither")
 
 
