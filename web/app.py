@@ -25,6 +25,7 @@ from web.pages.claims import routes as claim_pages
 from web.pages.cohorts import comparison_page
 from web.pages.cohorts import routes as cohort_pages
 from web.pages.dossiers import routes as dossier_pages
+from web.pages.judgements import routes as judgement_pages
 from web.pages.patients import routes as patients
 from web.pages.reference import reference_blueprint
 from web.pages.saved import routes as saved_pages
@@ -88,6 +89,7 @@ def make_app(source: Medley | Settings | None = None, threads: int = THREADS) ->
     app.register_blueprint(saved_pages.blueprint)
     app.register_blueprint(dossier_pages.blueprint)
     app.register_blueprint(claim_pages.blueprint)
+    app.register_blueprint(judgement_pages.blueprint)
     app.after_request(finish)
     return app
 

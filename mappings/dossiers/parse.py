@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
 from mappings.documents import clean
@@ -30,27 +28,25 @@ from mappings.dossiers.dossier import (
     Verdict,
 )
 from mappings.errors import InvalidInput
+from mappings.given import GivenObject, short_text
 from mappings.stances import as_stance
 
 MOST_AUTHORS: Final = 50
 MOST_CITED_CHARACTERS: Final = 500
 MOST_CHANGE_CHARACTERS: Final = 500
-_MOST_NUMBER: Final = 1_000_000
 _MOST_LABELS: Final = 1_000
 _MOST_ID_CHARACTERS: Final = 600
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)", re.ASCII)
 _MARK: Final = re.compile(r"\d{1,9}-\d{1,9}", re.ASCII)
 _EVIDENCE: Final = (
     *("number", "collection", "document", "passage", "title", "quote", "marks", "labels", "stance", "probability"),
     *("note", "added", "invented", "citation", "withheld"),
 )
 _CITED: Final = ("journal", "year", "volume", "issue", "pages", "doi", "pmid")
-Item = TypeVar("Item")
 
 
 def parse_dossier(content: object, where: str = "content") -> Dossier:
     """A dossier from its JSON. Raises `InvalidInput`, with the field, such as `content.claims.0.verdict`."""
-    given = _Given.of(content, where, ("claims", "history"))
+    given = GivenObject.of(content, where, ("claims", "history"))
     claims = given.items("claims", MOST_CLAIMS, _claim)
     given.check_numbers("claims", [item.number for item in claims])
     return Dossier(claims, given.items("history", MOST_HISTORY, _change))
@@ -61,13 +57,13 @@ def check_claim(text: str, where: str = "claim") -> str:
     line = " ".join(clean(text).split())
     if not line:
         raise InvalidInput("a claim needs a text", field=where)
-    return _short(line, MOST_CLAIM_CHARACTERS, where, "a claim")
+    return short_text(line, MOST_CLAIM_CHARACTERS, where, "a claim")
 
 
 def check_notes(text: str, where: str = "notes") -> str:
     """Notes with the line breaks of one kind. Raises `InvalidInput` for notes that are too long."""
     lines = clean(text).replace("\r\n", "\n").replace("\r", "\n").strip()
-    return _short(lines, MOST_NOTES_CHARACTERS, where, "a note")
+    return short_text(lines, MOST_NOTES_CHARACTERS, where, "a note")
 
 
 def check_verdict(text: object, where: str = "verdict") -> Verdict:
@@ -80,7 +76,7 @@ def check_verdict(text: object, where: str = "verdict") -> Verdict:
 
 def check_source(text: str, where: str = "source") -> str:
     """The address where a claim appeared; "" for none. Raises `InvalidInput` for one that is not of the web."""
-    address = _short(text.strip(), MOST_SOURCE_CHARACTERS, where, "an address")
+    address = short_text(text.strip(), MOST_SOURCE_CHARACTERS, where, "an address")
     if not address:
         return ""
     try:
@@ -102,7 +98,7 @@ def check_probability(value: object, where: str = "probability") -> float:
 
 
 def _claim(value: object, where: str) -> DossierClaim:
-    given = _Given.of(value, where, ("number", "text", "verdict", "notes", "source", "evidence"))
+    given = GivenObject.of(value, where, ("number", "text", "verdict", "notes", "source", "evidence"))
     evidence = given.items("evidence", MOST_EVIDENCE, _evidence)
     given.check_numbers("evidence", [item.number for item in evidence])
     return DossierClaim(
@@ -116,7 +112,7 @@ def _claim(value: object, where: str) -> DossierClaim:
 
 
 def _evidence(value: object, where: str) -> ChosenEvidence:
-    given = _Given.of(value, where, _EVIDENCE)
+    given = GivenObject.of(value, where, _EVIDENCE)
     if given.flag("withheld"):
         return ChosenEvidence(given.number(), withheld=True)
     stance, probability = given.values.get("stance"), given.values.get("probability")
@@ -145,93 +141,13 @@ def _mark(value: object, where: str) -> str:
 
 
 def _study(value: object, where: str) -> CitedStudy:
-    given = _Given.of(value, where, ("authors", *_CITED))
+    given = GivenObject.of(value, where, ("authors", *_CITED))
     return CitedStudy(
         tuple(given.texts("authors", MOST_AUTHORS)), *(given.text(name, MOST_CITED_CHARACTERS) for name in _CITED)
     )
 
 
 def _change(value: object, where: str) -> DossierChange:
-    given = _Given.of(value, where, ("at", "by", "what"))
+    given = GivenObject.of(value, where, ("at", "by", "what"))
     stamp = Stamp(given.moment("at"), given.text("by", MOST_CITED_CHARACTERS))
     return DossierChange(stamp, given.needed("what", MOST_CHANGE_CHARACTERS))
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """A JSON object that was given, and where."""
-
-    values: Mapping[str, Any]
-    where: str
-
-    @classmethod
-    def of(cls, value: object, where: str, known: tuple[str, ...]) -> _Given:
-        if not isinstance(value, dict):
-            raise InvalidInput(f"{where} must be a JSON object", field=where)
-        if unknown := sorted(map(str, value.keys() - set(known))):
-            raise InvalidInput(
-                f"{unknown[0]!r:.80} is not a field here; known are {', '.join(known)}",
-                field=f"{where}.{unknown[0][:80]}",
-            )
-        return cls(value, where)
-
-    def field(self, name: str) -> str:
-        return f"{self.where}.{name}"
-
-    def text(self, name: str, most: int) -> str:
-        return _text(self.values.get(name, ""), most, self.field(name))
-
-    def needed(self, name: str, most: int) -> str:
-        text = self.text(name, most)
-        if not text.strip():
-            raise InvalidInput(f"{self.field(name)} must not be empty", field=self.field(name))
-        return text
-
-    def texts(self, name: str, most: int) -> list[str]:
-        return list(self.items(name, most, lambda value, where: _text(value, MOST_CITED_CHARACTERS, where)))
-
-    def moment(self, name: str) -> str:
-        text = self.text(name, 40)
-        if text and not _MOMENT.fullmatch(text):
-            raise InvalidInput("a moment is written as 2026-03-01T09:30:00+00:00", field=self.field(name))
-        return text
-
-    def flag(self, name: str) -> bool:
-        value = self.values.get(name, False)
-        if not isinstance(value, bool):
-            raise InvalidInput(f"{self.field(name)} must be true or false", field=self.field(name))
-        return value
-
-    def number(self) -> int:
-        value = self.values.get("number")
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_NUMBER:
-            raise InvalidInput(
-                f"{self.field('number')} must be a whole number from 1 to {_MOST_NUMBER:,}", field=self.field("number")
-            )
-        return value
-
-    def items(self, name: str, most: int, parse: Callable[[object, str], Item]) -> tuple[Item, ...]:
-        values = self.values.get(name, [])
-        if not isinstance(values, list):
-            raise InvalidInput(f"{self.field(name)} must be a list", field=self.field(name))
-        if len(values) > most:
-            raise InvalidInput(f"{self.field(name)} has {len(values):,} items; at most {most}", field=self.field(name))
-        return tuple(parse(value, f"{self.field(name)}.{place}") for place, value in enumerate(values))
-
-    def check_numbers(self, name: str, numbers: list[int]) -> None:
-        if len(set(numbers)) < len(numbers):
-            raise InvalidInput(f"of {self.field(name)}, two have the same number", field=self.field(name))
-
-
-def _text(value: object, most: int, where: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{where} must be a text", field=where)
-    if clean(value) != value:
-        raise InvalidInput(f"{where} has control characters", field=where)
-    return _short(value, most, where, where)
-
-
-def _short(text: str, most: int, where: str, what: str) -> str:
-    if len(text) > most:
-        raise InvalidInput(f"{what} has at most {most:,} characters, and this has {len(text):,}", field=where)
-    return text

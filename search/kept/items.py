@@ -1,4 +1,7 @@
-"""What users keep: searches, term bundles, cohorts and dossiers, each of one user, and private unless it is shared with labels."""
+"""What users keep: searches, term bundles, cohorts, dossiers and judgements, each item of one user.
+
+An item is private unless it is shared with labels; judgements never are.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ import orjson
 from mappings.documents import EVERY_LABEL, Access
 from mappings.dossiers.parse import parse_dossier
 from mappings.errors import Conflict, Forbidden, InvalidInput, NotFound
+from mappings.judgements.judgement import parse_judgements
 
-KeptKind = Literal["search", "bundle", "cohort", "dossier"]
-"""A saved search, a term bundle (a name and a list of terms), a cohort (criteria that documents or patients meet), or a
-dossier (claims with verdicts and evidence)."""
+KeptKind = Literal["search", "bundle", "cohort", "dossier", "judgements"]
+"""A saved search, a term bundle (a name and a list of terms), a cohort (criteria that documents or patients meet), a
+dossier (claims with verdicts and evidence), or judgements (of the hits of a collection's searches)."""
 
 KEPT_KINDS: Final[tuple[KeptKind, ...]] = get_args(KeptKind)
 MOST_ITEMS: Final = 1_000
@@ -59,6 +63,8 @@ class KeptDraft:
         encode_content(self.content)
         if self.kind == "dossier":
             parse_dossier(self.content)
+        if self.kind == "judgements":
+            _check_judgements(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +233,14 @@ def restored_name(item: KeptItem) -> KeptItem:
     """A restored item under a name that no other item has, because its own is taken."""
     mark = f" (restored {item.id})"
     return replace(item, name=item.name[: MOST_NAME_CHARACTERS - len(mark)] + mark)
+
+
+def _check_judgements(draft: KeptDraft) -> None:
+    parse_judgements(draft.content)
+    if not draft.collection:
+        raise InvalidInput("judgements belong to a collection: name it", field="collection")
+    if draft.shared_with:
+        raise InvalidInput("judgements are never shared", field="shared_with")
 
 
 def _check_text(text: str, most: int, where: str) -> None:

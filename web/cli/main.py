@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("backup", "Save all documents, kept items, tokens and the access log in a new folder."),
     "restore": ("backup", "Restore a backup into an installation that lacks its collections."),
     "kept": ("kept", "List, show, delete and purge what users keep."),
+    "judgements": ("judgements", "Export what users think of hits, to measure, tune and train on."),
     "tokens": ("tokens", "Make, list and revoke API tokens."),
     "audit": ("audit", "Check the access log."),
     "models": ("models", "List the models, or print the card of one."),

@@ -129,7 +129,7 @@ class MedleyClient:
             parameters["after"] = page.next
 
     def keep(self, kind: str, name: str, content: Mapping[str, Any], collection: str = "") -> KeptAnswer:
-        """Keep a search, a bundle of terms, a cohort or a dossier."""
+        """Keep a search, a bundle of terms, a cohort, a dossier or judgements."""
         item = {"kind": kind, "name": name, "content": dict(content), "collection": collection}
         return self._ask(KeptAnswer, "POST", "/v1/kept", item)
 

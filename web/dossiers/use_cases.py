@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from mappings.collection import Collection
-from mappings.documents import Document
 from mappings.dossiers import changes
 from mappings.dossiers.changes import DossierEdit
 from mappings.dossiers.dossier import Dossier, DossierClaim, Stamp
 from mappings.dossiers.parse import check_claim, parse_dossier
-from mappings.errors import Conflict, InvalidInput, NotFound
+from mappings.errors import Conflict, NotFound
 from search.kept.items import MOST_CONTENT_BYTES, MOST_NAME_CHARACTERS, KeptDraft, KeptItem, KeptPage
 from web.dossiers.snapshots import PassageChoice, snapshot
+from web.kept.live_documents import LiveDocuments, live_documents
 from web.kept.use_cases import KeptUseCases
 from web.use_cases import UseCases
 
@@ -97,23 +96,10 @@ class DossierUseCases:
         item = self._added(identifier, edit) if identifier else self._begun(text, edit)
         return item, _claim_of(parse_dossier(item.content), text).number
 
-    def documents(self, dossier: Dossier) -> Mapping[tuple[str, str], tuple[Document, Collection]]:
-        """The documents of the evidence that still exist and that the caller can see, by (collection, id).
-
-        Not logged: the reading of the dossier, which names them, is.
-        """
-        named: dict[str, list[str]] = {}
-        for evidence in (item for claim in dossier.claims for item in claim.evidence if not item.withheld):
-            named.setdefault(evidence.collection, []).append(evidence.document)
-        found: dict[tuple[str, str], tuple[Document, Collection]] = {}
-        for name, identifiers in named.items():
-            try:
-                collection = self.use_cases.collections.get(name)
-            except (NotFound, InvalidInput):
-                continue  # it was deleted or renamed, or the caller no longer sees it
-            visible = self.use_cases.visible(name, list(dict.fromkeys(identifiers)))
-            found |= {(name, each): (document, collection) for each, document in visible.items()}
-        return found
+    def documents(self, dossier: Dossier) -> LiveDocuments:
+        """The documents of the evidence that still exist and that the caller can see."""
+        chosen = (item for claim in dossier.claims for item in claim.evidence if not item.withheld)
+        return live_documents(self.use_cases, ((item.collection, item.document) for item in chosen))
 
     def _collection(self, name: str) -> Collection:
         return self.use_cases.named(name, "document")

@@ -26,7 +26,7 @@ class KeptForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", title="KeptItemToKeep")
 
-    kind: KeptKind = Field(description="a saved search, a term bundle, a cohort or a dossier")
+    kind: KeptKind = Field(description="a saved search, a term bundle, a cohort, a dossier or judgements of hits")
     name: str = Field(
         min_length=1,
         max_length=MOST_NAME_CHARACTERS,
@@ -34,7 +34,7 @@ class KeptForm(BaseModel):
         examples=["anticoagulants"],
     )
     content: dict[str, Any] = Field(
-        description=f"a JSON object of at most {MOST_CONTENT_BYTES:,} bytes, kept as it is; that of a dossier is checked",
+        description=f"a JSON object of at most {MOST_CONTENT_BYTES:,} bytes, kept as it is; that of a dossier and of judgements is checked",
         examples=[{"terms": ["warfarin", "apixaban"]}],
     )
     collection: str = Field("", description="the collection that it belongs to; empty: none", examples=["abstracts"])

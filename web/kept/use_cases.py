@@ -15,6 +15,7 @@ from mappings.dossiers.withholding import content_for
 from mappings.errors import InvalidInput, NotFound
 from search.kept.items import KeptDraft, KeptFilter, KeptItem, KeptKind, KeptPage, is_item_id, unknown_item
 from search.kept.store import KeptStore
+from web.kept.seen import without_seen
 from web.use_cases import UseCases
 
 _LOGGED_ID_CHARACTERS: Final = 100
@@ -98,8 +99,15 @@ class KeptUseCases:
         return self._shown(item, visible)
 
     def _shown(self, item: KeptItem, visible: frozenset[str] | None) -> KeptItem:
-        """The item as the caller may read it: another user's dossier without the evidence that the caller may not see."""
-        if item.kind != "dossier" or item.owner == self._access.user:
+        """The item as the caller may read it: another user's, without what the caller may not see.
+
+        That is evidence of a dossier, and the documents that the owner of a search has seen.
+        """
+        if item.owner == self._access.user:
+            return item
+        if item.kind == "search":
+            return replace(item, content=without_seen(item.content))
+        if item.kind != "dossier":
             return item
         return replace(item, content=content_for(item.content, self._access, visible))
 

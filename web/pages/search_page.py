@@ -23,6 +23,7 @@ from web.pages.facets import FacetView, facet_view, years_view
 from web.pages.formatting import range_in_words
 from web.pages.hits import HitView, group_word, hit_views
 from web.pages.patients.record import has_patients
+from web.pages.saved.opened_search import OpenedSearch
 from web.understanding_answers import UnderstandingJson
 
 _BOUNDS: Final = {"at_least": "At least ", "at_most": "At most "}
@@ -49,8 +50,8 @@ class SearchPage:
     facets: list[FacetView] = field(default_factory=list)
     criteria: CriterionChips | None = None
     examples: list[tuple[str, SearchAddress]] = field(default_factory=list)
-    saved: str = ""
-    """The name of the saved search that this is."""
+    saved: OpenedSearch | None = None
+    """The saved search that this is."""
 
     def __post_init__(self) -> None:
         found, named = self.collection, self.address.get("collection")

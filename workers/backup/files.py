@@ -29,11 +29,11 @@ _LEVEL: Final = 3
 def folder_aside(target: Path) -> Iterator[Path]:
     """A folder for the block to fill, which becomes `target` once the block has ended; an error removes it.
 
-    A kill leaves it under its hidden name, which is not taken for a backup. Raises `Conflict` if `target` exists,
+    A kill leaves it under its hidden name, which is not taken for what it was to be. Raises `Conflict` if `target` exists,
     `NotFound` if the folder around it does not, `Unavailable` if it cannot be written.
     """
     if os.path.lexists(target):
-        raise Conflict(f"{target} exists already: a backup never replaces anything", field="destination")
+        raise Conflict(f"{target} exists already, and nothing is replaced: name a new folder", field="destination")
     if not target.parent.is_dir():
         raise NotFound(f"the folder {target.parent} does not exist", field="destination")
     aside = target.with_name(f".{target.name}.unfinished-{secrets.token_hex(4)}")

@@ -19,7 +19,7 @@ _LISTED: Final = ("id", "user", "kind", "name", "collection", "shared_with", "ch
 
 @click.group()
 def kept() -> None:
-    """List, show, delete and purge what users keep: saved searches, term bundles and cohorts."""
+    """List, show, delete and purge what users keep: saved searches, term bundles, cohorts, dossiers and judgements."""
 
 
 @kept.command("list")

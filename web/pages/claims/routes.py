@@ -138,9 +138,20 @@ def _file(page: TablePage, name: str) -> Response:
 def claim() -> Response:
     """What the studies of a collection say of one claim."""
     given = _given()
-    collection, text = _collection(given), " ".join(given.get("text", "").split())
-    address = claim_address(collection, text)
-    return redirect_to(address.url) if request.method == "POST" and address.is_link else _claim(collection, text)
+    if request.method == "POST":
+        return show_claim(given.get("collection", ""), given.get("text", ""))
+    return _claim(_collection(given), _line(given.get("text", "")))
+
+
+def show_claim(name: str, text: str) -> Response:
+    """The page of a claim in the collection `name`: redirected to its address, or answered directly if it is private."""
+    collection = context.use_cases().named(name, "search")
+    address = claim_address(collection, _line(text))
+    return redirect_to(address.url) if address.is_link else _claim(collection, _line(text))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _claim(collection: Collection, text: str) -> Response:

@@ -8,8 +8,6 @@ from datetime import UTC, date, datetime
 from typing import Final
 from urllib.parse import urlencode
 
-from mappings.collection import Collection
-from mappings.documents import Document
 from mappings.dossiers.changes import size_of
 from mappings.dossiers.dossier import VERDICTS, ChosenEvidence, DossierClaim, Stamp
 from mappings.errors import Conflict, MedleyError
@@ -20,10 +18,10 @@ from web.citations.identifiers import doi_address, pmid_address
 from web.dossiers.exports import unrated_claims
 from web.dossiers.snapshots import cited
 from web.dossiers.use_cases import OpenDossier
+from web.kept.live_documents import LiveDocuments
 from web.pages.formatting import OutwardLink, format_value
 from web.pages.studies import StudyBadge, study_badges
 
-LiveDocuments = Mapping[tuple[str, str], tuple[Document, Collection]]
 EXPORTS: Final = (
     ("ris", "RIS"),
     ("bibtex", "BibTeX"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from flask import Blueprint, make_response, redirect, render_template, request
 from flask.wrappers import Response
@@ -16,11 +16,13 @@ from search.kept.items import KeptDraft, KeptItem
 from web import context
 from web.access import sessions
 from web.kept.bundles import by_id
+from web.kept.seen import with_seen
 from web.kept.use_cases import KeptUseCases
 from web.pages import routes as search_pages
 from web.pages.addresses import SearchAddress
 from web.pages.cohorts.areas import cohort_collections
 from web.pages.cohorts.sharing import sent_labels, sent_revision
+from web.pages.saved.opened_search import OpenedSearch, shown_ids
 from web.pages.saved.saved_page import TITLES, SavedPage, SavedSection, as_address, as_content
 from web.statuses import status_of
 
@@ -28,6 +30,12 @@ ON_A_PAGE: Final = 50
 
 blueprint = Blueprint("saved_pages", __name__)
 blueprint.before_request(context.require_caller)
+
+
+@blueprint.app_context_processor
+def for_saving() -> dict[str, object]:
+    """What the forms that save a search, or mark it as seen, use."""
+    return {"shown_ids": shown_ids}
 
 
 @blueprint.get("/saved")
@@ -43,20 +51,22 @@ def saved_search(identifier: str) -> Response:
     if item.kind != "search":
         raise NotFound(f"there is no saved search {identifier[:100]!r} that you may see", field="id")
     page = search_pages.open_page(as_address(item))
-    page.saved = item.name
+    page.saved = OpenedSearch.of(item, context.caller().access)
     return search_pages.show_page(page)
 
 
 @blueprint.post("/saved/searches")
 def save_search() -> Response:
-    """Save a search of the search page."""
+    """Save a search of the search page, or a claim; with `seen`, the documents that are `shown` are no longer new."""
     sessions.check_form_token()
     address = SearchAddress.parse(request.form.get("search", ""))
     try:
         if not address.asks:
             raise InvalidInput("there is nothing to save: search first", field="search")
-        content, labels = as_content(address, lambda text: by_id(text, context.use_cases())), sent_labels(request.form)
-        item = _store().add(KeptDraft("search", _name(), content, address.get("collection"), labels))
+        content = as_content(address, lambda text: by_id(text, context.use_cases()))
+        content = _seen_now(content) if request.form.get("seen") else content
+        draft = KeptDraft("search", _name(), content, address.get("collection"), sent_labels(request.form))
+        item = _store().add(draft)
     except Unauthorized:
         raise
     except MedleyError as error:
@@ -85,13 +95,19 @@ def change(identifier: str) -> Response:
     return _changed(identifier, _replaced)
 
 
+@blueprint.post("/saved/<identifier>/seen")
+def mark_as_seen(identifier: str) -> Response:
+    """Remember the documents that the page of a saved search showed: only others are new from now on."""
+    return _changed(identifier, _marked, f"/saved/{identifier}")
+
+
 @blueprint.post("/saved/<identifier>/delete")
 def delete(identifier: str) -> Response:
     """Delete an item of the caller, in the revision that the page showed."""
     return _changed(identifier, lambda item: _store().delete(item.id, sent_revision(request.form)))
 
 
-def _changed(identifier: str, do: Callable[[KeptItem], object]) -> Response:
+def _changed(identifier: str, do: Callable[[KeptItem], object], to: str = "/saved") -> Response:
     sessions.check_form_token()
     item = _store().get(identifier)
     try:
@@ -100,13 +116,24 @@ def _changed(identifier: str, do: Callable[[KeptItem], object]) -> Response:
         raise
     except MedleyError as error:
         return _shown(error, item.id)
-    return _to("/saved")
+    return _to(to)
 
 
 def _replaced(item: KeptItem) -> KeptItem:
     content = {"terms": _terms()} if item.kind == "bundle" else item.content
     draft = KeptDraft(item.kind, _name(), content, item.collection, sent_labels(request.form))
     return _store().replace(item.id, sent_revision(request.form), draft)
+
+
+def _marked(item: KeptItem) -> KeptItem:
+    if item.kind != "search":
+        raise InvalidInput(f"the item is a {item.kind}, and only a search shows documents", field="kind")
+    draft = KeptDraft("search", item.name, _seen_now(item.content), item.collection, item.shared_with)
+    return _store().replace(item.id, sent_revision(request.form), draft)
+
+
+def _seen_now(content: Mapping[str, Any]) -> dict[str, Any]:
+    return with_seen(content, request.form.getlist("shown"))
 
 
 def _shown(error: MedleyError | None, failed: str = "") -> Response:
@@ -117,7 +144,8 @@ def _shown(error: MedleyError | None, failed: str = "") -> Response:
     after = request.args.get("after", "") if len(kinds) == 1 else ""
     sections = [SavedSection.of(kind, store.list_items(kind, None, ON_A_PAGE, after), access) for kind in kinds]
     collections = context.use_cases().collections.all()
-    page = SavedPage(sections, [item for item in collections if item.concepts], bool(cohort_collections()))
+    judges = any(item.studies for item in collections)
+    page = SavedPage(sections, [item for item in collections if item.concepts], bool(cohort_collections()), judges)
     if error:
         page = replace(page, error=error, failed=failed, name=_name(), terms=request.form.get("terms", ""))
     return make_response(render_template("saved/saved.html", page=page), status_of(error) if error else HTTPStatus.OK)

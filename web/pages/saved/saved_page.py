@@ -74,12 +74,14 @@ class SavedSection:
 class SavedPage:
     """The page of what the caller keeps and what is shared with them; `failed` is the item that an error is of.
 
-    `collections` are those in which bundles can be searched for; `has_cohorts`: one of them has patients.
+    `collections` are those in which bundles can be searched for; `has_cohorts`: one of them has patients; `judges`: the
+    hits of some collection can be judged.
     """
 
     sections: Sequence[SavedSection]
     collections: Sequence[Collection] = ()
     has_cohorts: bool = False
+    judges: bool = False
     error: MedleyError | None = None
     failed: str = ""
     name: str = ""
