@@ -13,7 +13,7 @@ from flask.wrappers import Response
 from web import context
 
 _AREAS: Final = (
-    ("Search", ("/v1/search", "/v1/complete", "/v1/collections")),
+    ("Search", ("/v1/search", "/v1/stance", "/v1/complete", "/v1/collections")),
     ("Documents", ("/v1/documents", "/v1/jobs")),
     ("Cohorts", ("/v1/cohorts",)),
     ("What users keep", ("/v1/kept",)),
@@ -26,6 +26,7 @@ _BUNDLE: Final = {"kind": "bundle", "name": "anticoagulants", "content": {"terms
 _BODIES: Final[Mapping[str, Any]] = {
     "search": {"collection": "abstracts", "text": "Aspirin prevents strokes", "size": 5},
     "search_batch": {"searches": [{"collection": "abstracts", "text": text} for text in ("aspirin", "statins")]},
+    "stance": {"collection": "abstracts", "document": "ID", "text": "Aspirin prevents strokes"},
     "complete": {"collection": "notes", "text": "pneum"},
     "cohort": _COHORT,
     "compare": {"a": _COHORT, "b": {"collection": "notes", "all": ["pneumonia"]}},
