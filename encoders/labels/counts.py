@@ -31,6 +31,14 @@ LICENCES: Final = {
     "definition": "several, some unstated",
     "lay-name": "several, some unstated",
     "polarity": "made by this project, Apache-2.0",
+    "stance-scifact": "claims CC BY 4.0, abstracts ODC-By",
+    "stance-check-covid": "repository MIT, data unstated",
+    "stance-citation": "unstated (repository MIT)",
+    "stance-healthver": "unstated",
+    "stance-covid-fact": "unstated",
+    "stance-trial": "annotations MIT, articles by record",
+    "stance-pubmedqa": "MIT",
+    "stance-experts": "CC BY 2.5 (BioASQ)",
 }
 """Task -> the licence of the data that it comes from, as the publishers state it."""
 
