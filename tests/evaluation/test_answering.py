@@ -14,13 +14,17 @@ from evaluation.models import open_session
 from evaluation.suites.nothing_here.suite import rows
 from evaluation.task import Corpus, Question, Task
 from evaluation.tuning.answers import describe, fit, fitted, toml
+from mappings.collection import load
 from mappings.documents import Passage
 from mappings.errors import InvalidInput
 from mappings.stages import AnswerWeights
 from mappings.stances import StanceReading
 from search.bootstrap import Medley
+from search.pipeline.reading import with_probabilities
+from search.pipeline.results import Hit, HitStance
 from search.ranking.answers import AnswerSigns, hit_probability, page_probability, page_signs, signs_of
 from search.ranking.candidates import NO_CONTRIBUTIONS, ONE_LEVEL, Candidate, RerankScore
+from search.settings import Settings
 
 
 def test_auroc_counts_pairs_and_ties_by_half() -> None:
@@ -132,3 +136,20 @@ def test_a_kind_has_numbers_for_known_signs_only() -> None:
         AnswerWeights({"colour": 1.0}, {}, {})
     with pytest.raises(ValueError, match=r"answers\.page\.best must be a number"):
         AnswerWeights({}, {}, {"best": "much"})  # type: ignore[dict-item]
+
+
+def test_a_hit_that_speaks_of_something_else_says_neither() -> None:
+    hit = Hit("a", "a#0", 1.0, "", "", "Text.", stance=HitStance("refutes", 0.9), signs=AnswerSigns(0, 0, 0, 0, 2.0))
+    weights = AnswerWeights({"bias": -4.0}, {}, {"best": 1.0})
+    collection = replace(load("abstracts"), answers=weights)
+    (weak,), _ = with_probabilities([hit], collection, Settings())
+    assert (weak.probability, weak.stance) == (
+        pytest.approx(0.018, abs=1e-3),
+        HitStance("neither", pytest.approx(0.982, abs=1e-3)),
+    )
+    (strong,), page = with_probabilities(
+        [hit], replace(collection, answers=replace(weights, hit={"bias": -2.0})), Settings()
+    )
+    assert strong.stance == hit.stance
+    assert page == pytest.approx(strong.probability)
+    assert with_probabilities([hit], collection, Settings(reranker="other")) == ((hit,), None)
