@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mappings.documents import FieldValue
-from mappings.stances import Stance
+from mappings.stances import Stance, is_sure
 from mappings.studies.badges import values_of
 from mappings.studies.description import BADGES
 from search.query import Facets, Total
@@ -56,6 +56,11 @@ class HitStance(NamedTuple):
 
     label: Stance
     probability: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is told without "perhaps"."""
+        return is_sure(self.label, self.probability)
 
 
 class RerankContribution(NamedTuple):

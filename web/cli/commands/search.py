@@ -12,7 +12,7 @@ from web.cli.common import json_option, open_medley, open_use_cases, show
 from web.cli.standard_input import DASH, read_text
 
 if TYPE_CHECKING:
-    from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer
+    from web.search_answers import EvidenceJson, ExplanationJson, HitJson, SearchAnswer, StanceJson
     from web.understanding_answers import CriterionJson, UnderstandingJson
 
 PATIENCE_MS = 10_000
@@ -139,7 +139,7 @@ def _criterion(item: CriterionJson) -> str:
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
     shown = (str(value) for value in values if isinstance(value, str | int))
-    said = [f"{hit.stance.label} ({hit.stance.probability:.0%})"] if hit.stance else []
+    said = [_stance(hit.stance)] if hit.stance else []
     details = [*(["invented"] if invented else []), hit.document, *said, *hit.badges, *shown, *hit.meanings]
     details += [] if hit.lexical else ["found by meaning"]
     lines = [
@@ -150,6 +150,13 @@ def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool
     if hit.others:
         lines.append(click.style(f"    in the same group: {', '.join(hit.others)}", dim=True))
     return [*lines, f"    {_arithmetic(hit.explain)}"] if hit.explain else lines
+
+
+def _stance(item: StanceJson) -> str:
+    from mappings.stances import is_sure
+
+    words = {"neither": "says neither"}.get(item.label, item.label)
+    return words if is_sure(item.label, item.probability) else f"perhaps {words}"
 
 
 def _proof_lines(hit: HitJson, understood: UnderstandingJson) -> Iterator[str]:

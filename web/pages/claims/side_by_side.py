@@ -69,7 +69,7 @@ def _said(hit: Hit | None) -> list[tuple[str, str]]:
     """What the document says of the claim, and how well it answers; without a row for what can't be told of any hit."""
     if hit is None:
         return [("Of the claim", "not among the hits for it")]
-    stance = SAYS[hit.stance.label] if hit.stance else "not read"
+    stance = f"{'' if hit.stance.is_sure else 'perhaps '}{SAYS[hit.stance.label]}" if hit.stance else "not read"
     answers = in_words(hit.probability)
     return [("Of the claim", f"{stance}, {answers}" if answers else stance)]
 
