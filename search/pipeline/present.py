@@ -22,7 +22,7 @@ from search.pipeline.results import Evidence, Hit, HitStance, Proof, RerankCover
 from search.pipeline.retrieve import Retrieved
 from search.pipeline.services import SearchServices, Trace
 from search.query import Query
-from search.ranking.answers import AnswerSigns, signs_of
+from search.ranking.answers import RIVALS, AnswerSigns, signs_of
 from search.ranking.candidates import Candidate
 
 FOLDED = 30
@@ -107,7 +107,8 @@ def _page(
     sentences = choose_sentences(query, retrieved, passages, readings, services, trace, remember)
     trace.step("evidence")
     proofs = _proofs(query, retrieved, passages, services)
-    signs = _signs(query, retrieved, groups, passages, readings) if not progress.marks else [None] * len(passages)
+    can_tell = not progress.marks and coverage.closely >= min(coverage.wanted, RIVALS + 1)
+    signs = _signs(query, retrieved, groups, passages, readings) if can_tell else [None] * len(passages)
     content = {
         found[0].id: Shown(*found, proofs.get(found[0].document, ()))
         for found in zip(passages, sentences, readings, signs, strict=True)

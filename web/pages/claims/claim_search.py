@@ -19,6 +19,8 @@ from web import context, forms
 from web.serving import search_limits
 
 CLAIM_SIZE: Final = 20
+CLAIM_DEADLINE_MS: Final = 2_000
+"""Who asks for one claim waits for all of its studies to be read."""
 ROW_SIZE: Final = 10
 PAGE_SECONDS: Final = 18.0
 """No search of a table begins later: with the last one, the page takes less than the 20 seconds that people and proxies wait."""
@@ -42,16 +44,18 @@ def searched_text(claim: str) -> str:
     return " ".join(_OPERATORS.sub(" ", _QUOTES.sub(" ", claim)).split())
 
 
-def claim_query(collection: Collection, claim: str, size: int) -> Query:
+def claim_query(collection: Collection, claim: str, size: int, deadline_ms: int | None = None) -> Query:
     """The search for a claim. Raises `InvalidInput` for one that is empty or too long."""
     parameters = MultiDict([("collection", collection.name), ("text", searched_text(claim)), ("size", str(size))])
+    if deadline_ms is not None:
+        parameters.add("deadline_ms", str(deadline_ms))
     query = forms.to_query(forms.search_form_of(parameters), collection, context.caller().access)
     return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
 def search_claim(collection: Collection, claim: str) -> Results:
     """The hits of one claim. Raises `MedleyError`."""
-    query = claim_query(collection, claim, CLAIM_SIZE)
+    query = claim_query(collection, claim, CLAIM_SIZE, CLAIM_DEADLINE_MS)
     with context.search_turn():
         return context.use_cases().search(query)
 

@@ -17,6 +17,7 @@ from web.pages.claims.addresses import ClaimAddress, claim_address, search_addre
 from web.pages.claims.claim_page import ClaimHit
 from web.pages.claims.claim_search import PAGE_SECONDS, ClaimAnswer
 from web.pages.claims.stances import NOTHING, StanceSummary, missing_in_words, seems_unanswered, summary_of
+from web.pages.formatting import Segments, segments
 from web.pages.hits import hit_views
 
 COLUMNS: Final = (
@@ -57,8 +58,14 @@ class TableRow:
     @property
     def evidence(self) -> str:
         """The sentence that says most in the leading hit."""
+        return "".join(text for text, _ in self.evidence_pieces)
+
+    @property
+    def evidence_pieces(self) -> Segments:
+        """That sentence with what is marked in it; nothing without a hit."""
         found = self.leading.view.hit.evidence if self.leading else ()
-        return found[0].text if found else ""
+        best = max(found, key=lambda item: item.score, default=None)
+        return segments(best.text, best.marks) if best else []
 
     def as_json(self) -> dict[str, Any]:
         """The row for programs, with the names of `COLUMNS`."""
