@@ -39,7 +39,7 @@ def read_stances(
     """What each passage says of the query, read as a claim; None where it was not read.
 
     Words that are looked up claim nothing, and are not read for. A missing or failing model never raises: `trace.degraded`
-    says why. The same search gets the same readings again once there was time for all of them.
+    says why. The same search gets the same readings again, unless there was no time for any.
     """
     unread: list[StanceReading | None] = [None] * len(passages)
     if not passages or not query.stances or not is_claim(query, retrieved):
@@ -54,7 +54,7 @@ def read_stances(
         if known is None:
             texts = [ClaimPassage.of(item.text, item.title) for item in passages]
             known = _packed(reader.read(claim, texts, stance_deadline(query, services, retrieved.collection, trace)))
-            known = services.scores.keep(key, known) if all(known) else known
+            known = services.scores.keep(key, known) if any(known) else known
     except MedleyError as error:
         trace.degraded.append(f"what the hits say of the text was not read ({error.message})")
         return unread

@@ -172,7 +172,7 @@ def test_every_shipped_model_is_whole_and_small() -> None:
         assert {"base", "licence"} <= set(artifact.manifest["card"])
         assert artifact.manifest["gate"]["torch"] >= 0.9999
         assert all(form["spearman"] >= 0.99 for form in artifact.manifest["gate"]["forms"].values())
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) <= 50_000_000
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) <= 90_000_000
 
 
 def _shared() -> Path:

@@ -18,6 +18,7 @@ from evaluation.suites.rationales import RationalesSuite
 from evaluation.suites.stance import StanceSuite
 from mappings.errors import InvalidInput, ModelError
 from mappings.stances import ClaimPassage
+from search.models import registry
 from search.settings import Settings
 
 
@@ -149,7 +150,7 @@ def test_the_report_of_rationales_compares_the_model_with_words_and_the_last_sen
     found = {row["system"]: row["measures"]["hit@2"]["value"] for row in report["rows"]}
     assert list(found) == [
         name
-        for system in ("evidence", "words", "last")
+        for system in ("evidence", "stance classifier", "cross-encoder", "words", "last")
         for name in (system, f"{system}, scifact", f"{system}, check-covid")
     ]
     assert report["queries"] == 2
@@ -158,7 +159,8 @@ def test_the_report_of_rationales_compares_the_model_with_words_and_the_last_sen
     )  # the second of three sentences has the words, and is one of the last two
 
 
-def test_without_the_classifier_the_suites_say_so(data: Path, tmp_path: Path) -> None:
+def test_without_the_classifier_the_suites_say_so(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SHIPPED", tmp_path / "none")
     for suite in (StanceSuite(), RationalesSuite()):
         with pytest.raises(ModelError, match="there is no model 'medley-stance'"):
             suite.run(Settings(home=tmp_path / "home", data=data), SuiteOptions())
