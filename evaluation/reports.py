@@ -152,7 +152,11 @@ def _escaped(cell: str) -> str:
 
 
 def _made_with(report: Report) -> list[str]:
-    if models := report.get("models"):
+    models = report.get("models")
+    if models and "stance" in models:
+        read = models["stance"]
+        return [f"made with medley-stance ({read['fingerprint'][:12]}, {read['form']})"]
+    if models:
         return [_describe(models)]
     return [f"{name}: {_describe(item['models'])}" for name, item in report.get("collections", {}).items()]
 

@@ -31,6 +31,8 @@ from search.settings import Settings
 NAME: Final = "nothing-here"
 AUROC, ECE = "AUROC", "ECE"
 PROBABILITY: Final = "reranked"
+UNTOLD: Final = 0.5
+"""What a page counts that tells nothing: half of the pages hold an answer."""
 BASELINES: Final[Mapping[str, Callable[[Results], float]]] = {
     "logit": lambda page: max((hit.signs.logit for hit in page.hits if hit.signs), default=-20.0),
     "coverage": lambda page: max((hit.signs.coverage for hit in page.hits if hit.signs), default=0.0),
@@ -40,6 +42,7 @@ _NOTES: Final = (
     "AUROC: the probability that a page with answers has the higher probability of the two; ECE: the mean distance of the told "
     "probability from how often it was so, over ten ranges; both with intervals over claims",
     "reranked: `answerable.probability` of the answer; logit, coverage: the highest of the page, which are no probabilities",
+    "a claim whose words are looked up tells no probability, and counts as one half",
     "the weights are fitted by `medley tune answers` on claims of the training side that no model was trained on",
 )
 
@@ -101,8 +104,12 @@ class NothingHereSuite:
 
 
 def rows(asked: Mapping[str, Sequence[AskedTwice]], variants: bool) -> list[Report]:
-    """The rows of what was asked by data set. Raises `InvalidInput` where no probability was told."""
+    """The rows of what was asked by data set. Raises `InvalidInput` where no probability was told at all."""
     pairs = [item for found in asked.values() for item in found]
+    if all(page.probability is None for item in pairs for page in item.pages):
+        raise InvalidInput(
+            "the kind abstracts has no table `answers`: `medley tune answers` writes its weights", field="answers"
+        )
     found = [_row(PROBABILITY, _values(pairs, told), calibrated=True)]
     if variants:
         found += [_row(f"{PROBABILITY}, {name}", _values(own, told), calibrated=True) for name, own in asked.items()]
@@ -111,12 +118,8 @@ def rows(asked: Mapping[str, Sequence[AskedTwice]], variants: bool) -> list[Repo
 
 
 def told(page: Results) -> float:
-    """The probability that the page answers. Raises `InvalidInput` where the kind has no weights for it."""
-    if page.probability is None:
-        raise InvalidInput(
-            "the kind abstracts has no table `answers`: `medley tune answers` writes its weights", field="answers"
-        )
-    return page.probability
+    """The probability that the page answers; one half where nothing is told, as of a claim whose words are looked up."""
+    return UNTOLD if page.probability is None else page.probability
 
 
 def _values(pairs: Sequence[AskedTwice], score: Callable[[Results], float]) -> Values:
