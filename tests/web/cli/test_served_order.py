@@ -57,7 +57,15 @@ def home(tmp_path_factory):
 def ask(home):
     port = free_port()
     process = start(
-        home, "serve", "--port", str(port), "--workers", "2", MEDLEY_RERANKER="medley-crossencoder", MEDLEY_THREADS="1"
+        home,
+        "serve",
+        "--port",
+        str(port),
+        "--workers",
+        "2",
+        MEDLEY_RERANKER="medley-crossencoder",
+        MEDLEY_STANCE="none",
+        MEDLEY_THREADS="1",
     )
 
     def answer(milliseconds):
