@@ -13,7 +13,7 @@ from search.protocols import ClaimReader
 from search.ranking.anytime import Clock, Pace
 
 Scores = Sequence[float | None] | None
-TOGETHER: Final = 4
+TOGETHER: Final = 2
 """The most passages in one call: few enough to stop in time."""
 MOST_CHARACTERS: Final = 2_000
 """Of a longer passage a model reads about so many: what lies beyond takes no time."""
