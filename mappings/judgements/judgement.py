@@ -23,7 +23,7 @@ _FIELDS: Final = ("text", "document", "passage", "grade", "stance", "at")
 
 
 class JudgementKey(NamedTuple):
-    """What of one user's judgements there is one for: a text, whatever its capitals, and a passage of a document."""
+    """What identifies a judgement among a user's own: a text, regardless of capitals, and a passage of a document."""
 
     text: str
     document: str
@@ -119,7 +119,7 @@ def one_line(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """What texts that differ in capitals and spaces only have in common."""
+    """The text on one line, with capitals folded: texts that differ only in these and in spaces are the same."""
     return one_line(text).casefold()
 
 

@@ -26,7 +26,7 @@ from search.settings import Settings
 
 SENTENCE_CHOICES: Final = 3
 """How many sentences of a passage are selected by words; the cross-encoder chooses among them."""
-LEAST_PROBABILITY: Final = 0.05
+LEAST_DECIDING: Final = 0.05
 """A hit that is less likely to answer decides on nothing: the classifier finds a stance in .40 of the hits beside the answers of
 held-out claims, of which .09 are left, and in .79 of the answers, of which .69 are left."""
 MOST_CLAIM: Final = 600
@@ -92,7 +92,7 @@ def with_probabilities(
 
 def _stance_of_hit(stance: HitStance | None, probability: float | None) -> HitStance | None:
     """The stance of a hit that answers with this probability."""
-    if stance is None or probability is None or stance.label == "neither" or probability >= LEAST_PROBABILITY:
+    if stance is None or probability is None or stance.label == "neither" or probability >= LEAST_DECIDING:
         return stance
     return HitStance("neither", 1 - probability)
 
