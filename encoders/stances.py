@@ -116,7 +116,7 @@ class StanceClassifier:
     def score(self, claim: str, passages: Sequence[str]) -> Floats:
         """How far each passage supports the claim: the log odds of supporting against refuting it, shape (n,)."""
         readings = self.read(claim, [ClaimPassage.of(text) for text in passages])
-        return np.array([log_odds(item) for item in readings], dtype=np.float32)
+        return np.array([support_odds(item) for item in readings], dtype=np.float32)
 
 
 def load_head(artifact: Artifact) -> Mapping[str, Floats]:
@@ -150,7 +150,7 @@ def is_same(span: tuple[int, int], marked: tuple[int, int]) -> bool:
     return shared > 0.5 * min(span[1] - span[0], marked[1] - marked[0])
 
 
-def log_odds(item: StanceReading) -> float:
+def support_odds(item: StanceReading) -> float:
     """The log odds of supporting against refuting."""
     supports, refutes, _ = (max(value, 1e-9) for value in item.probabilities)
     return float(np.log(supports) - np.log(refutes))

@@ -182,7 +182,7 @@ def _sentence_logits(
                 "sentences",
                 *_shown(query, retrieved, passages, services),
                 stages.last.reranker.fingerprint,
-                len(texts),
+                *map(len, choices),  # a passage that was read has all of its sentences scored, another one some
             )
             known = services.scores.get(key)
             if known is None:

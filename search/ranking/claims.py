@@ -12,7 +12,6 @@ from mappings.stances import ClaimPassage, StanceReading
 from search.protocols import ClaimReader
 from search.ranking.anytime import Clock, Pace
 
-Scores = Sequence[float | None] | None
 TOGETHER: Final = 2
 """The most passages in one call: few enough to stop in time."""
 MOST_CHARACTERS: Final = 2_000
@@ -27,7 +26,9 @@ COVERAGE_WEIGHT: Final = 6.0
 LEAST_EVIDENCE: Final = -10.0
 
 
-def sentence_scores(claim: str, sentences: Sequence[str], reading: StanceReading, logits: Scores = None) -> list[float]:
+def sentence_scores(
+    claim: str, sentences: Sequence[str], reading: StanceReading, logits: Sequence[float | None] | None = None
+) -> list[float]:
     """How far each sentence of a read passage is evidence, by its reading and the cross-encoder's `logits`, or else its words.
 
     A sentence that was cut off ranks last of those that are alike otherwise.

@@ -13,7 +13,7 @@ import torch
 from encoders.artifact import TOKENIZER, Artifact
 from encoders.pooling import pool, unit
 from encoders.runtime import BiEncoder, CrossEncoder, cores, open_session
-from encoders.stances import StanceClassifier, apply_head, claim_inputs, load_head, log_odds
+from encoders.stances import StanceClassifier, apply_head, claim_inputs, load_head, support_odds
 from encoders.text import ModelTokenizer, Tokens, group_by_length, pad
 from encoders.training.export.graphs import get_result
 from mappings.errors import ModelError
@@ -129,10 +129,10 @@ class _Graph:
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
         """One logit per passage (cross-encoder, stance classifier)."""
         if self._artifact.kind == "stance-classifier":
-            return self._log_odds(query, passages)
+            return self._support_odds(query, passages)
         return self._outputs(self._tokenizer.tokenize_pairs(query, passages), self._run)
 
-    def _log_odds(self, claim: str, passages: Sequence[str]) -> np.ndarray:
+    def _support_odds(self, claim: str, passages: Sequence[str]) -> np.ndarray:
         head, split = load_head(self._artifact), [ClaimPassage.of(text) for text in passages]
         inputs = claim_inputs(self._tokenizer.underlying, self._artifact.reading, claim, split)
         found = []
@@ -140,7 +140,7 @@ class _Graph:
             batch = pad([item.tokens], [0])
             arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
             states = self._run({name: arrays[name] for name in self._inputs})[0]
-            found.append(log_odds(apply_head(head, states, item.places, len(passage.spans))))
+            found.append(support_odds(apply_head(head, states, item.places, len(passage.spans))))
         return np.array(found)
 
     def _outputs(self, tokens: Sequence[Tokens], run: Any) -> np.ndarray:
