@@ -41,23 +41,25 @@ class ClaimInput(NamedTuple):
 
 
 def claim_inputs(
-    tokenizer: Tokenizer, reading: Reading, claim: str, passages: Sequence[ClaimPassage]
+    tokenizer: Tokenizer, reading: Reading, claims: Sequence[str], passages: Sequence[ClaimPassage]
 ) -> list[ClaimInput]:
-    """One input for each passage: the claim is truncated to its own limit, then only the passage is, as `reading.cut` says.
+    """One input for each claim with its passage: the claim is truncated to its own limit, then only the passage is.
 
-    `tokenizer` neither pads nor truncates.
+    `reading.cut` says where. `tokenizer` neither pads nor truncates; it reads the texts in parallel.
     """
     extra = tokenizer.num_special_tokens_to_add(True)
-    asked = fill_template(reading.query_template, claim[: reading.query_tokens * CHARACTERS_PER_TOKEN])
-    left = tokenizer.encode(asked, add_special_tokens=False)
-    left.truncate(max(0, min(reading.query_tokens, reading.passage_tokens - extra)))
-    room = max(0, reading.passage_tokens - extra - len(left.ids))
+    short = reading.query_tokens * CHARACTERS_PER_TOKEN
+    asked = [fill_template(reading.query_template, claim[:short]) for claim in claims]
     before, after = reading.passage_template.split("{text}")
+    contexts = [f"{before}{passage.context} " if passage.context else before for passage in passages]
+    texts = [passage.text[: reading.passage_tokens * CHARACTERS_PER_TOKEN] for passage in passages]
+    shown = [fill_template("{text}", f"{context}{text}{after}") for context, text in zip(contexts, texts, strict=True)]
+    lefts = tokenizer.encode_batch(asked, add_special_tokens=False)
+    rights = tokenizer.encode_batch(shown, add_special_tokens=False)
     found = []
-    for passage in passages:
-        context = f"{before}{passage.context} " if passage.context else before
-        text = passage.text[: reading.passage_tokens * CHARACTERS_PER_TOKEN]
-        right = tokenizer.encode(fill_template("{text}", f"{context}{text}{after}"), add_special_tokens=False)
+    for left, right, passage, context in zip(lefts, rights, passages, contexts, strict=True):
+        left.truncate(max(0, min(reading.query_tokens, reading.passage_tokens - extra)))
+        room = max(0, reading.passage_tokens - extra - len(left.ids))
         pair = tokenizer.post_process(left, right)
         spans = [(start + len(context), end + len(context)) for start, end in passage.spans]
         second = [part == 1 for part in pair.sequence_ids]
@@ -101,7 +103,7 @@ class StanceClassifier:
 
     def read(self, claim: str, passages: Sequence[ClaimPassage]) -> list[StanceReading]:
         """What each passage says, in input order."""
-        inputs = claim_inputs(self.model.tokenizer.underlying, self._reading, claim, passages)
+        inputs = claim_inputs(self.model.tokenizer.underlying, self._reading, [claim] * len(passages), passages)
         found = [StanceReading((0.0, 0.0, 0.0), ())] * len(inputs)
 
         def finish(states: Floats, batch: TokenBatch) -> Floats:

@@ -86,8 +86,9 @@ class Recipe:
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
-    Teacher: `teacher` is a cross-encoder's model directory; its scores (in the numeric form `teacher_form`, divided by
-    `teacher_temperature`) make up `teacher_share` of the loss, by the method `distillation`.
+    Teacher: `teacher` is a cross-encoder's model directory, or the checkpoint of a run; its scores (those of a model
+    directory in the numeric form `teacher_form`), divided by `teacher_temperature`, make up `teacher_share` of the loss, by
+    the method `distillation`. A stance classifier's teacher is another one, and reads pairs without a stance, too.
     Prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
     scores in the objective, so that the model learns what the first stage lacks.
     `precision` bf16 computes in bfloat16 with weights in float32, auto does so if it is faster. `dropout` applies to hidden
@@ -185,12 +186,17 @@ class Recipe:
             raise InvalidInput(message, field="max_query")
         for needed, what in (
             (self.objective in CANDIDATES, self.objective),
-            (self.distillation != "none", "distillation"),
+            (self.distillation != "none" and self.kind != "stance-classifier", "distillation"),
         ):
             if needed and not self.negatives:
                 raise InvalidInput(f"negatives is 0; {what} needs at least 1", field="negatives")
         if (self.distillation == "none") == bool(self.teacher):
             raise InvalidInput("teacher and distillation must be given together or not at all", field="teacher")
+        if self.kind == "stance-classifier" and self.distillation == "margin-mse":
+            message = (
+                "distillation is 'margin-mse', which compares a query's candidates; a stance classifier takes 'kl'"
+            )
+            raise InvalidInput(message, field="distillation")
         if self.prior and self.objective not in ("listwise", "pointwise"):
             message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")

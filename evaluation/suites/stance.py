@@ -16,7 +16,7 @@ from evaluation.statistics import macro_f1_interval
 from evaluation.suite import Progress, Report, Suite, SuiteOptions, command
 from evaluation.suites.claim_pairs import ClaimPair, sampled, suite_pairs
 from mappings.stances import STANCES
-from search.models.registry import Models
+from search.models.registry import STANCE, Models
 from search.settings import Settings
 
 NAME: Final = "stance"
@@ -87,8 +87,8 @@ def describe_run(name: str, options: SuiteOptions, counts: tuple[int, int], clas
 
 
 def open_classifier(settings: Settings) -> StanceClassifier:
-    """The stance classifier of the settings. Raises `ModelError`."""
-    return Models(settings).stance_classifier()
+    """The stance classifier of the settings, or the shipped one where they switch reading off. Raises `ModelError`."""
+    return Models(settings).stance_classifier(STANCE if settings.stance in ("", "none") else settings.stance)
 
 
 def read_pairs(classifier: StanceClassifier, pairs: Sequence[ClaimPair]) -> np.ndarray:

@@ -176,7 +176,7 @@ def _sentence_logits(
     try:
         wanted = query.rerank and texts and not retrieved.understanding.lexical.wanted
         until = stance_deadline(query, services, retrieved.collection, trace)
-        stages = services.reranker(retrieved.collection) if wanted and until is not None else None
+        stages = services.reranker(retrieved.collection) if wanted else None
         if stages is not None:
             key = (
                 "sentences",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tiny import write_artifact
 
+from encoders.artifact import Reading
 from encoders.stances import is_same
 from evaluation.baselines.lexical_stance import LexicalStance
 from evaluation.statistics import macro_f1_interval
@@ -117,6 +119,18 @@ def test_two_ranges_are_the_same_if_more_than_half_of_the_shorter_is_shared(span
 def settings(data: Path, tmp_path: Path) -> Settings:
     write_artifact(tmp_path / "models/medley-stance", "stance-classifier")
     return Settings(home=tmp_path / "home", data=data, models=tmp_path / "models")
+
+
+def test_the_classifier_that_the_settings_name_is_measured(settings: Settings) -> None:
+    assert settings.models is not None
+    write_artifact(settings.models / "other", "stance-classifier", Reading("mean", False, 5, 9))
+    found = {
+        name: StanceSuite().identify(replace(settings, stance=name), SuiteOptions())[1][1]
+        for name in ("", "none", "medley-stance", "other")
+    }
+    assert found[""] == found["none"] == found["medley-stance"] != found["other"]
+    with pytest.raises(ModelError, match="there is no model .nothing."):
+        StanceSuite().require(replace(settings, stance="nothing"), SuiteOptions())
 
 
 def test_the_report_of_stances_has_each_set_its_baselines_and_the_surest_pairs(settings: Settings) -> None:

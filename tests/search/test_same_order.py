@@ -59,7 +59,8 @@ class Portal:
 
     def ask(self, **more):
         more = {"size": 5, "deadline_ms": 400, "explain": True, "access": EVERYTHING} | more
-        return search(Query("abstracts", more.pop("access"), "aspirin outcome", **more), self.services)
+        text = more.pop("text", "aspirin outcome")
+        return search(Query("abstracts", more.pop("access"), text, **more), self.services)
 
 
 @pytest.fixture
@@ -109,6 +110,19 @@ def test_the_full_ranking_is_another_answer(portal):
     full = portal.ask(deadline_ms=0)
     assert full.partial == ()
     assert (full.reranked.scored, full.reranked.closely, full.reranked.wanted) == (20, 10, 10)
+
+
+def test_without_a_deadline_the_same_sentences_are_shown_as_with_time_enough(portal):
+    def sentences(**more):
+        hits = portal.ask(text="aspirin improves the outcome of patients", **more).hits
+        return [[item.text for item in hit.evidence] for hit in hits]
+
+    by_model = sentences(deadline_ms=60_000)
+    before = portal.last.read
+    assert sentences(deadline_ms=0) == by_model
+    portal.stages = RerankStages(portal.anytime(portal.last), portal.anytime(portal.first))  # nothing is read already
+    assert sentences(deadline_ms=0, size=4) == by_model[:4]
+    assert portal.last.read > before + 10  # the passages that are read closely, and then sentences
 
 
 def test_later_pages_of_the_same_search_are_the_same(portal):

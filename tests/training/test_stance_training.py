@@ -186,7 +186,7 @@ def test_an_overlong_passage_loses_sentences_and_says_which(
     classifier = StanceClassifier(artifact, threads=1, form="fp32")
     reading = replace(artifact.reading, passage_tokens=40, cut=cut)
     passage = ClaimPassage.of(" ".join(["The old sleep in the old."] * 20), "In the old")
-    (item,) = claim_inputs(classifier.model.tokenizer.underlying, reading, "statins lower pain", [passage])
+    (item,) = claim_inputs(classifier.model.tokenizer.underlying, reading, ["statins lower pain"], [passage])
     assert len(item.places) == len(item.tokens) == 40
     kept = {place for place in item.places if place >= 0}
     assert 0 in kept

@@ -28,7 +28,7 @@ def read_claims(
     """What the model reads of each claim in its passage, in one run."""
     plain = _without_settings(tokenizer)
     reading = Reading("mean", False, recipe.max_query, recipe.max_length, *templates(recipe.markers), recipe.cut)
-    inputs = [claim_inputs(plain, reading, *item)[0] for item in zip(claims, ([one] for one in passages), strict=True)]
+    inputs = claim_inputs(plain, reading, claims, passages)
     width = max(len(item.places) for item in inputs)
 
     def padded(rows: Sequence[Sequence[int]], filler: int) -> Tensor:

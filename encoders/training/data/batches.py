@@ -23,16 +23,18 @@ from mappings.documents import Passage
 from mappings.stances import ClaimPassage, Stance
 
 T = TypeVar("T")
+POSITIVES = 0.5
+"""How often a teacher of stances reads the answer of a pair without a stance, rather than one of its negatives."""
 SPAN = 24
 """Examples are shuffled, then sorted by length within spans of this many batches: little padding, still random."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimExample:
-    """A passage with its stance to the claim; `marked` says of each of its sentences whether it shows that, None: unknown."""
+    """A passage with its stance to the claim; `marked` says of each of its sentences whether it shows that. None: unknown."""
 
     passage: ClaimPassage
-    stance: Stance
+    stance: Stance | None
     marked: tuple[bool, ...] | None
 
 
@@ -83,17 +85,19 @@ def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, 
     )
 
 
-def make_claim_example(pair: Pair, share: Share, draw: random.Random, other: Text | None = None) -> Example:
-    """The pair with its stance; with `other` that text instead, which says nothing of the claim."""
+def make_claim_example(
+    pair: Pair, share: Share, draw: random.Random, other: Text | None = None, is_known: bool = True
+) -> Example:
+    """The pair with its stance; with `other` that text instead, which says nothing of the claim, if that `is_known`."""
     text = other or pair.positive
     context = " ".join(filter(None, (text.title, text.heading))) if draw.random() < share.context else ""
     passage = ClaimPassage.of(text.text, context)
-    evidence = () if other else pair.evidence
+    evidence = (() if is_known else None) if other else pair.evidence
     marked = (
         None if evidence is None else tuple(any(is_same(span, item) for item in evidence) for span in passage.spans)
     )
-    stance: Stance = "neither" if other else pair.stance or "neither"
-    claim = ClaimExample(passage, stance, marked)
+    stance: Stance | None = "neither" if other else pair.stance
+    claim = ClaimExample(passage, stance if is_known else None, marked)
     shown = f"{context} {text.text}".strip()
     return Example(pair.task, pair.query, (shown,), (text.id,), frozenset({text.id}), pair.group, claim)
 
@@ -118,9 +122,12 @@ def required_negatives(recipe: Recipe) -> int:
 
 
 def _is_usable(pair: Pair, recipe: Recipe) -> bool:
-    """Whether the pair has what the model learns from: enough negatives or, of a stance classifier, a stance or a negative."""
+    """Whether the pair has what the model learns from: enough negatives or, of a stance classifier, a stance or a negative.
+
+    A teacher tells the stance of any pair.
+    """
     if recipe.kind == "stance-classifier":
-        return bool(pair.stance or pair.negatives)
+        return bool(pair.stance or pair.negatives or recipe.teacher)
     return len(pair.negatives) >= required_negatives(recipe)
 
 
@@ -147,6 +154,7 @@ def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, ep
     """The pairs, and for the share `further` of them another with a text that says nothing of the claim.
 
     Of a pair without a stance only its negatives are shown: passages that a search finds, and that say nothing of the claim.
+    Where a teacher says what they say, its positive is shown half of the times, and nothing is held to be known.
     """
     texts = [pair.positive for pair in pairs if pair.stance]
     for round_ in range(share.repeat):
@@ -154,6 +162,10 @@ def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, ep
             draw = _draw(recipe, f"{round_}:{pair.id}", epoch)
             if pair.stance:
                 yield make_claim_example(pair, share, draw)
+            elif recipe.teacher:
+                text = pair.positive if draw.random() < POSITIVES or not pair.negatives else draw.choice(pair.negatives)
+                yield make_claim_example(pair, share, draw, text, is_known=False)
+                continue
             if pair.stance is None or draw.random() < recipe.further:
                 others = [text for text in draw.choices(pair.negatives or texts, k=3) if text.id not in pair.relevant]
                 yield from (make_claim_example(pair, share, draw, text) for text in others[:1])

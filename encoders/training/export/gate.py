@@ -134,7 +134,7 @@ class _Graph:
 
     def _support_odds(self, claim: str, passages: Sequence[str]) -> np.ndarray:
         head, split = load_head(self._artifact), [ClaimPassage.of(text) for text in passages]
-        inputs = claim_inputs(self._tokenizer.underlying, self._artifact.reading, claim, split)
+        inputs = claim_inputs(self._tokenizer.underlying, self._artifact.reading, [claim] * len(split), split)
         found = []
         for item, passage in zip(inputs, split, strict=True):
             batch = pad([item.tokens], [0])

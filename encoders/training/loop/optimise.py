@@ -14,6 +14,7 @@ import torch
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import get_head
 from encoders.training.data.batches import Example
+from encoders.training.data.frozen_readings import FrozenReadings
 from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.loop import state
 from encoders.training.loop.held_out import evaluate_held_out, main_measure
@@ -37,7 +38,7 @@ class LoopContext:
     log: Log
     identity: Mapping[str, Any]
     dev: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
-    teacher: FrozenScores | None = None
+    teacher: FrozenScores | FrozenReadings | None = None
     prior: FrozenScores | None = None
     anchor: Anchor | None = None
 

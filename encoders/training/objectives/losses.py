@@ -12,6 +12,7 @@ from encoders.training.architectures.claims import read_claims
 from encoders.training.architectures.cross_encoder import to_logit
 from encoders.training.architectures.scoring import autocast, compute_logits, encode_texts, score_all, score_pairs
 from encoders.training.data.batches import Example
+from encoders.training.data.frozen_readings import FrozenReadings
 from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.formulas import (
@@ -24,7 +25,7 @@ from encoders.training.objectives.formulas import (
     two_class,
     whole_batch,
 )
-from encoders.training.objectives.stances import stance_loss
+from encoders.training.objectives.stances import stance_loss, taught_stance_loss
 from encoders.training.recipe import Recipe
 
 
@@ -33,32 +34,38 @@ def compute_loss(
     tokenizer: Any,
     batch: Sequence[Example],
     recipe: Recipe,
-    teacher: FrozenScores | None = None,
+    teacher: FrozenScores | FrozenReadings | None = None,
     prior: FrozenScores | None = None,
     anchor: Anchor | None = None,
 ) -> Tensor:
     """The recipe's objective on one batch, with the teacher's share, the prior's scores and the anchor's if they are given."""
     if recipe.kind == "stance-classifier":
-        return _of_stances(model, tokenizer, batch, recipe)
+        return _of_stances(model, tokenizer, batch, recipe, teacher if isinstance(teacher, FrozenReadings) else None)
     if anchor is not None:
         own, candidates = _anchored(model, tokenizer, batch, recipe, anchor)
     elif recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
         own, candidates = _over_batch(model, tokenizer, batch, recipe)
     else:
         own, candidates = _over_candidates(model, tokenizer, batch, recipe, prior)
-    if teacher is None:
+    if not isinstance(teacher, FrozenScores):
         return own
     wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
     taught = DISTILLATION[recipe.distillation](candidates, wanted)
     return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
 
 
-def _of_stances(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> Tensor:
-    """Cross-entropy of the stances, and of the sentences where they are marked."""
+def _of_stances(
+    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, teacher: FrozenReadings | None
+) -> Tensor:
+    """Cross-entropy of the stances, and of the sentences where they are marked, with the teacher's share of both."""
     claims = [item.claim for item in batch if item.claim is not None]
     with autocast(model, recipe):
         found = read_claims(model, tokenizer, [item.query for item in batch], [one.passage for one in claims], recipe)
-    return stance_loss(found, claims, recipe.evidence)
+    own = stance_loss(found, claims, recipe.evidence)
+    if teacher is None:
+        return own
+    taught = taught_stance_loss(found, teacher.readings(batch), recipe.evidence, recipe.teacher_temperature)
+    return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
 
 
 def _over_candidates(

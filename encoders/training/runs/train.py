@@ -25,7 +25,7 @@ from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoi
 from encoders.training.architectures.families import backbone
 from encoders.training.architectures.weights import freeze, mix
 from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches, required_negatives
-from encoders.training.data.frozen_models import PRIOR, TEACHER
+from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
 from encoders.training.loop.held_out import evaluate_held_out
 from encoders.training.loop.optimise import LoopContext, optimise
@@ -88,7 +88,7 @@ def train(
     hashes = hash_pairs(data, chosen)
     identity = make_identity(chosen, _describe_inputs(chosen, hashes))
     check_state(out, identity)
-    for frozen in (TEACHER, PRIOR):
+    for frozen in (teacher_role(chosen), PRIOR):
         frozen.open_artifact(chosen)  # reports a wrong name before the run starts
     parents = find_parents(chosen, evaluated, unknown_ancestry)
     describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
@@ -146,7 +146,7 @@ def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
     shown = setup.batches[: recipe.steps or None]
     counts = count_pairs(shown)
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(setup.batches), "trainable": setup.trainable})
-    teacher, prior = TEACHER.score(recipe, shown, out, log), PRIOR.score(recipe, shown, out, log)
+    teacher, prior = (role.score(recipe, shown, out, log) for role in (teacher_role(recipe), PRIOR))
     anchor = Anchor.load(recipe, model.device)
     context = LoopContext(model, ready.tokenizer, recipe, out, log, setup.identity, setup.dev, teacher, prior, anchor)
     plain = model.device.type == "cpu" and recipe.precision == "bf16"
