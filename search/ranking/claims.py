@@ -20,7 +20,10 @@ TYPICAL_PACE: Final = 3e-5
 """Seconds per character before anything was measured."""
 EVIDENCE_WEIGHT: Final = 0.5
 """What the logit of being evidence counts beside the cross-encoder's: chosen on claims of the training side that no model was
-trained on, where one of the two best sentences is evidence in .86 of the abstracts (by either alone .71 and .77)."""
+trained on, where one of the two best sentences is evidence in .85 of 231 abstracts (by either alone .68 and .79)."""
+PLACE_WEIGHT: Final = 1.5
+"""What the last sentence counts more than the first, in logits: aims and methods come before what was found. On the same claims
+one of the two best sentences is evidence in .89 of the abstracts with it, and in .77 instead of .70 where words stand in."""
 COVERAGE_WEIGHT: Final = 6.0
 """What the share of the claim's words counts where the cross-encoder did not read the sentences, in its logits."""
 LEAST_EVIDENCE: Final = -10.0
@@ -31,13 +34,18 @@ def sentence_scores(
 ) -> list[float]:
     """How far each sentence of a read passage is evidence, by its reading and the cross-encoder's `logits`, or else its words.
 
-    A sentence that was cut off ranks last of those that are alike otherwise.
+    `sentences` are in the order of the passage: a later one counts more. One that was cut off ranks last of those that are
+    alike otherwise.
     """
     wanted = frozenset(terms(claim))
     if logits is None or None in logits:
         logits = [COVERAGE_WEIGHT * len(wanted & set(terms(text))) / max(1, len(wanted)) for text in sentences]
     evidence = [max(LEAST_EVIDENCE, value) for value in reading.evidence]
-    return [(logit or 0.0) + EVIDENCE_WEIGHT * value for logit, value in zip(logits, evidence, strict=True)]
+    step = PLACE_WEIGHT / max(1, len(sentences) - 1)
+    return [
+        (logit or 0.0) + EVIDENCE_WEIGHT * value + step * place
+        for place, (logit, value) in enumerate(zip(logits, evidence, strict=True))
+    ]
 
 
 @dataclass(slots=True)
