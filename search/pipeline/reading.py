@@ -92,9 +92,11 @@ def with_probabilities(
 
 def _stance_of_hit(stance: HitStance | None, probability: float | None) -> HitStance | None:
     """The stance of a hit that answers with this probability."""
-    if stance is None or probability is None or stance.label == "neither" or probability >= LEAST_DECIDING:
+    if stance is None or probability is None:
         return stance
-    return HitStance("neither", 1 - probability)
+    if stance.label == "neither" or probability >= LEAST_DECIDING:
+        return stance._replace(answers=probability)
+    return HitStance("neither", 1 - probability, probability)
 
 
 def _packed(readings: Sequence[StanceReading | None]) -> Scores:

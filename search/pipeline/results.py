@@ -52,15 +52,19 @@ class Proof:
 
 
 class HitStance(NamedTuple):
-    """What a hit says of the query: the most probable stance, with its probability."""
+    """What a hit says of the query: the most probable stance, with its probability.
+
+    `answers` is the probability that the hit answers the query; None where that can't be told.
+    """
 
     label: Stance
     probability: float
+    answers: float | None = None
 
     @property
     def is_sure(self) -> bool:
         """Whether it is told without "perhaps"."""
-        return is_sure(self.label, self.probability)
+        return is_sure(self.label, self.probability, self.answers)
 
 
 class RerankContribution(NamedTuple):

@@ -145,11 +145,17 @@ def test_a_hit_that_speaks_of_something_else_says_neither() -> None:
     (weak,), _ = with_probabilities([hit], collection, Settings())
     assert (weak.probability, weak.stance) == (
         pytest.approx(0.018, abs=1e-3),
-        HitStance("neither", pytest.approx(0.982, abs=1e-3)),
+        HitStance("neither", pytest.approx(0.982, abs=1e-3), pytest.approx(0.018, abs=1e-3)),
     )
     (strong,), page = with_probabilities(
         [hit], replace(collection, answers=replace(weights, hit={"bias": -2.0})), Settings()
     )
-    assert strong.stance == hit.stance
+    assert strong.stance == HitStance("refutes", 0.9, pytest.approx(0.119, abs=1e-3))
+    assert not strong.stance.is_sure  # it is hardly about the query
+    (surest,), _ = with_probabilities(
+        [hit], replace(collection, answers=replace(weights, hit={"bias": -1.0})), Settings()
+    )
+    assert surest.stance is not None
+    assert surest.stance.is_sure
     assert page == pytest.approx(strong.probability)
     assert with_probabilities([hit], collection, Settings(reranker="other")) == ((hit,), None)

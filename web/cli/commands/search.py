@@ -139,7 +139,7 @@ def _criterion(item: CriterionJson) -> str:
 def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool) -> list[str]:
     values = (value for name, value in hit.fields.items() if name not in hidden)
     shown = (str(value) for value in values if isinstance(value, str | int))
-    said = [_stance(hit.stance)] if hit.stance else []
+    said = [_stance(hit.stance, hit.probability)] if hit.stance else []
     details = [*(["invented"] if invented else []), hit.document, *said, *hit.badges, *shown, *hit.meanings]
     details += [] if hit.lexical else ["found by meaning"]
     lines = [
@@ -152,11 +152,11 @@ def _hit_lines(rank: int, hit: HitJson, hidden: AbstractSet[str], invented: bool
     return [*lines, f"    {_arithmetic(hit.explain)}"] if hit.explain else lines
 
 
-def _stance(item: StanceJson) -> str:
+def _stance(item: StanceJson, answers: float | None) -> str:
     from mappings.stances import is_sure
 
     words = {"neither": "says neither"}.get(item.label, item.label)
-    return words if is_sure(item.label, item.probability) else f"perhaps {words}"
+    return words if is_sure(item.label, item.probability, answers) else f"perhaps {words}"
 
 
 def _proof_lines(hit: HitJson, understood: UnderstandingJson) -> Iterator[str]:

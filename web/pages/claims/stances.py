@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mappings.collection import Collection
-from mappings.stances import STANCES, Stance
+from mappings.stances import RELATED, STANCES, Stance
 from search.pipeline.results import Hit, Results
 
 ANSWERS: Final = 0.5
 """From here on it is more likely than not that a hit answers, or that any hit of the page does."""
-RELATED: Final = 0.2
-"""Below, four of five hits are about something else: a reader in a hurry can skip them."""
 NOTHING: Final = "nothing here seems to answer this"
 SAYS: Final[dict[Stance, str]] = {"supports": "supports", "refutes": "refutes", "neither": "says neither"}
 """What a single hit does, by its stance; also the names of the styles: `stance-supports`."""
