@@ -16,6 +16,8 @@ TOGETHER: Final = 2
 """The most passages in one call: few enough to stop in time."""
 MOST_CHARACTERS: Final = 2_000
 """Of a longer passage a model reads about so many: what lies beyond takes no time."""
+HEADROOM: Final = 1.5
+"""How much longer than expected a passage may take: more at the end of a page's time would be late more often than read."""
 TYPICAL_PACE: Final = 3e-5
 """Seconds per character before anything was measured."""
 EVIDENCE_WEIGHT: Final = 0.5
@@ -74,7 +76,7 @@ class AnytimeClaimReader:
         """The leading passages that are expected to take no more than so many seconds."""
         cost, count = 0.0, 0
         for item in group:
-            cost += self.pace.estimate(_cost(claim, item))
+            cost += HEADROOM * self.pace.estimate(_cost(claim, item))
             if cost > seconds:
                 break
             count += 1
