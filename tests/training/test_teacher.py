@@ -88,6 +88,20 @@ def test_every_example_is_asked_once_and_a_cut_file_is_mended(home: Path, tmp_pa
     assert log == []
 
 
+def test_a_checkpoint_teaches_as_its_export_does(home: Path, tmp_path: Path) -> None:
+    recipe = student(home, STUDENTS["cross-encoder"])
+    (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
+    found = []
+    for number, name in enumerate((home / "teacher", home / "teacher-run/checkpoint")):
+        (run := tmp_path / str(number)).mkdir()
+        scores = TEACHER.score(replace(recipe, teacher=str(name)), batches, run, lambda entry: None)
+        assert scores is not None
+        found.append(scores.scores(batch).numpy())
+    exported, checkpoint = (item - item.mean() for item in found)
+    assert np.corrcoef(exported.ravel(), checkpoint.ravel())[0, 1] > 0.95  # the export rounds its weights
+    assert np.abs(exported - checkpoint).max() < np.ptp(exported)
+
+
 def test_the_teachers_share_of_the_loss(home: Path, tmp_path: Path) -> None:
     recipe = student(home, STUDENTS["cross-encoder"])
     (batch, *_) = batches = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
