@@ -198,7 +198,7 @@ def shipped_reader() -> ConceptReader:
 
 
 def prepared_reader(lexicon: ConceptLexicon) -> ConceptReader:
-    """A reader that has loaded all that it reads by, for a process to keep.
+    """A reader whose lexicon and rules are loaded already, for a process to keep.
 
     What was loaded, and all else that there is, is exempted from garbage collection, which took a tenth of reading.
     """

@@ -152,8 +152,9 @@ def test_the_shipped_models_record_what_they_have_seen_and_no_known_overlap(fold
     artifact = Artifact.open(folder)
     found = read_ancestry(folder, artifact.fingerprint)
     assert found.is_known
-    before = ["medley-crossencoder"] if folder.name == "medley-stance" else []
+    before = {"medley-stance": ["medley-crossencoder", "medley-stance-large"]}.get(folder.name, [])
     assert [run["name"] for run in found.runs] == [*before, folder.name]
+    assert all(run["checked"] for run in found.runs)
     assert found.runs[0]["pairs"].keys() >= {"expert.jsonl", "citation.jsonl", "headline.jsonl"}
     judged = ("notes", "mts-dialog", "medquad", "press", "evidence")
     assert {find_overlap(found, JudgedData(suite, (), ())).state for suite in judged} == {"clean"}

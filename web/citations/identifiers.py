@@ -31,16 +31,16 @@ def pmid_of(text: str) -> str:
 
 
 def doi_address(text: str) -> str:
-    """Where a DOI leads; empty for a text that is none. It can contain brackets, quotes and letters of any script."""
+    """The address of a DOI; empty if the text is not a DOI. A DOI can contain brackets, quotes and letters of any script."""
     doi = doi_of(text)
     return f"https://doi.org/{quote(doi, safe='/:;()')}" if doi else ""
 
 
 def pmid_address(text: str) -> str:
-    """The page of a PubMed id; empty for a text that is none."""
+    """The page of a PubMed id; empty if the text is not a PubMed id."""
     pmid = pmid_of(text)
     return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid else ""
 
 
 ADDRESSES: Final[Mapping[str, Callable[[str], str]]] = {"pmid": pmid_address, "doi": doi_address}
-"""The fields whose values lead somewhere, each with a function from a value to its address, or to an empty text."""
+"""The fields whose values are linked, each with a function from a value to its address, or to an empty text."""
