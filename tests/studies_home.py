@@ -9,6 +9,7 @@ from mappings.collection import kinds
 from mappings.documents import Document, Section
 from search.bootstrap import Medley
 from search.settings import Settings
+from web import create_app
 from web.cli.indexing import fill_quietly
 
 STUDIES = [
@@ -62,11 +63,11 @@ def settings_of(folder: Path) -> Settings:
     )
 
 
-def fill(folder: Path, stance: bool = True, private: bool = False) -> Path:
+def fill(folder: Path, stance: bool = True, private: bool = False, deadline_ms: int = 20_000) -> Path:
     """The home in `folder`: the collection `studies`, and `abstracts` of a kind without a model."""
     text = kinds()["abstracts"].read_text(encoding="utf-8").partition("[stance]")[0]
     text = f"private_queries = true\n{text}" if private else text
-    text += '\n[stance]\nmodel = "tiny-stance"\ndeadline_ms = 20000\n' if stance else ""
+    text += f'\n[stance]\nmodel = "tiny-stance"\ndeadline_ms = {deadline_ms}\n' if stance else ""
     (folder / "kinds").mkdir(parents=True)
     (folder / "kinds" / "abstracts.toml").write_text(text.partition("\n[stance]")[0], encoding="utf-8")
     (folder / "kinds" / "studies.toml").write_text(text, encoding="utf-8")
@@ -77,3 +78,10 @@ def fill(folder: Path, stance: bool = True, private: bool = False) -> Path:
         medley.collections.store(name).put([study(*row) for row in STUDIES])
         fill_quietly(medley, name)
     return folder
+
+
+def client_of(folder: Path):
+    """A client of the portal over the home in `folder`."""
+    app = create_app(settings_of(folder))
+    app.testing = True
+    return app.test_client()

@@ -3,14 +3,6 @@
 import pytest
 import studies_home
 
-from web import create_app
-
-
-def client_of(folder):
-    app = create_app(studies_home.settings_of(folder))
-    app.testing = True
-    return app.test_client()
-
 
 @pytest.fixture(scope="session")
 def studies(tmp_path_factory):
@@ -20,7 +12,7 @@ def studies(tmp_path_factory):
 @pytest.fixture
 def studies_client(studies):
     """The user of a machine with the collections `studies`, which has a stance model, and `abstracts`, which has none."""
-    return client_of(studies)
+    return studies_home.client_of(studies)
 
 
 @pytest.fixture(scope="session")
@@ -31,4 +23,4 @@ def private_studies(tmp_path_factory):
 @pytest.fixture
 def private_client(private_studies):
     """The same, but the searches of `studies` are private."""
-    return client_of(private_studies)
+    return studies_home.client_of(private_studies)

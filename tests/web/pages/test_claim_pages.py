@@ -4,6 +4,7 @@ import io
 import re
 
 import pytest
+import studies_home
 from browsing import Page, get, send
 
 from web.pages.claims import claim_search
@@ -48,6 +49,30 @@ def test_the_page_of_a_claim_has_a_column_for_each_stance(client):
     assert len(page.all("input", name="document", type="checkbox")) == 5
     assert "randomised trial" in page.text
     assert "n = 39,876" in page.text
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_where_time_was_short_one_more_step_reads_every_hit(tmp_path, monkeypatch, private):
+    monkeypatch.setattr(claim_search, "CLAIM_DEADLINE_MS", 1)
+    client = studies_home.client_of(studies_home.fill(tmp_path, private=private, deadline_ms=1))
+    hurried = Page(paste(client, CLAIM).text) if private else get(client, CLAIM_URL)
+    assert "or time was over" in hurried.text
+    assert "Take the time to read them" in hurried.text
+    if private:
+        (button,) = [item for item in hurried.all("button", form="claim-again") if "deadline_ms=0" in item["value"]]
+        whole = Page(send(client, button["formaction"], {"state": button["value"]}).text)
+    else:
+        (link,) = hurried.links(f"{CLAIM_URL}&deadline_ms=0")
+        whole = get(client, link)
+    assert re.search(r"Of 5 abstracts read", whole.text)
+    assert "Take the time" not in whole.text
+
+
+def test_what_was_read_whole_and_is_no_claim_is_not_offered_again(client):
+    page = get(client, "/claim?collection=studies&text=aspirin&deadline_ms=0")
+    assert "too short or too long for a claim." in page.text
+    assert "time was over" not in page.text
+    assert "Take the time" not in page.text
 
 
 def test_a_retracted_study_carries_its_warning(client):

@@ -12,6 +12,7 @@ from web.pages.addresses import MAX_URL_CHARACTERS, SearchAddress
 
 CLAIM_PATH: Final = "/claim"
 TABLE_PATH: Final = "/claims/table"
+UNHURRIED: Final = ("deadline_ms", "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,10 @@ class ClaimAddress:
         return self.fits_in_url and not self.private
 
 
-def claim_address(collection: Collection, claim: str) -> ClaimAddress:
-    """The page of a claim."""
-    return ClaimAddress(CLAIM_PATH, (("collection", collection.name), ("text", claim)), collection.private_queries)
+def claim_address(collection: Collection, claim: str, unhurried: bool = False) -> ClaimAddress:
+    """The page of a claim; `unhurried`: with as much time to read the hits as the server allows."""
+    pairs = (("collection", collection.name), ("text", claim), *([UNHURRIED] if unhurried else []))
+    return ClaimAddress(CLAIM_PATH, pairs, collection.private_queries)
 
 
 def table_address(collection: Collection, claims: Sequence[str], name: str = "") -> ClaimAddress:

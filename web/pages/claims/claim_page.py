@@ -44,6 +44,7 @@ class ClaimPage:
 
     collection: Collection
     claim: str
+    unhurried: bool = False
     results: Results | None = None
     error: MedleyError | None = None
     hits: list[ClaimHit] = field(default_factory=list)
@@ -61,7 +62,13 @@ class ClaimPage:
     @property
     def address(self) -> ClaimAddress:
         """The address of this page."""
-        return claim_address(self.collection, self.claim)
+        return claim_address(self.collection, self.claim, self.unhurried)
+
+    @property
+    def whole(self) -> ClaimAddress | None:
+        """The same page with time to read every hit, if there was none for some and it has not been given yet."""
+        is_short = self.collection.stance is not None and self.summary.unread > 0 and not self.unhurried
+        return claim_address(self.collection, self.claim, unhurried=True) if is_short else None
 
     @property
     def noun(self) -> str:
@@ -101,7 +108,10 @@ class ClaimPage:
             return ""
         if self.collection.stance is None:
             return f"in this collection nothing reads what {self.noun}s say of a claim, so they are listed as found"
-        return f"what these {self.noun}s say of the text was not read: it may be too short or too long for a claim, or time was over"
+        over = "" if self.unhurried else ", or time was over"
+        return (
+            f"what these {self.noun}s say of the text was not read: it may be too short or too long for a claim{over}"
+        )
 
     @property
     def abstention(self) -> list[str]:

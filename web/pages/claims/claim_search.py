@@ -53,9 +53,9 @@ def claim_query(collection: Collection, claim: str, size: int, deadline_ms: int 
     return search_limits.limited(query, collection, context.portal().medley.settings)
 
 
-def search_claim(collection: Collection, claim: str) -> Results:
-    """The hits of one claim. Raises `MedleyError`."""
-    query = claim_query(collection, claim, CLAIM_SIZE, CLAIM_DEADLINE_MS)
+def search_claim(collection: Collection, claim: str, unhurried: bool = False) -> Results:
+    """The hits of one claim; `unhurried`: with as much time as the server allows. Raises `MedleyError`."""
+    query = claim_query(collection, claim, CLAIM_SIZE, 0 if unhurried else CLAIM_DEADLINE_MS)
     with context.search_turn():
         return context.use_cases().search(query)
 

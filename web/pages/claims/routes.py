@@ -22,7 +22,7 @@ from web import context
 from web.access import sessions
 from web.errors import retry_headers
 from web.pages.addresses import MAX_PARAMETERS
-from web.pages.claims.addresses import claim_address, table_address
+from web.pages.claims.addresses import UNHURRIED, claim_address, table_address
 from web.pages.claims.claim_page import ClaimPage
 from web.pages.claims.claim_search import checked_claims, search_claim, search_claims
 from web.pages.claims.side_by_side import ComparedDocument, SideBySidePage, check_chosen, hit_of
@@ -139,25 +139,30 @@ def claim() -> Response:
     """What the studies of a collection say of one claim."""
     given = _given()
     if request.method == "POST":
-        return show_claim(given.get("collection", ""), given.get("text", ""))
-    return _claim(_collection(given), _line(given.get("text", "")))
+        return show_claim(given.get("collection", ""), given.get("text", ""), _is_unhurried(given))
+    return _claim(_collection(given), _line(given.get("text", "")), _is_unhurried(given))
 
 
-def show_claim(name: str, text: str) -> Response:
+def _is_unhurried(given: Mapping[str, str]) -> bool:
+    name, value = UNHURRIED
+    return given.get(name) == value
+
+
+def show_claim(name: str, text: str, unhurried: bool = False) -> Response:
     """The page of a claim in the collection `name`: redirected to its address, or answered directly if it is private."""
     collection = context.use_cases().named(name, "search")
-    address = claim_address(collection, _line(text))
-    return redirect_to(address.url) if address.is_link else _claim(collection, _line(text))
+    address = claim_address(collection, _line(text), unhurried)
+    return redirect_to(address.url) if address.is_link else _claim(collection, _line(text), unhurried)
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _claim(collection: Collection, text: str) -> Response:
-    page = ClaimPage(collection, text)
+def _claim(collection: Collection, text: str, unhurried: bool = False) -> Response:
+    page = ClaimPage(collection, text, unhurried)
     try:
-        page.show(search_claim(collection, text))
+        page.show(search_claim(collection, text, unhurried))
     except Unauthorized:
         raise
     except MedleyError as error:
