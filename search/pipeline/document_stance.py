@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from mappings.analysis.passages import passages
 from mappings.collection import Collection
 from mappings.documents import Document, Passage
-from mappings.errors import InvalidInput
+from mappings.errors import InvalidInput, MedleyError
 from mappings.stances import ClaimPassage
 from search.pipeline import evidence
 from search.pipeline.reading import MOST_CLAIM, best_of
@@ -56,10 +57,22 @@ def read_document(
     best = max(range(len(chosen)), key=lambda place: (readings[place].decided, -place))
     text, count = chosen[best].text, len(readings[best].evidence)
     sentences = sorted(evidence.candidates(text, {}, count), key=lambda item: item.start)
+    logits = _logits(claim.strip(), sentences, collection, services)
     return DocumentStance(
         stance=HitStance(readings[best].stance, readings[best].probability),
         passage=chosen[best],
-        evidence=best_of(claim, sentences, readings[best]),
+        evidence=best_of(claim, sentences, readings[best], logits),
         read=len(chosen),
         passages=len(found),
     )
+
+
+def _logits(
+    claim: str, sentences: Sequence[Evidence], collection: Collection, services: SearchServices
+) -> list[float | None] | None:
+    """What the cross-encoder scores of the sentences; None without one, or where it fails: then words stand in."""
+    try:
+        stages = services.reranker(collection)
+        return stages.last.score_pairs([(claim, item.text) for item in sentences], None) if stages else None
+    except MedleyError:
+        return None
