@@ -88,7 +88,8 @@ class Recipe:
     evaluations without a better one the run stops (0: never).
     Teacher: `teacher` is a cross-encoder's model directory, or the checkpoint of a run; its scores (those of a model
     directory in the numeric form `teacher_form`), divided by `teacher_temperature`, make up `teacher_share` of the loss, by
-    the method `distillation`. A stance classifier's teacher is another one, and reads pairs without a stance, too.
+    the method `distillation`. A stance classifier's teacher is another stance classifier; it reads pairs without a stance,
+    too.
     Prior: `prior` is a bi-encoder's model directory; its cosines, times `prior_scale`, are added to a cross-encoder's
     scores in the objective, so that the model learns what the first stage lacks.
     `precision` bf16 computes in bfloat16 with weights in float32, auto does so if it is faster. `dropout` applies to hidden

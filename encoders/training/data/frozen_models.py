@@ -1,8 +1,9 @@
 """The models that take part in a loss without being trained: a teacher and a prior.
 
-A teacher is a cross-encoder from whose scores the model learns, or of a stance classifier another one. A prior is the bi-encoder that ranks before a reranker:
-its cosines are added to the reranker's scores in the loss, because in a search the two are combined. A reranker that is
-trained without it learns what the first stage already knows, and errs where that errs.
+A teacher is a cross-encoder from whose scores the model learns; that of a stance classifier is another stance classifier. A
+prior is the bi-encoder that ranks before a reranker: its cosines are added to the reranker's scores in the loss, because in
+a search the two are combined. A reranker that is trained without it learns what the first stage already knows, and errs
+where that errs.
 """
 
 from __future__ import annotations
@@ -143,5 +144,5 @@ PRIOR = FrozenModel("prior", "bi-encoder", _load_prior, score_batches)
 
 
 def teacher_role(recipe: Recipe) -> FrozenModel[Any, Any]:
-    """The role of a recipe's teacher: of a stance classifier another one, of everything else a cross-encoder."""
+    """The role of a recipe's teacher: another stance classifier for a stance classifier, otherwise a cross-encoder."""
     return STANCE_TEACHER if recipe.kind == "stance-classifier" else TEACHER
