@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from test_stance_training import DRUGS, STANCE, pair  # noqa: E402
 from tiny_models import write_base  # noqa: E402
 
 from encoders.labels.pairs import write_lines  # noqa: E402
+from encoders.training.architectures.architecture import Architecture  # noqa: E402
 from encoders.training.architectures.stance import StanceOutput  # noqa: E402
 from encoders.training.data.batches import ClaimExample, load_pairs, plan_batches  # noqa: E402
 from encoders.training.data.frozen_models import STANCE_TEACHER  # noqa: E402
@@ -127,4 +129,10 @@ def test_a_teacher_of_another_kind_and_a_loss_that_does_not_fit_are_named(home: 
     wrong = student(home, Path("medley-crossencoder"))
     with pytest.raises(ModelError, match="is a cross-encoder; it must be a stance-classifier"):
         train(wrong, home / "pairs", tmp_path)
+    for kind in ("cross-encoder", "bi-encoder"):
+        plan = replace(Architecture.from_recipe(STANCE), kind=kind)
+        (folder := tmp_path.parent / f"{tmp_path.name}-{kind}").mkdir()
+        (folder / "architecture.json").write_text(json.dumps(plan.as_json()))
+        with pytest.raises(ModelError, match=f"is a {kind}; it must be a stance-classifier"):
+            train(student(home, folder), home / "pairs", tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -85,19 +85,16 @@ def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, 
     )
 
 
-def make_claim_example(
-    pair: Pair, share: Share, draw: random.Random, other: Text | None = None, is_known: bool = True
-) -> Example:
-    """The pair with its stance; with `other` that text instead, which says nothing of the claim, if that `is_known`."""
+def make_claim_example(pair: Pair, share: Share, draw: random.Random, other: Text | None = None) -> Example:
+    """The pair with its stance, if anybody told it; with `other` that text instead, which says nothing of the claim."""
     text = other or pair.positive
     context = " ".join(filter(None, (text.title, text.heading))) if draw.random() < share.context else ""
     passage = ClaimPassage.of(text.text, context)
-    evidence = (() if is_known else None) if other else pair.evidence
+    evidence = () if other else pair.evidence
     marked = (
         None if evidence is None else tuple(any(is_same(span, item) for item in evidence) for span in passage.spans)
     )
-    stance: Stance | None = "neither" if other else pair.stance
-    claim = ClaimExample(passage, stance if is_known else None, marked)
+    claim = ClaimExample(passage, "neither" if other else pair.stance, marked)
     shown = f"{context} {text.text}".strip()
     return Example(pair.task, pair.query, (shown,), (text.id,), frozenset({text.id}), pair.group, claim)
 
@@ -164,7 +161,7 @@ def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, ep
                 yield make_claim_example(pair, share, draw)
             elif recipe.teacher:
                 text = pair.positive if draw.random() < POSITIVES or not pair.negatives else draw.choice(pair.negatives)
-                yield make_claim_example(pair, share, draw, text, is_known=False)
+                yield make_claim_example(replace(pair, positive=text, evidence=None), share, draw)
                 continue
             if pair.stance is None or draw.random() < recipe.further:
                 others = [text for text in draw.choices(pair.negatives or texts, k=3) if text.id not in pair.relevant]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from encoders.training.architectures.claims import read_claims
 from encoders.training.architectures.scoring import autocast, score_pairs
 from encoders.training.data.frozen_readings import ReadClaims, TaughtReading
 from encoders.training.data.frozen_scores import QueryTexts, ScoreTexts
-from encoders.training.loop.precision import choose_precision
+from encoders.training.loop.precision import choose_device
 from encoders.training.recipe import Recipe
 from mappings.analysis.window_text import alone
 from mappings.stances import ClaimPassage
@@ -29,6 +30,11 @@ CLAIMS_AT_ONCE: Final = 128
 def is_run_checkpoint(name: str) -> bool:
     """Whether `name` is the folder of a checkpoint that a run of Medley wrote."""
     return (Path(name) / ARCHITECTURE).is_file()
+
+
+def checkpoint_kind(folder: Path) -> str:
+    """The kind of the model in a checkpoint that a run of Medley wrote."""
+    return str(json.loads((folder / ARCHITECTURE).read_text(encoding="utf-8"))["kind"])
 
 
 def fingerprint_checkpoint(folder: Path) -> str:
@@ -74,9 +80,7 @@ def load_reader(folder: Path, recipe: Recipe) -> ReadClaims:
 def _load(folder: Path, kind: Kind, recipe: Recipe) -> tuple[Any, Any, Recipe]:
     """The model on the run's device, its tokenizer, and the recipe by which it reads."""
     ready = load_checkpoint(folder, kind)
-    device = "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
-    ready.model.to(device).eval()
+    ready.model.to(choose_device(recipe)).eval()
     plan = ready.architecture
-    precision = choose_precision(device, recipe.threads) if recipe.precision == "auto" else recipe.precision
     changes = {} if plan is None else {"markers": plan.markers, "cut": plan.cut}
-    return ready.model, ready.tokenizer, replace(recipe, precision=precision, **changes)
+    return ready.model, ready.tokenizer, replace(recipe, **changes)

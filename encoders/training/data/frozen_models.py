@@ -23,6 +23,7 @@ from encoders.stances import StanceClassifier
 from encoders.training.architectures.bases import is_artifact, resolve_base
 from encoders.training.data.batches import Example
 from encoders.training.data.checkpoint_teachers import (
+    checkpoint_kind,
     fingerprint_checkpoint,
     is_run_checkpoint,
     load_reader,
@@ -63,15 +64,15 @@ class FrozenModel(Generic[Asked, Scores]):
     def open_artifact(self, recipe: Recipe) -> Artifact | None:
         """The model directory in this role; None if the recipe names none, or a checkpoint. Raises `ModelError` for others."""
         name = getattr(recipe, self.role)
-        if not name or self._is_run(name):
+        if not name:
+            return None
+        if self._is_run(name):
+            self._check_kind(name, checkpoint_kind(Path(name)))
             return None
         if not is_artifact(name):
             raise ModelError(f"the {self.role} {name!r} is not a model directory; export it first", field=self.role)
         artifact = Artifact.open(Path(resolve_base(name)))
-        if artifact.kind != self.kind:
-            raise ModelError(
-                f"the {self.role} {name!r} is a {artifact.kind}; it must be a {self.kind}", field=self.role
-            )
+        self._check_kind(name, artifact.kind)
         return artifact
 
     def score(self, recipe: Recipe, batches: Iterable[Sequence[Example]], run: Path, log: Log) -> Scores | None:
@@ -90,6 +91,10 @@ class FrozenModel(Generic[Asked, Scores]):
         form = f"-{recipe.teacher_form}" if self.role == "teacher" else ""
         path = run / f"{self.role}-{artifact.fingerprint[:12]}{form}.bin"
         return self.ask(batches, path, lambda: self.load(artifact, recipe), log)
+
+    def _check_kind(self, name: str, kind: str) -> None:
+        if kind != self.kind:
+            raise ModelError(f"the {self.role} {name!r} is a {kind}; it must be a {self.kind}", field=self.role)
 
     def _is_run(self, name: str) -> bool:
         return self.load_run is not None and is_run_checkpoint(name)

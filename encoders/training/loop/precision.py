@@ -1,4 +1,4 @@
-"""Choose the precision of a run: `auto` selects bfloat16 if the device multiplies faster in it.
+"""Choose the device and the precision of a run: `auto` selects bfloat16 if the device multiplies faster in it.
 
 CPUs differ a lot: a step of MiniLM in bfloat16 takes half as long on one with matrix units for it, and 4.5 times as long
 on one that emulates it.
@@ -11,11 +11,21 @@ from typing import Final
 
 import torch
 
+from encoders.training.recipe import Recipe
+from mappings.errors import InvalidInput
+
 ROWS, WIDTH, WIDER = 2048, 384, 1536
 """The sizes of a feed-forward layer of MiniLM on a group of texts, where most of a step's time goes."""
 ROUNDS: Final = 5
 WORTH_IT: Final = 0.9
 """bfloat16 is chosen below this fraction of float32's time: rounding should be worth a clear gain."""
+
+
+def choose_device(recipe: Recipe) -> str:
+    """'cuda' if the recipe allows it and there is a GPU, else 'cpu'. Raises `InvalidInput` if it demands a missing one."""
+    if recipe.device == "cuda" and not torch.cuda.is_available():
+        raise InvalidInput("device is 'cuda', but torch finds no GPU; 'auto' uses one if there is one", field="device")
+    return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def choose_precision(device: str, threads: int) -> str:

@@ -29,7 +29,7 @@ from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
 from encoders.training.loop.held_out import evaluate_held_out
 from encoders.training.loop.optimise import LoopContext, optimise
-from encoders.training.loop.precision import choose_precision
+from encoders.training.loop.precision import choose_device, choose_precision
 from encoders.training.loop.state import check_state, make_identity, saved_precision
 from encoders.training.objectives.anchor import Anchor
 from encoders.training.recipe import Recipe, load_recipe
@@ -179,13 +179,6 @@ def _evaluate(setup: _Setup) -> dict[str, Any]:
         "base": evaluate_held_out(base.model, base.tokenizer, setup.dev, base_recipe, setup.queries),
         "trained": evaluate_held_out(ready.model, ready.tokenizer, setup.dev, recipe, setup.queries),
     }
-
-
-def choose_device(recipe: Recipe) -> str:
-    """'cuda' if the recipe allows it and there is a GPU, else 'cpu'. Raises `InvalidInput` if it demands a missing one."""
-    if recipe.device == "cuda" and not torch.cuda.is_available():
-        raise InvalidInput("device is 'cuda', but torch finds no GPU; 'auto' uses one if there is one", field="device")
-    return "cuda" if recipe.device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def _make_folder(out: Path) -> None:
