@@ -155,7 +155,7 @@ def _made_with(report: Report) -> list[str]:
     models = report.get("models")
     if models and "stance" in models:
         read = models["stance"]
-        return [f"made with medley-stance ({read['fingerprint'][:12]}, {read['form']})"]
+        return [f"made with the stance classifier {read['fingerprint'][:12]}, {read['form']}"]
     if models:
         return [_describe(models)]
     return [f"{name}: {_describe(item['models'])}" for name, item in report.get("collections", {}).items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from safetensors.torch import load_file, save_file  # noqa: E402
 from test_stance_training import DRUGS, STANCE, pair  # noqa: E402
 from tiny_models import write_base  # noqa: E402
 
@@ -25,7 +27,7 @@ from encoders.training.export.service import export_run  # noqa: E402
 from encoders.training.objectives.stances import stance_loss, taught_stance_loss  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
-from mappings.errors import InvalidInput, ModelError  # noqa: E402
+from mappings.errors import Conflict, InvalidInput, ModelError  # noqa: E402
 from mappings.stances import ClaimPassage  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -98,6 +100,17 @@ def test_readings_are_kept_and_only_missing_ones_are_read_again(home: Path, tmp_
     log.clear()
     STANCE_TEACHER.score(recipe, batches, tmp_path, log.append)
     assert [entry["of"] for entry in log] == [len(distinct - known)]
+
+
+def test_a_run_is_not_resumed_with_another_teacher_in_the_same_place(home: Path, tmp_path: Path) -> None:
+    teacher = tmp_path / "teacher"
+    shutil.copytree(home / "teacher/checkpoint", teacher)
+    recipe = replace(student(home, teacher), tasks={"claim": Share()})
+    train(recipe, home / "pairs", tmp_path / "run")
+    head = load_file(teacher / "head.safetensors")
+    save_file({name: value + 1 for name, value in head.items()}, teacher / "head.safetensors")
+    with pytest.raises(Conflict, match="teacher"):
+        train(recipe, home / "pairs", tmp_path / "run")
 
 
 def test_the_taught_loss_is_the_divergence_of_stances_and_of_sentences() -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
+UNHURRIED: Final = ("deadline_ms", "0")
+"""The parameter of a search, or a claim, that has as much time as the server allows."""
+
 MAX_URL_CHARACTERS: Final = 3_600
 """Servers accept request lines of about 4,000 bytes by default; a longer search is sent as a form."""
 

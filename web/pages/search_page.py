@@ -17,7 +17,7 @@ from search.pipeline.checks import sort_orders
 from search.pipeline.lookup import NOTHING_PASSES
 from search.pipeline.results import Results
 from search.query import YEARLY, Terms
-from web.pages.addresses import SearchAddress
+from web.pages.addresses import UNHURRIED, SearchAddress
 from web.pages.chips import CriterionChips
 from web.pages.facets import FacetView, facet_view, years_view
 from web.pages.formatting import range_in_words
@@ -33,9 +33,6 @@ READING: Final = ("absence", "plain")
 
 AS_TYPED: Final = "as_typed"
 """The parameter of what is searched by no other name."""
-
-FULL: Final = ("deadline_ms", "0")
-"""The parameter of a search that has as much time as the server allows."""
 
 
 @dataclass(slots=True)
@@ -202,7 +199,7 @@ class SearchPage:
         shown = {*QUESTION, *READING, "collection", "sort", "cursor"}
         ranged = {f"filter.{item.field.name}" for item in self.facets if item.ranged}
         # Another question is first answered within the usual time.
-        return [pair for pair in self.address.pairs if pair[0] not in shown | ranged and pair != FULL]
+        return [pair for pair in self.address.pairs if pair[0] not in shown | ranged and pair != UNHURRIED]
 
     @property
     def sorts(self) -> list[tuple[str, str]]:
@@ -229,8 +226,8 @@ class SearchPage:
     @property
     def full(self) -> SearchAddress | None:
         """The same search with as much time as the server allows, if time was short and it has not been given yet."""
-        short = self.results is not None and self.results.partial and FULL not in self.address.pairs
-        return self.address.with_value(*FULL) if short else None
+        short = self.results is not None and self.results.partial and UNHURRIED not in self.address.pairs
+        return self.address.with_value(*UNHURRIED) if short else None
 
     @property
     def suggestions(self) -> list[tuple[str, SearchAddress]]:

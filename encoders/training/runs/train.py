@@ -25,6 +25,7 @@ from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoi
 from encoders.training.architectures.families import backbone
 from encoders.training.architectures.weights import freeze, mix
 from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches, required_negatives
+from encoders.training.data.checkpoint_teachers import fingerprint_checkpoint, is_run_checkpoint
 from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
 from encoders.training.loop.held_out import evaluate_held_out
@@ -201,7 +202,12 @@ def _explain_unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
 def _describe_inputs(recipe: Recipe, hashes: Mapping[str, str]) -> dict[str, str]:
     """What the weights depend on besides the settings; a model directory's name can come to mean another model."""
     models = {"base": recipe.base, "teacher": recipe.teacher, "prior": recipe.prior}
-    return {**hashes, **{role: describe_base(name)["base"] for role, name in models.items() if name}}
+    return {**hashes, **{role: _describe_model(name) for role, name in models.items() if name}}
+
+
+def _describe_model(name: str) -> str:
+    is_run = is_run_checkpoint(name)
+    return f"{name} {fingerprint_checkpoint(Path(name))}" if is_run else describe_base(name)["base"]
 
 
 def _silence_loaders() -> None:

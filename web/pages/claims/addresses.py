@@ -8,11 +8,10 @@ from typing import Final
 from urllib.parse import urlencode
 
 from mappings.collection import Collection
-from web.pages.addresses import MAX_URL_CHARACTERS, SearchAddress
+from web.pages.addresses import MAX_URL_CHARACTERS, UNHURRIED, SearchAddress
 
 CLAIM_PATH: Final = "/claim"
 TABLE_PATH: Final = "/claims/table"
-UNHURRIED: Final = ("deadline_ms", "0")
 
 
 @dataclass(frozen=True, slots=True)

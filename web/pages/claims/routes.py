@@ -21,8 +21,8 @@ from mappings.errors import InvalidInput, MedleyError, Unauthorized
 from web import context
 from web.access import sessions
 from web.errors import retry_headers
-from web.pages.addresses import MAX_PARAMETERS
-from web.pages.claims.addresses import UNHURRIED, claim_address, table_address
+from web.pages.addresses import MAX_PARAMETERS, UNHURRIED
+from web.pages.claims.addresses import claim_address, table_address
 from web.pages.claims.claim_page import ClaimPage
 from web.pages.claims.claim_search import checked_claims, search_claim, search_claims
 from web.pages.claims.side_by_side import ComparedDocument, SideBySidePage, check_chosen, hit_of
