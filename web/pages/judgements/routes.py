@@ -54,7 +54,7 @@ def judge() -> Response:
 
 @blueprint.post("/judgements/withdraw")
 def withdraw() -> Response:
-    """Remove a judgement, and show the page that it was on again."""
+    """Remove a judgement, and return to the page that it was on."""
     sessions.check_form_token()
     sent = request.form
     _use_cases().withdraw(sent.get("collection", ""), sent_key(sent))
