@@ -40,7 +40,7 @@ NUMBERS = {
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
     **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale", "head_rate"), POSITIVE),
-    **dict.fromkeys(("warmup", "keep", "soup", "dropout", "teacher_share", "further"), SHARE),
+    **dict.fromkeys(("warmup", "decay", "keep", "soup", "dropout", "teacher_share", "further"), SHARE),
     "threads": NumberRange(1, 1024, whole=True),
     "seed": NumberRange(whole=True),
 }
@@ -94,6 +94,7 @@ class Recipe:
     scores in the objective, so that the model learns what the first stage lacks.
     `precision` bf16 computes in bfloat16 with weights in float32, auto does so if it is faster. `dropout` applies to hidden
     states.
+    `decay` is what the learning rate is multiplied by after each epoch; with 0 it falls in a line to 0.
     `head_rate` is how many times as fast a head of ours learns as the rest, which is trained already.
     `temperature` divides the scores of a bi-encoder or poly-encoder; `margin` is the triplet's, and `softmax` the weight
     of the softmax term in `triplet-both`. Up to `gather` examples of one group are put into the same batch, if the other
@@ -128,6 +129,7 @@ class Recipe:
     windows: str = "separate"
     learning_rate: float = 5e-5
     warmup: float = 0.1
+    decay: float = 0.0
     weight_decay: float = 0.01
     temperature: float = 0.05
     margin: float = 0.5

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from encoders.labels.augment import augment, read_neighbours, vary
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
-from encoders.labels.vectors import VectorTraining, write_neighbours
+from encoders.labels.vectors import Neighbourhood, write_neighbours
+from encoders.words.fasttext import VectorTraining
 from mappings.errors import InvalidInput, NotFound
 from web.cli.commands.labels import label
 
@@ -108,14 +109,14 @@ def corpus(labels: Path) -> Path:
 @pytest.mark.slow
 def test_words_of_like_surroundings_are_neighbours_the_same_at_each_run(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
-    training = VectorTraining(dimension=16, epochs=8, near=2)
-    counts = write_neighbours(corpus(tmp_path), training)
+    training, wanted = VectorTraining(dimension=16, epochs=8), Neighbourhood(near=2)
+    counts = write_neighbours(corpus(tmp_path), training, wanted)
     assert counts["vocabulary"] == len(read_neighbours(tmp_path / "neighbours.jsonl"))
     first = (tmp_path / "neighbours.jsonl").read_bytes()
     near = set(read_neighbours(tmp_path / "neighbours.jsonl")["aspirin"])
     assert near & {"warfarin", "heparin"}
     assert not near & {"zebras", "lions", "tigers", "grass"}
-    write_neighbours(tmp_path, training)
+    write_neighbours(tmp_path, training, wanted)
     assert (tmp_path / "neighbours.jsonl").read_bytes() == first
 
 

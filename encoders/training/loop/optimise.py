@@ -4,43 +4,81 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from encoders.labels.pairs import Pair
-from encoders.training.architectures.architecture import get_head
-from encoders.training.data.batches import Example
-from encoders.training.data.frozen_readings import FrozenReadings
-from encoders.training.data.frozen_scores import FrozenScores
 from encoders.training.loop import state
-from encoders.training.loop.held_out import evaluate_held_out, main_measure
-from encoders.training.objectives.anchor import Anchor
-from encoders.training.objectives.losses import compute_loss
-from encoders.training.recipe import Recipe
 from encoders.training.run_folder import Log
 from mappings.errors import ModelError
 
 MAX_GRADIENT_NORM = 1.0
 
 
+class Schedule(Protocol):
+    """What the loop has to know of a recipe, of whichever kind of model."""
+
+    @property
+    def seed(self) -> int:
+        """Of all that is drawn at random."""
+
+    @property
+    def learning_rate(self) -> float:
+        """The highest one."""
+
+    @property
+    def warmup(self) -> float:
+        """The share of the steps in which the learning rate rises."""
+
+    @property
+    def decay(self) -> float:
+        """What the learning rate is multiplied by after each epoch; 0: it falls in a line to 0."""
+
+    @property
+    def weight_decay(self) -> float:
+        """Of AdamW."""
+
+    @property
+    def steps(self) -> int:
+        """At most so many steps; 0: as many as there are batches."""
+
+    @property
+    def epochs(self) -> int:
+        """How often the plan of batches shows everything."""
+
+    @property
+    def save_every(self) -> int:
+        """Steps between two saved states."""
+
+    @property
+    def evaluate_every(self) -> int:
+        """Steps between two evaluations; 0: none."""
+
+    @property
+    def patience(self) -> int:
+        """Evaluations without a better one after which the run stops; 0: it never does."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopContext:
-    """The constants of a run. `identity` is that of `state.make_identity`; `dev` are the pairs that decide the early stop."""
+    """The constants of a run. `identity` is that of `state.make_identity`.
+
+    `loss` is the objective on one batch, a scalar. `evaluate` says how good the model is: a table for the log, and the
+    figure by which states of the run are compared. `head` are parameters that learn `head_rate` times as fast.
+    """
 
     model: Any
-    tokenizer: Any
-    recipe: Recipe
+    recipe: Schedule
     folder: Path
     log: Log
     identity: Mapping[str, Any]
-    dev: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
-    teacher: FrozenScores | FrozenReadings | None = None
-    prior: FrozenScores | None = None
-    anchor: Anchor | None = None
+    loss: Callable[[Any], torch.Tensor]
+    evaluate: Callable[[], tuple[Mapping[str, Any], float]] | None = None
+    head: Any | None = None
+    head_rate: float = 1.0
 
 
 @dataclass(slots=True)
@@ -54,14 +92,18 @@ class Progress:
     stopped: int = 0
 
 
-def learning_rate(step: int, steps: int, recipe: Recipe) -> float:
-    """Linear warm-up, then linear decay to 0 at `steps`."""
+def learning_rate(step: int, steps: int, recipe: Schedule) -> float:
+    """Linear warm-up, then linear decay to 0 at `steps` or, with `decay`, by that factor after each epoch."""
     warm = max(1, round(steps * recipe.warmup))
+    if step < warm and recipe.warmup:
+        return recipe.learning_rate * (step + 1) / warm
+    if recipe.decay:
+        return recipe.learning_rate * recipe.decay ** (step * recipe.epochs // steps)
     part = (step + 1) / warm if step < warm else (steps - step) / max(1, steps - warm)
     return recipe.learning_rate * max(0.0, part)
 
 
-def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress:
+def optimise(run: LoopContext, batches: Sequence[Any]) -> Progress:
     """Train the run's model in place on `batches`, starting from the state in its folder if there is one.
 
     Raises `ModelError` if the loss becomes NaN or infinite, or would in the next step; the last good state remains.
@@ -69,7 +111,7 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
     recipe, model = run.recipe, run.model
     torch.manual_seed(recipe.seed)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimiser = torch.optim.AdamW(_groups(model, recipe), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    optimiser = torch.optim.AdamW(_groups(run), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     steps = min(recipe.steps or len(batches), len(batches))
     progress = Progress(**(state.restore_state(run.folder, model, optimiser, run.identity) or {}))
     model.train()
@@ -80,7 +122,11 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
         losses.append(_step(run, batches[progress.step], optimiser, trained, progress.step))
         progress.step += 1
         last = progress.step == steps
-        evaluates = bool(recipe.evaluate_every) and (progress.step % recipe.evaluate_every == 0 or last)
+        evaluates = (
+            run.evaluate is not None
+            and bool(recipe.evaluate_every)
+            and (progress.step % recipe.evaluate_every == 0 or last)
+        )
         saves = progress.step % recipe.save_every == 0 or last
         if progress.step % 10 == 0 or last:
             run.log(_progress_entry(progress.step, steps, losses, time.monotonic() - clock))
@@ -88,8 +134,8 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
         before = time.monotonic()
         if evaluates or saves:
             _check_next_step(run, batches[min(progress.step, steps - 1)], optimiser, trained, progress.step)
-        if evaluates:
-            _evaluate(run, progress)
+        if evaluates and run.evaluate is not None:
+            _note(run, *run.evaluate(), progress)
         if saves or progress.stopped:
             state.save_state(run.folder, model, optimiser, asdict(progress), run.identity)
         clock += time.monotonic() - before
@@ -98,17 +144,15 @@ def optimise(run: LoopContext, batches: Sequence[Sequence[Example]]) -> Progress
     return progress
 
 
-def _groups(model: Any, recipe: Recipe) -> list[dict[str, Any]]:
-    """The trained parameters, those of a head of ours apart if it learns at another rate."""
-    own = set(map(id, head.parameters())) if (head := get_head(model)) is not None and recipe.head_rate != 1 else set()
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+def _groups(run: LoopContext) -> list[dict[str, Any]]:
+    """The trained parameters, those of the head apart if it learns at another rate."""
+    own = set(map(id, run.head.parameters())) if run.head is not None and run.head_rate != 1 else set()
+    trained = [parameter for parameter in run.model.parameters() if parameter.requires_grad]
     rest, fast = [item for item in trained if id(item) not in own], [item for item in trained if id(item) in own]
-    return [{"params": found, "rate": rate} for found, rate in ((rest, 1.0), (fast, recipe.head_rate)) if found]
+    return [{"params": found, "rate": rate} for found, rate in ((rest, 1.0), (fast, run.head_rate)) if found]
 
 
-def _step(
-    run: LoopContext, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
-) -> float:
+def _step(run: LoopContext, batch: Any, optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int) -> float:
     """Make one step and return its loss. Changes nothing if the loss or its gradients are NaN or infinite."""
     value, norm = _compute_gradients(run, batch, optimiser, trained)
     if not (math.isfinite(value) and math.isfinite(norm)):
@@ -118,7 +162,7 @@ def _step(
 
 
 def _check_next_step(
-    run: LoopContext, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
+    run: LoopContext, batch: Any, optimiser: Any, trained: Sequence[torch.nn.Parameter], step: int
 ) -> None:
     """Raise `ModelError` if the weights after a step would break the next one, on `batch`, so that they are not saved.
 
@@ -126,7 +170,7 @@ def _check_next_step(
     """
     if not all(parameter.isfinite().all() for parameter in run.model.parameters()):
         raise _stop(run, f"the weights after step {step} are NaN or infinite")
-    devices = [torch.cuda.current_device()] if run.model.device.type == "cuda" else []
+    devices = [torch.cuda.current_device()] if trained[0].device.type == "cuda" else []
     with torch.random.fork_rng(devices):
         value, norm = _compute_gradients(run, batch, optimiser, trained)
     optimiser.zero_grad(set_to_none=True)
@@ -135,10 +179,10 @@ def _check_next_step(
 
 
 def _compute_gradients(
-    run: LoopContext, batch: Sequence[Example], optimiser: Any, trained: Sequence[torch.nn.Parameter]
+    run: LoopContext, batch: Any, optimiser: Any, trained: Sequence[torch.nn.Parameter]
 ) -> tuple[float, float]:
     """Set the weights' gradients for a batch, clipped; return the loss and the norm before clipping."""
-    loss = compute_loss(run.model, run.tokenizer, batch, run.recipe, run.teacher, run.prior, run.anchor)
+    loss = run.loss(batch)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     return loss.item(), torch.nn.utils.clip_grad_norm_(trained, MAX_GRADIENT_NORM).item()
@@ -153,18 +197,15 @@ def _stop(run: LoopContext, cause: str) -> ModelError:
     )
 
 
-def _evaluate(run: LoopContext, progress: Progress) -> None:
-    """Rank the development pairs, save the weights if they are the best, and stop after `patience` worse evaluations."""
-    recipe = run.recipe
-    table = evaluate_held_out(run.model, run.tokenizer, run.dev, recipe, recipe.dev_queries)
-    found = table["mean"][main_measure(recipe)]
+def _note(run: LoopContext, table: Mapping[str, Any], found: float, progress: Progress) -> None:
+    """Log an evaluation, save the weights if they are the best, and stop after `patience` worse evaluations."""
     run.log({"step": progress.step, "dev": table})
     if found > progress.best:
         progress.best, progress.best_step, progress.waited = found, progress.step, 0
         state.save_best(run.folder, run.model)
     else:
         progress.waited += 1
-        progress.stopped = int(bool(recipe.patience) and progress.waited >= recipe.patience)
+        progress.stopped = int(bool(run.recipe.patience) and progress.waited >= run.recipe.patience)
 
 
 def _progress_entry(step: int, steps: int, losses: Sequence[float], seconds: float) -> dict[str, Any]:

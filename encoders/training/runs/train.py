@@ -19,7 +19,7 @@ from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
 from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
-from encoders.training.architectures.architecture import Architecture, get_towers
+from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import describe_base, is_artifact
 from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoint
 from encoders.training.architectures.families import backbone
@@ -28,11 +28,12 @@ from encoders.training.data.batches import Example, count_pairs, load_pairs, pla
 from encoders.training.data.checkpoint_teachers import fingerprint_checkpoint, is_run_checkpoint
 from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
-from encoders.training.loop.held_out import evaluate_held_out
+from encoders.training.loop.held_out import evaluate_held_out, main_measure
 from encoders.training.loop.optimise import LoopContext, optimise
 from encoders.training.loop.precision import choose_device, choose_precision
 from encoders.training.loop.state import check_state, make_identity, saved_precision
 from encoders.training.objectives.anchor import Anchor
+from encoders.training.objectives.losses import compute_loss
 from encoders.training.recipe import Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, LOG, PLOT, REPORT, Log, open_log, read_log
 from encoders.training.runs.initial import load_initial
@@ -149,7 +150,17 @@ def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
     log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(setup.batches), "trainable": setup.trainable})
     teacher, prior = (role.score(recipe, shown, out, log) for role in (teacher_role(recipe), PRIOR))
     anchor = Anchor.load(recipe, model.device)
-    context = LoopContext(model, ready.tokenizer, recipe, out, log, setup.identity, setup.dev, teacher, prior, anchor)
+    context = LoopContext(
+        model,
+        recipe,
+        out,
+        log,
+        setup.identity,
+        lambda batch: compute_loss(model, ready.tokenizer, batch, recipe, teacher, prior, anchor),
+        partial(_evaluate_states, setup),
+        get_head(model),
+        recipe.head_rate,
+    )
     plain = model.device.type == "cpu" and recipe.precision == "bf16"
     with use_plain_attention(map(backbone, get_towers(model).values()), plain):
         progress = optimise(context, setup.batches)
@@ -164,6 +175,13 @@ def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
     }  # fmt: skip
     (out / REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
     return report
+
+
+def _evaluate_states(setup: _Setup) -> tuple[Mapping[str, Any], float]:
+    """The development pairs ranked by the model as it is, and the mean by which its states are compared."""
+    recipe, ready = setup.recipe, setup.ready
+    table = evaluate_held_out(ready.model, ready.tokenizer, setup.dev, recipe, recipe.dev_queries)
+    return table, table["mean"][main_measure(recipe)]
 
 
 def _evaluate(setup: _Setup) -> dict[str, Any]:

@@ -86,6 +86,26 @@ def vectors(labels: Path, as_json: bool) -> None:
 
 
 @label.command()
+@click.argument("labels", type=folder)
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--dimension", type=click.IntRange(2, 1024), default=128, show_default=True)
+@click.option("--words", type=click.IntRange(1), default=9_000_000, show_default=True, help="At most so much text.")
+@click.option(
+    "--least", type=click.IntRange(1), default=5, show_default=True, help="Words that occur less often are left out."
+)
+@click.option("--epochs", type=click.IntRange(1, 100), default=3, show_default=True)
+@json_option
+def words(labels: Path, out: Path, as_json: bool, **chosen: int) -> None:
+    """Train fastText vectors on the corpora in LABELS and write them to OUT, a file such as words.npz."""
+    from encoders.words.fasttext import VectorTraining, train_words
+
+    vectors, count = train_words(labels, VectorTraining(**chosen))
+    vectors.save(out)
+    known = {"words": count, "vocabulary": len(vectors.words), "dimension": vectors.dimension}
+    show(known | {"fingerprint": vectors.fingerprint}, as_json)
+
+
+@label.command()
 @click.argument("pairs_file", metavar="PAIRS", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
