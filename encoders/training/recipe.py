@@ -222,7 +222,12 @@ class Recipe:
 
 
 def load_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe:
-    """Load a recipe by path, or by the name of a shipped one, with `changes` of its settings (`NAME=VALUE`).
+    """The recipe of a transformer; see `read_recipe`."""
+    return parse_recipe(*read_recipe(source, changes))
+
+
+def read_recipe(source: Path | str, changes: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """The table and name of a recipe by path, or of a shipped one by name, with `changes` of its settings (`NAME=VALUE`).
 
     A value is TOML; what is not valid TOML is text. Raises `NotFound` and `InvalidInput`.
     """
@@ -233,7 +238,7 @@ def load_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe:
         known = ", ".join(sorted(found.stem for found in RECIPES.glob("*.toml")))
         raise NotFound(f"there is no recipe {str(source)!r}; give a TOML file or one of: {known}", field="recipe")
     try:
-        return parse_recipe(tomllib.loads(path.read_text(encoding="utf-8")) | _read_changes(changes), path.stem)
+        return tomllib.loads(path.read_text(encoding="utf-8")) | _read_changes(changes), path.stem
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{path.name} is not valid UTF-8 at byte {error.start}: save it as UTF-8", field="recipe"
@@ -259,23 +264,29 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:
     """Make a recipe from its TOML table. Raises `InvalidInput`, which names the setting."""
+    given = {**values, "tasks": parse_tasks(values)}
+    for setting in ("frozen", "layers"):
+        if setting in given:
+            if not isinstance(given[setting], list | tuple):
+                raise InvalidInput(f"{setting} is {given[setting]!r}; it must be a list", field=setting)
+            given[setting] = tuple(given[setting])
+    recipe: Recipe = build_settings(Recipe, {"name": name, **given})
+    return recipe
+
+
+def parse_tasks(values: Mapping[str, Any]) -> dict[str, Share]:
+    """The tasks of a recipe's table with their shares."""
     tables = values.get("tasks", {})
     for task, share in tables.items() if isinstance(tables, Mapping) else [("tasks", tables)]:
         if not isinstance(share, Mapping):
             raise InvalidInput(
                 f"{task} is {share!r}; it must be a table of settings, such as {{ repeat = 2 }}", field=task
             )
-    given = {**values, "tasks": {task: _build(Share, share) for task, share in tables.items()}}
-    for setting in ("frozen", "layers"):
-        if setting in given:
-            if not isinstance(given[setting], list | tuple):
-                raise InvalidInput(f"{setting} is {given[setting]!r}; it must be a list", field=setting)
-            given[setting] = tuple(given[setting])
-    recipe: Recipe = _build(Recipe, {"name": name, **given})
-    return recipe
+    return {task: build_settings(Share, share) for task, share in tables.items()}
 
 
-def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
+def build_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """A recipe, or another dataclass, from a table. Raises `InvalidInput` for an unknown or a missing setting."""
     known = {field.name for field in fields(kind)}
     if unknown := sorted(values.keys() - known):
         raise InvalidInput(

@@ -27,19 +27,27 @@ def evaluate_held_out(
     """
     if recipe.kind == "stance-classifier":
         return evaluate_stances(model, tokenizer, pairs, recipe, queries)
-    table: Table = {}
     model.eval()
-    for task, found in pairs.items():
-        ranks = [_rank(model, tokenizer, item, recipe) for item in draw_sample(found, recipe, task, queries)]
-        if ranks:
+    found = {
+        task: [_rank(model, tokenizer, item, recipe) for item in draw_sample(own, recipe, task, queries)]
+        for task, own in pairs.items()
+    }
+    model.train()
+    return tabulate(found)
+
+
+def tabulate(ranks: Mapping[str, Sequence[int]]) -> Table:
+    """`RR` and `Success@1` by task from the ranks of its answers, and their mean over tasks; none of a task without any."""
+    table: Table = {}
+    for task, own in ranks.items():
+        if own:
             table[task] = {
-                "queries": len(ranks),
-                "RR": round(sum(1 / rank for rank in ranks) / len(ranks), 4),
-                "Success@1": round(sum(rank == 1 for rank in ranks) / len(ranks), 4),
+                "queries": len(own),
+                "RR": round(sum(1 / rank for rank in own) / len(own), 4),
+                "Success@1": round(sum(rank == 1 for rank in own) / len(own), 4),
             }
     names = ("RR", "Success@1")
     table["mean"] = {name: round(sum(row[name] for row in table.values()) / max(1, len(table)), 4) for name in names}
-    model.train()
     return table
 
 
@@ -59,10 +67,13 @@ def draw_sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) 
 
 @torch.inference_mode()
 def _rank(model: Any, tokenizer: Any, item: Example, recipe: Recipe) -> int:
-    """The positive's rank among the candidates, from 1; a tie counts against it."""
-    scores = _scores(model, tokenizer, item, recipe)
+    return rank_first(_scores(model, tokenizer, item, recipe), item.query)
+
+
+def rank_first(scores: Tensor, query: str) -> int:
+    """The rank of the first of the candidates with these scores, from 1; a tie counts against it. Raises `ModelError`."""
     if not scores.isfinite().all():  # comparisons with NaN are false, so a broken model would rank its answer first
-        raise ModelError(f"the model scores the held-out query {item.query!r} with NaN or infinity", field="scores")
+        raise ModelError(f"the model scores the held-out query {query!r} with NaN or infinity", field="scores")
     return int((scores[1:] >= scores[0]).sum()) + 1
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import orjson
@@ -17,14 +15,13 @@ from transformers.utils import logging
 
 from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
-from encoders.labels.guard import check_pairs_file
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import describe_base, is_artifact
 from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoint
 from encoders.training.architectures.families import backbone
 from encoders.training.architectures.weights import freeze, mix
-from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches, required_negatives
+from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches
 from encoders.training.data.checkpoint_teachers import fingerprint_checkpoint, is_run_checkpoint
 from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
@@ -35,12 +32,18 @@ from encoders.training.loop.state import check_state, make_identity, saved_preci
 from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.losses import compute_loss
 from encoders.training.recipe import Recipe, load_recipe
-from encoders.training.run_folder import CHECKPOINT, LOG, PLOT, REPORT, Log, open_log, read_log
+from encoders.training.run_folder import CHECKPOINT, REPORT, Log
 from encoders.training.runs.initial import load_initial
 from encoders.training.runs.parents import find_parents, make_ancestry
-from encoders.training.runs.plot import plot_loss
 from encoders.training.runs.record import RunRecord, hash_pairs
-from mappings.errors import InvalidInput, MedleyError
+from encoders.training.runs.recorded import (
+    explain_unused,
+    make_folder,
+    read_label_counts,
+    refuse_evaluated,
+    run_recorded,
+)
+from mappings.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def train(
     if chosen.precision == "auto":
         chosen = replace(chosen, precision=saved_precision(out) or choose_precision(device, chosen.threads))
     if evaluated is not None:
-        _refuse_evaluated(chosen, data, evaluated)
+        refuse_evaluated(chosen, data, evaluated)
     hashes = hash_pairs(data, chosen)
     identity = make_identity(chosen, _describe_inputs(chosen, hashes))
     check_state(out, identity)
@@ -95,8 +98,8 @@ def train(
     parents = find_parents(chosen, evaluated, unknown_ancestry)
     describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
     setup = _prepare(chosen, data, device, identity, queries, describe)
-    _make_folder(out)
-    return _recorded_run(setup, RunRecord.start(chosen, hashes, device), out, watch)
+    make_folder(out)
+    return run_recorded(RunRecord.start(chosen, hashes, device), out, watch, partial(_run, setup, out))
 
 
 def _prepare(
@@ -115,31 +118,13 @@ def _prepare(
     batches = plan_batches(pairs, recipe)
     if missing := recipe.tasks.keys() - count_pairs(batches):
         task = min(missing)
-        raise InvalidInput(_explain_unused(task, pairs[task], recipe), field=task)
+        raise InvalidInput(explain_unused(task, pairs[task], recipe), field=task)
     ready = load_initial(recipe)
     ready.model.to(device)
     trainable = freeze(ready.model, recipe.frozen)
     seen = SeenTexts.of_pairs(chain.from_iterable((*pairs.values(), *dev.values())))
-    label_counts = _read_label_counts(data)
+    label_counts = read_label_counts(data)
     return _Setup(recipe, ready, dev, batches, trainable, identity, label_counts, queries, describe(seen))
-
-
-def _recorded_run(setup: _Setup, record: RunRecord, out: Path, watch: Log | None) -> dict[str, Any]:
-    """Run the training with `record` in its folder as running, then as finished or failed."""
-    started, name = monotonic(), setup.recipe.name
-    record.write(out)
-    try:
-        report = _run(setup, out, open_log(out / LOG, watch))
-        _write_plot(name, out)
-        figures = {name: report[name] for name in ("pairs", "steps", "best_step", "held_out")}
-        record.ended("finished", monotonic() - started, figures).write(out)
-    except BaseException as error:  # an interrupted run is not running either
-        cause = error.message if isinstance(error, MedleyError) else repr(error)
-        record.ended("failed", monotonic() - started, {"cause": cause}).write(out)
-        with suppress(OSError):  # a full disk must not hide why the run failed
-            _write_plot(name, out)
-        raise
-    return report
 
 
 def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
@@ -200,23 +185,6 @@ def _evaluate(setup: _Setup) -> dict[str, Any]:
     }
 
 
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"the folder {out} can't be created: {error.strerror}", field="OUT") from None
-
-
-def _explain_unused(task: str, pairs: Sequence[Pair], recipe: Recipe) -> str:
-    """Why no step of the run shows a pair of this task."""
-    needed = required_negatives(recipe)
-    enough = sum(len(pair.negatives) >= needed for pair in pairs)
-    return (
-        f"{task}.jsonl has {len(pairs)} training pairs, {enough} of them with {needed} negatives or more: "
-        f"they do not fill one batch of {recipe.batch}; mine more, or leave the task out of the recipe"
-    )
-
-
 def _describe_inputs(recipe: Recipe, hashes: Mapping[str, str]) -> dict[str, str]:
     """What the weights depend on besides the settings; a model directory's name can come to mean another model."""
     models = {"base": recipe.base, "teacher": recipe.teacher, "prior": recipe.prior}
@@ -236,21 +204,3 @@ def _silence_loaders() -> None:
 
 def _as_bi_encoder(recipe: Recipe) -> Recipe:
     return replace(recipe, kind="bi-encoder", objective="contrastive", teacher="", distillation="none", prior="")
-
-
-def _refuse_evaluated(recipe: Recipe, data: Path, evaluated: Path) -> None:
-    """Raise `InvalidInput` if a pair file contains evaluation data."""
-    for task in recipe.tasks:
-        if (file := data / f"{task}.jsonl").is_file():
-            check_pairs_file(file, evaluated)
-
-
-def _write_plot(name: str, out: Path) -> None:
-    if (out / LOG).is_file():
-        (out / PLOT).write_text(plot_loss(name, read_log(out / LOG)), encoding="utf-8")
-
-
-def _read_label_counts(data: Path) -> dict[str, Any]:
-    """What labelling counted and dropped, if it is stored beside the pairs."""
-    path = data / "counts.json"
-    return dict(orjson.loads(path.read_bytes())) if path.is_file() else {}

@@ -57,9 +57,9 @@ def train(
     RECIPE alone is printed with all its settings. If MEDLEY_DATA is set, pairs that contain its evaluation data are
     refused, and so are models, as base, teacher or prior, that were trained on it.
     """
-    from encoders.training.recipe import load_recipe
+    from encoders.training.kinds import load_any_recipe
 
-    chosen = load_recipe(recipe, changes)
+    chosen = load_any_recipe(recipe, changes)
     if data is None:
         settings = chosen.as_json()
         show(
@@ -71,9 +71,9 @@ def train(
     if out is None:
         raise InvalidInput("OUT is missing: give a folder for the checkpoint, the log and the record", field="OUT")
     with _needs_extra():
-        from encoders.training.runs.train import train as run_training
+        from encoders.training.kinds import start_run
     with _status_line() as watch:
-        report = run_training(chosen, data, out, evaluated=read().data, watch=watch, unknown_ancestry=unknown_ancestry)
+        report = start_run(chosen, data, out, evaluated=read().data, watch=watch, unknown_ancestry=unknown_ancestry)
     show(report, as_json)
 
 
