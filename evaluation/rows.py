@@ -41,10 +41,14 @@ def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]
     found = []
     for row in lead(tasks, rows):
         system, _, variant = row["system"].partition(SEPARATOR)
-        trained = _task_of(tasks, variant).trained if system in stages.OF_MODELS else ""
+        trained = _task_of(tasks, variant).trained if _is_of_model(system) else ""
         bare = {key: value for key, value in row.items() if key != "note"}
         found.append(bare | ({"note": trained} if trained else {}))
     return found
+
+
+def _is_of_model(system: str) -> bool:
+    return system in stages.OF_MODELS or system.startswith(f"{stages.MATCHER} ")
 
 
 def find_alike(tasks: Sequence[Task], rows: Sequence[Report]) -> Report:

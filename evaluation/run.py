@@ -9,6 +9,7 @@ from typing import Final
 from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
+from evaluation.baselines.matchers import describe_matchers, rank_matchers
 from evaluation.baselines.simple import rank_simple
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
@@ -17,6 +18,7 @@ from evaluation.rows import describe_rows, find_alike, lead, rows_and_tests
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
+from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import Settings
 
@@ -40,6 +42,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
+    matchers = _require_matchers(tasks, options)
     ancestry: list[Report] = []
     for task in tasks:
         medley = open_corpus(task.corpus, configure(task, settings))
@@ -50,10 +53,14 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         runs = _rank(medley, task, options, progress)
         if options.simple and task is tasks[0]:
             runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
+        if options.matchers and _takes_matchers(task):
+            chosen = {item.id: _candidates(runs, item.id) for item in task.questions}
+            runs |= dict(rank_matchers(task, options.matchers, chosen, progress))
         more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
+    models |= {"matchers": matchers} if matchers else {}
     return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
 
@@ -67,6 +74,21 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
 def judged_as(name: str, options: SuiteOptions) -> str:
     """The suite whose data set a suite evaluates: `claims` has no claims of its own unless it is given a folder."""
     return "check-covid" if name == "claims" and options.folder is None else name
+
+
+def _takes_matchers(task: Task) -> bool:
+    """Whether the task has the set-up of the matching networks' published rows: asked by slots, among candidates."""
+    return task.leads and bool(task.candidates)
+
+
+def _require_matchers(tasks: Sequence[Task], options: SuiteOptions) -> dict[str, str]:
+    """The networks that the options name, by SHA-256, before anything is ranked. Raises `InvalidInput` and `NotFound`."""
+    if options.matchers is None:
+        return {}
+    if not any(map(_takes_matchers, tasks)):
+        message = "matching networks rank the candidates of a question asked by entity and aspect: leave out --full and --no-variants"
+        raise InvalidInput(message, field="matchers")
+    return describe_matchers(options.matchers)
 
 
 def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:

@@ -30,6 +30,8 @@ FUSED: Final = "fused"
 RERANKED: Final = "reranked"
 OF_MODELS: Final = frozenset({DENSE, FUSED, RERANKED})
 """The systems that a trained model has a part in."""
+MATCHER: Final = "matcher"
+"""Before the name of a matching network: `evaluation.baselines.matchers`."""
 SIMPLE: Final = "simple"
 """What training has to beat: `evaluation.baselines.simple`."""
 COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE), (RERANKED, SIMPLE), (FUSED, SIMPLE))

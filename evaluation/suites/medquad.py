@@ -179,7 +179,10 @@ SUITE = Suite(
     "medquad",
     "questions to passages of health articles",
     lambda settings, options: tasks(settings, options.full, options.baseline),
-    options=("full", "baseline"),
-    forms=({}, {"full": True, "baseline": ""}),  # the baseline has 16,373 passages to encode there, for no row of ours
-    in_all=("baseline",),
+    options=("full", "baseline", "matchers"),
+    forms=(
+        {},
+        {"full": True, "baseline": "", "matchers": None},
+    ),  # the baseline has 16,373 passages to encode there, for no row of ours
+    in_all=("baseline", "matchers"),
 )

@@ -9,8 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-EPSILON = 1e-10
-
 
 @dataclass(frozen=True, slots=True)
 class MatcherSizes:
@@ -80,12 +78,11 @@ def _pool_last(values: Tensor, lengths: Tensor, cells: int) -> Tensor:
 class RbfKernels(nn.Module):
     """The kernels of K-NRM (Xiong et al. 2017, eq. 3 to 5) on a matrix of cosines M.
 
-    K_k(M_i) = Σ_j exp(−(M_ij − μ_k)² / 2σ_k²); φ_k = Σ_i log K_k(M_i). Eleven kernels: μ from −.9 to .9 with σ = .1, and
-    exact matches, μ = 1 with σ = .001. As in their program a logarithm is multiplied by .01.
+    K_k(M_i) = Σ_j exp(−(M_ij − μ_k)² / 2σ_k²); φ_k = Σ_i log(1 + K_k(M_i)). Eleven kernels: μ from −.9 to .9 with σ = .1,
+    and exact matches, μ = 1 with σ = .001. The 1 is MatchZoo's: without a match a kernel is 0 instead of minus infinity.
     """
 
     COUNT = 11
-    SCALE = 0.01
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,8 +93,7 @@ class RbfKernels(nn.Module):
         """(b, q, p) -> (b, 11)."""
         away = (matrix[:, :, :, None] - self.centres) ** 2 / (2 * self.widths**2)
         counts = (torch.exp(-away) * passage_mask[:, None, :, None]).sum(2)
-        logs = counts.clamp(min=EPSILON).log() * self.SCALE
-        return (logs * query_mask[:, :, None]).sum(1)
+        return (counts.log1p() * query_mask[:, :, None]).sum(1)
 
 
 class BothWays(nn.Module):

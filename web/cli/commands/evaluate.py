@@ -43,6 +43,12 @@ folder_type = click.Path(path_type=Path, file_okay=False)
     "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
 )
 @click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
+@click.option(
+    "--matchers",
+    type=folder_type,
+    default=None,
+    help="For medquad: the folder of trained matching networks, or their runs.",
+)
 @click.option("--half", default="", help="For assertion: the open or the kept half of the sentences.")
 @click.option("--mistakes", is_flag=True, help="For assertion: print the mistakes in the open half.")
 @click.option("--year", type=int, default=None, help="For experts: the questions of one year, 1 to 10.")

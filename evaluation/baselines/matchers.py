@@ -1,0 +1,59 @@
+"""The matching networks of papers, trained by `medley train`, on the very candidates of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from evaluation.measures import Run, ordered
+from evaluation.stages import MATCHER, Progress
+from evaluation.task import Task
+from mappings.errors import Unavailable
+
+INSTALL: Final = "pip install -e '.[cpu,train,eval]'"
+
+
+def describe_matchers(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each trained network in a folder, by name. Raises `NotFound` if it holds none, `Unavailable`."""
+    checkpoint = _load_training()
+    return {
+        name: sha256(
+            b"".join((place / file).read_bytes() for file in (checkpoint.MATCHER, checkpoint.WEIGHTS))
+        ).hexdigest()
+        for name, place in checkpoint.find_matchers(folder).items()
+    }
+
+
+def rank_matchers(
+    task: Task, folder: Path, chosen: Mapping[str, Collection[str]], progress: Progress | None = None
+) -> Iterator[tuple[str, Run]]:
+    """(`matcher NAME`, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
+
+    A network reads the words of a question, such as entity and aspect, and a document's title and text. Raises as
+    `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words than it was trained with.
+    """
+    checkpoint = _load_training()
+    texts = {
+        document.id: " ".join([document.title, *(item.text for item in document.sections)]).strip()
+        for document in task.corpus.documents()
+    }
+    for name, place in checkpoint.find_matchers(folder).items():
+        ranker, found = checkpoint.load_matcher(place), {}
+        for number, question in enumerate(task.questions, 1):
+            keys = sorted(chosen[question.id])
+            scores = ranker.score(question.words, [texts[key] for key in keys])
+            found[question.id] = ordered(dict(zip(keys, map(float, scores), strict=True)))
+            if progress:
+                progress(number, len(task.questions))
+        yield f"{MATCHER} {name}", found
+
+
+def _load_training() -> Any:
+    """The module that reads checkpoints, with torch."""
+    try:
+        from encoders.training.matching import checkpoint
+    except ImportError as error:
+        raise Unavailable(f"matching networks need {error.name}: {INSTALL}") from error
+    return checkpoint
