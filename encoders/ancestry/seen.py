@@ -7,7 +7,7 @@ sixty thousand other texts is taken for one of them has a chance of one in 60,00
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -77,6 +77,17 @@ class SeenTexts:
                     found |= passage_hashes(text)
                     if pair.corpus in ARTICLES and text.title:
                         found.add(name_hash(text.title))
+        return cls.of(found)
+
+    @classmethod
+    def of_corpora(cls, corpora: Mapping[str, Sequence[Text]]) -> SeenTexts:
+        """Every passage and title of corpora by name, and the entities of articles."""
+        found: set[int] = set()
+        for corpus, texts in corpora.items():
+            for text in texts:
+                found |= passage_hashes(text)
+                if corpus in ARTICLES and text.title:
+                    found.add(name_hash(text.title))
         return cls.of(found)
 
     def __len__(self) -> int:

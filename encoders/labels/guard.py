@@ -92,6 +92,14 @@ class Guard:
                     what = f"is an article on {text.title!r}, an entity of the suite {suite} by one of its names"
                     raise InvalidInput(f"{_named(name, text)} {what}: {_REFUSED}", field=name)
 
+    def check_text(self, text: Text, corpus: str) -> None:
+        """Raise `InvalidInput`, naming the suite, if a text of a corpus is judged, or is an article on a judged entity."""
+        if suite := self._judging_suite(text.text, corpus) or self._judging_suite(text.title, corpus):
+            raise InvalidInput(f"the text {text.id!r} is judged by the suite {suite}: {_REFUSED}", field=corpus)
+        if suite := self._entities.find(text, corpus):
+            what = f"is an article on {text.title!r}, an entity of the suite {suite} by one of its names"
+            raise InvalidInput(f"the text {text.id!r} {what}: {_REFUSED}", field=corpus)
+
     def _judging_suite(self, text: str, task: str) -> str:
         """The suite that judges `text`; "" for none, or if the task shares that suite's corpus."""
         key = hash(text)  # one passage is a negative of many pairs
@@ -116,6 +124,13 @@ def check_pairs_file(pairs_file: Path, data: Path) -> None:
             guard.check(pair)
         except InvalidInput as error:
             raise InvalidInput(f"{place}: {error.message}", field=error.field) from None
+
+
+def check_corpus(name: str, texts: Iterable[Text], data: Path) -> None:
+    """Raise `InvalidInput`, naming corpus and text, for the first text that is evaluation data of `data`."""
+    guard = _guard(data.resolve())
+    for text in texts:
+        guard.check_text(text, name)
 
 
 @lru_cache(1)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from encoders.training.matching.recipe import KIND, MatcherRecipe, parse_matcher_recipe
+from encoders.training.discourse.recipe import KIND as DISCOURSE
+from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe
+from encoders.training.matching.recipe import KIND as MATCHER
+from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
 from encoders.training.recipe import Recipe, parse_recipe, read_recipe
 from encoders.training.run_folder import Log
 
+AnyRecipe = Recipe | MatcherRecipe | DiscourseRecipe
+_PARSERS: Final[Mapping[str, Callable[[Mapping[str, Any], str], AnyRecipe]]] = {
+    MATCHER: parse_matcher_recipe,
+    DISCOURSE: parse_discourse_recipe,
+}
 
-def load_any_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe | MatcherRecipe:
+
+def load_any_recipe(source: Path | str, changes: Sequence[str] = ()) -> AnyRecipe:
     """A recipe by path or name, of whichever kind it says. Raises as `encoders.training.recipe.read_recipe` does."""
     values, name = read_recipe(source, changes)
-    return (parse_matcher_recipe if values.get("kind") == KIND else parse_recipe)(values, name)
+    return _PARSERS.get(str(values.get("kind")), parse_recipe)(values, name)
 
 
 def start_run(
-    recipe: Recipe | MatcherRecipe,
+    recipe: AnyRecipe,
     data: Path,
     out: Path,
     evaluated: Path | None = None,
@@ -30,6 +39,10 @@ def start_run(
         from encoders.training.runs.matcher import train_matcher
 
         return train_matcher(recipe, data, out, evaluated, watch)
+    if isinstance(recipe, DiscourseRecipe):
+        from encoders.training.runs.discourse import train_discourse
+
+        return train_discourse(recipe, data, out, evaluated, watch)
     from encoders.training.runs.train import train
 
     return train(recipe, data, out, evaluated=evaluated, watch=watch, unknown_ancestry=unknown_ancestry)

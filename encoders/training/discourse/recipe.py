@@ -1,0 +1,105 @@
+"""The recipe of a discourse model: what decides its run except the corpora and the vectors of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from encoders.training.recipe import COUNT, POSITIVE, POSITIVE_COUNT, SHARE, build_settings
+from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text
+from mappings.errors import InvalidInput
+
+KIND: Final = "discourse"
+_NUMBERS: Final = {
+    **dict.fromkeys(("batch", "epochs", "save_every", "hidden", "discourse", "dimension"), POSITIVE_COUNT),
+    **dict.fromkeys(("name_batch", "name_epochs", "name_bits", "name_hashes"), POSITIVE_COUNT),
+    **dict.fromkeys(("steps", "evaluate_every", "patience"), COUNT),
+    **dict.fromkeys(("warmup", "decay", "name_dropout"), SHARE),
+    **dict.fromkeys(("learning_rate", "name_rate"), POSITIVE),
+    "weight_decay": NumberRange(0),
+    "threads": NumberRange(1, 1024, whole=True),
+    "seed": NumberRange(whole=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DiscourseRecipe:
+    """One run: entity and aspect embeddings, then the document encoder on them (Arnold et al. 2020, section 5.2).
+
+    `words` is the file of the word vectors, which stay as they are. `documents` are the corpora (`corpora/<name>.jsonl`)
+    whose texts, grouped by title, are documents with headings; `descriptions` those whose titles and texts describe
+    entities, for the entity embedding alone. A setting that begins with `name_` is of
+    the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of
+    the document's LSTM in each direction, `discourse` that of the discourse vector, `dimension` that of an entity's and an
+    aspect's vector, each. With `centred` the embeddings of names are taken relative to their mean and to unit length, so that
+    entity and aspect count alike in the cosine; without, as the paper has them. The other settings are
+    those of `encoders.training.recipe.Recipe`.
+    """
+
+    name: str
+    documents: tuple[str, ...]
+    descriptions: tuple[str, ...] = ()
+    kind: str = KIND
+    words: str = ""
+    seed: int = 13
+    batch: int = 16
+    hidden: int = 512
+    discourse: int = 256
+    dimension: int = 128
+    learning_rate: float = 1e-3
+    warmup: float = 0.0
+    decay: float = 0.975
+    weight_decay: float = 1e-4
+    epochs: int = 50
+    steps: int = 0
+    save_every: int = 200
+    evaluate_every: int = 0
+    patience: int = 0
+    name_batch: int = 128
+    name_epochs: int = 5
+    name_rate: float = 1e-3
+    name_dropout: float = 0.5
+    name_bits: int = 1024
+    name_hashes: int = 5
+    centred: bool = True
+    threads: int = 1
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, (KIND,))
+        check_choice("device", self.device, ("auto", "cpu", "cuda"))
+        for name in ("name", "words"):
+            check_text(name, getattr(self, name))
+        for name in ("documents", "descriptions"):
+            if any(not isinstance(item, str) or not item for item in getattr(self, name)):
+                raise InvalidInput(f"{name} must list names of corpora", field=name)
+        if not self.documents:
+            raise InvalidInput("documents is empty; name at least one corpus", field="documents")
+        check_numbers(self, _NUMBERS)
+        if not isinstance(self.centred, bool):
+            raise InvalidInput(f"centred is {self.centred!r}; it must be true or false", field="centred")
+        if self.name_dropout == 1:
+            raise InvalidInput("name_dropout is 1, which leaves nothing of a name", field="name_dropout")
+        if self.name_hashes > self.name_bits:
+            raise InvalidInput("name_hashes is more than name_bits", field="name_hashes")
+
+    def of_names(self) -> DiscourseRecipe:
+        """The schedule of the embeddings: their own epochs, batch and learning rate."""
+        return replace(self, epochs=self.name_epochs, batch=self.name_batch, learning_rate=self.name_rate, steps=0)
+
+    def as_json(self) -> dict[str, Any]:
+        """The recipe as a JSON object."""
+        return {**asdict(self), "documents": list(self.documents), "descriptions": list(self.descriptions)}
+
+
+def parse_discourse_recipe(values: Mapping[str, Any], name: str) -> DiscourseRecipe:
+    """Make a recipe from its TOML table. Raises `InvalidInput`, which names the setting."""
+    given = dict(values)
+    for setting in ("documents", "descriptions"):
+        if setting in given:
+            if not isinstance(given[setting], list | tuple):
+                raise InvalidInput(f"{setting} is {given[setting]!r}; it must be a list", field=setting)
+            given[setting] = tuple(given[setting])
+    recipe: DiscourseRecipe = build_settings(DiscourseRecipe, {"name": name, **given})
+    return recipe
