@@ -82,7 +82,8 @@ class Task:
     `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
     search. `window`: the result window of its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
     bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
-    nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
+    nothing is reranked. `whole` are the documents that passages stand in, each its passages by judged key, in
+    order. `trained` says of the rows of models how what these were trained on is related to the questions.
     """
 
     suite: str
@@ -102,6 +103,7 @@ class Task:
     leads: bool = False
     encoder: str = ""
     trained: str = ""
+    whole: Sequence[Mapping[str, str]] = field(default=(), repr=False)
 
     @property
     def answers(self) -> Judgements:

@@ -23,6 +23,7 @@ from encoders.labels.tasks import (
     stances,
     summaries,
     terms,
+    topics,
     verified,
 )
 from mappings.clinical.reading import shipped_reader
@@ -40,7 +41,9 @@ def label_datasets(data: Path, out: Path) -> Counts:
     corpora: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     sieve = Sieve(read_judged_data(data), dropped)
-    for label in (_claims, _abstracts, _health, _notes, _polarity, _verified, _questions, _summaries, _terms, _stances):
+    for label in (
+        _claims, _abstracts, _health, _notes, _polarity, _verified, _questions, _summaries, _terms, _topics, _stances,
+    ):  # fmt: skip
         texts_by_corpus, pairs_by_task = label(data, dropped)
         for name, texts in texts_by_corpus.items():
             corpora[name] += write_lines(out / "corpora" / f"{name}.jsonl", sieve.filter_corpus(name, texts))
@@ -117,6 +120,13 @@ def _terms(data: Path, dropped: Counter[str]) -> Labelled:
     found = terms.read_names(data, dropped)
     corpora = {terms.DEFINITIONS: terms.definition_texts(found), terms.NAMES: terms.name_texts(found)}
     return corpora, {"definition": terms.label_definitions(found), "lay-name": terms.label_lay_names(found)}
+
+
+def _topics(data: Path, dropped: Counter[str]) -> Labelled:
+    """They are no pairs, but documents whose sections have headings: for models that read whole documents."""
+    pool = abstracts.read_pool(data, Counter())  # what it drops is counted with the other pairs of abstracts
+    asked = questions.read_expert_questions(data, Counter())
+    return {topics.CORPUS: topics.label_topics(pool, asked, shipped_reader(), dropped)}, {}
 
 
 def _stances(data: Path, dropped: Counter[str]) -> Labelled:

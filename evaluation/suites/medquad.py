@@ -99,7 +99,13 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Ta
     slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
     by_slots = replace(
-        main, variant="entity + aspect", questions=slots, reference=False, leads=not full, trained=_ASPECTS
+        main,
+        variant="entity + aspect",
+        questions=slots,
+        reference=False,
+        leads=not full,
+        trained=_ASPECTS,
+        whole=[] if full else _whole_articles(articles, passages),
     )
     return [main, titled, by_slots, *_baselines(main, by_slots, baseline)]
 
@@ -145,6 +151,19 @@ def _corpus(name: str, passages: list[_TitledPassage], titled: bool) -> Corpus:
 def _document(passage: _TitledPassage, titled: bool) -> Document:
     title = passage.title if titled else ""
     return Document(passage.id, title, (Section("", passage.text),), LABELS, {CANDIDATE_FIELD: passage.id})
+
+
+def _whole_articles(articles: Iterable[HealthArticle], judged: Iterable[_TitledPassage]) -> list[dict[str, str]]:
+    """The articles with a judged passage, each with all of its passages by id, in order; no id in two articles."""
+    titles = {passage.id: passage.title for passage in judged}
+    found: list[dict[str, str]] = []
+    taken: set[str] = set()
+    for article in articles:
+        owned = [part for part in article.passages if part.text.strip() and part.id not in taken]
+        if any(titles.get(part.id) == article.title for part in owned):
+            found.append({part.id: part.text for part in owned if titles.get(part.id, article.title) == article.title})
+            taken |= found[-1].keys()
+    return found
 
 
 class _TitledPassage(NamedTuple):

@@ -1,0 +1,61 @@
+"""CDV on the very candidates of a task: each passage is read in its whole document, and asked by entity and aspect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from encoders.discourse.artifact import MANIFEST, DiscourseArtifact
+from encoders.discourse.encoder import DiscourseEncoder
+from evaluation.measures import Run, ordered
+from evaluation.task import Task
+from mappings.errors import InvalidInput
+
+_MODEL: Final = "model"
+
+
+def find_discourse(folder: Path) -> dict[str, Path]:
+    """The discourse models in a folder, or in the runs in it, by the name of their subfolder."""
+    found = {}
+    for child in sorted(item for item in folder.iterdir() if item.is_dir()):
+        for place in (child, child / _MODEL):
+            if (place / MANIFEST).is_file():
+                found[child.name] = place
+    return found
+
+
+def describe_discourse(folder: Path) -> dict[str, str]:
+    """The fingerprint of each discourse model in a folder, by name. Raises `ModelError` for a damaged one."""
+    return {name: DiscourseArtifact.open(place).fingerprint for name, place in find_discourse(folder).items()}
+
+
+def rank_discourse(task: Task, folder: Path, chosen: Mapping[str, Collection[str]]) -> Iterator[tuple[str, Run]]:
+    """(name, question → passage ids, best first) of each model in `folder`, among the `chosen` of a question.
+
+    Equal scores are ordered by id. Raises `InvalidInput` for a task that does not tell whole documents, `ModelError`.
+    """
+    if not task.whole:
+        raise InvalidInput(f"the suite {task.suite} does not tell in which document a passage stands", field="task")
+    for name, place in find_discourse(folder).items():
+        encoder = DiscourseEncoder.open(place)
+        vectors = _read_passages(encoder, task.whole)
+        found = {}
+        for question in task.questions:
+            query = encoder.encode_query(question.entity, question.aspect)
+            scores = {key: float(vectors[key] @ query) for key in chosen[question.id] if key in vectors}
+            found[question.id] = ordered(scores)
+        yield name, found
+
+
+def _read_passages(encoder: DiscourseEncoder, documents: Sequence[Mapping[str, str]]) -> dict[str, NDArray[np.float32]]:
+    """The vector of each passage by id; each document is its passages by id, in order."""
+    read = encoder.encode_documents([list(document.values()) for document in documents])
+    return {
+        key: vector
+        for document, item in zip(documents, read, strict=True)
+        for key, vector in zip(document, item.passage_vectors(len(document)), strict=True)
+    }
