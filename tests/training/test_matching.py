@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +17,14 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 from tiny_matchers import make_vectors, write_matching_pairs  # noqa: E402
 
 from encoders.ancestry.record import read_ancestry  # noqa: E402
+from encoders.training.data.batches import Example  # noqa: E402
 from encoders.training.kinds import start_run  # noqa: E402
 from encoders.training.loop import optimise  # noqa: E402
 from encoders.training.matching import inputs  # noqa: E402
 from encoders.training.matching.checkpoint import find_matchers, load_matcher  # noqa: E402
 from encoders.training.matching.models import c_dssm, dssm  # noqa: E402
 from encoders.training.matching.recipe import NAMES, MatcherRecipe  # noqa: E402
+from encoders.training.matching.scoring import compute_match_loss, gather_candidates  # noqa: E402
 from encoders.training.recipe import Share  # noqa: E402
 from encoders.training.runs.matcher import train_matcher  # noqa: E402
 from mappings.errors import Conflict, InvalidInput, ModelError, NotFound  # noqa: E402
@@ -83,7 +86,7 @@ def test_each_model_learns_what_answers(model: str, home: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("model", ["har", "drmm"])
 def test_a_killed_run_goes_on_to_the_same_weights(model: str, home: Path, tmp_path: Path, monkeypatch) -> None:
-    recipe = recipe_of(home, model, save_every=2, evaluate_every=3, dropout=0.2, adapt=model == "har")
+    recipe = recipe_of(home, model, save_every=2, evaluate_every=3, dropout=0.2, others=2, adapt=model == "har")
     whole = train_matcher(recipe, home / "pairs", tmp_path / "whole")
     real, calls = optimise._step, []
 
@@ -165,6 +168,38 @@ def test_a_run_through_the_command(home: Path, tmp_path: Path, monkeypatch: pyte
     assert done.exit_code == 0, done.exception
     assert json.loads(done.stdout)["steps"] == 2
     assert find_matchers(tmp_path) == {"run": tmp_path / "run/checkpoint"}
+
+
+def make_examples(ids: str) -> list[Example]:
+    """Each with its answer and one negative; `a` and `b` answer one another's query, too."""
+    together = {"a": "ab", "b": "ab"}
+    return [
+        Example(
+            "slots", f"gout {key}", (f"answer {key}", f"no {key}"), (key, f"-{key}"), frozenset(together.get(key, key))
+        )
+        for key in ids
+    ]
+
+
+def test_answers_to_other_queries_are_negatives_unless_they_answer_this_one() -> None:
+    found = gather_candidates(make_examples("abc"), 2)
+    assert found[0] == (["answer a", "no a", "answer b", "answer c"], [True, True, False, True])
+    assert found[2] == (["answer c", "no c", "answer a", "answer b"], [True] * 4)
+    assert gather_candidates(make_examples("a"), 5) == [(["answer a", "no a"], [True, True])]
+    assert gather_candidates(make_examples("ab"), 0)[1] == (["answer b", "no b"], [True, True])
+
+
+def test_the_loss_is_the_cross_entropy_of_what_counts(checkpoint: Path) -> None:
+    ranker = load_matcher(checkpoint)
+    examples = make_examples("abc")
+    expected = []
+    for item, (texts, counted) in zip(examples, gather_candidates(examples, 2), strict=True):
+        scores = [
+            float(ranker.score(item.query, [text])[0]) for text, counts in zip(texts, counted, strict=True) if counts
+        ]
+        expected.append(math.log(sum(map(math.exp, scores))) - scores[0])
+    loss = compute_match_loss(ranker.model, ranker.table, examples, 2)
+    assert float(loss.detach()) == pytest.approx(sum(expected) / 3, rel=1e-4)
 
 
 @pytest.fixture(scope="module")

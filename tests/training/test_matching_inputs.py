@@ -50,6 +50,7 @@ def test_a_setting_is_changed_by_name() -> None:
         ({"dropout": 1}, "dropout", "leaves nothing"),
         ({"dropout": 1.5}, "dropout", "between 0 and 1"),
         ({"units": 0}, "units", "at least 1"),
+        ({"others": -1}, "others", "at least 0"),
         ({"negatives": 0}, "negatives", "at least 1"),
         ({"max_query": 3}, "max_query", "at least 4"),
         ({"max_passage": 100.5}, "max_passage", "an integer"),
