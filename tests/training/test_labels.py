@@ -11,7 +11,8 @@ from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.run import label_datasets
 from encoders.labels.tasks.abstracts import extract_conclusions
 from encoders.labels.tasks.notes import label_notes, note_sections
-from encoders.training.recipe import RECIPES, load_recipe
+from encoders.training.kinds import load_any_recipe
+from encoders.training.recipe import RECIPES
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.mtsamples import TranscribedNote
 from mappings.documents import Section
@@ -141,4 +142,4 @@ def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
 def test_the_commands_write_every_task_that_a_recipe_asks_for(labelled: Path) -> None:
     written = {file.stem for file in (labelled / "pairs").glob("*.jsonl")} | {"entity-aspect", "finding", "substituted"}
     for file in RECIPES.glob("*.toml"):
-        assert load_recipe(file).tasks.keys() <= written, file.name
+        assert load_any_recipe(file).tasks.keys() <= written, file.name

@@ -18,7 +18,7 @@ from mappings.errors import InvalidInput
 
 LENGTH: Final = 4.0
 """Every word's vector is made so long: about the length per value of the vectors that the papers read (GloVe)."""
-TRIGRAMS: Final = 10_000
+TRIGRAMS: Final = 5_000
 """Letter trigrams are hashed to so many numbers, from 1; 0 is padding."""
 MOST_TRIGRAMS: Final = 16
 """Of a longer word only the first ones count."""

@@ -28,7 +28,7 @@ NAMES: Final = (
 """The models, named as in their papers, in lowercase."""
 _NUMBERS: Final = {
     **dict.fromkeys(("batch", "negatives", "epochs", "save_every", "dev_queries", "units"), POSITIVE_COUNT),
-    **dict.fromkeys(("steps", "patience", "evaluate_every"), COUNT),
+    **dict.fromkeys(("steps", "patience", "evaluate_every", "others"), COUNT),
     **dict.fromkeys(("max_query", "max_passage"), NumberRange(4, whole=True)),
     **dict.fromkeys(("warmup", "decay", "dropout"), SHARE),
     "learning_rate": POSITIVE,
@@ -42,7 +42,9 @@ _NUMBERS: Final = {
 class MatcherRecipe:
     """One run of a matching network. `words` is the file of its word vectors, which stay as they are.
 
-    A query is cut to `max_query` words, a passage to `max_passage`. `units` is the width of a model's layers. With `adapt`
+    `negatives` are a pair's own, mined ones; besides, the answers to `others` other queries of the batch are negatives, and
+    of held-out pairs are ranked with theirs: without them a model that reads the aspect alone can tell an answer from
+    passages on related entities, and then ranks that aspect of any entity first. A query is cut to `max_query` words, a passage to `max_passage`. `units` is the width of a model's layers. With `adapt`
     a matrix that starts as the identity is learned over the vectors: it stands for the papers' trained embeddings, and
     changes words that no training pair has, too. `dropout` applies to the values of the vectors. The other settings are
     those of `encoders.training.recipe.Recipe`.
@@ -56,6 +58,7 @@ class MatcherRecipe:
     seed: int = 13
     batch: int = 16
     negatives: int = 4
+    others: int = 0
     max_query: int = 20
     max_passage: int = 200
     units: int = 64

@@ -118,7 +118,7 @@ def _run(setup: _MatcherSetup, out: Path, log: Log) -> dict[str, Any]:
             folder=out,
             log=log,
             identity=setup.identity,
-            loss=partial(compute_match_loss, model, table),
+            loss=partial(compute_match_loss, model, table, others=recipe.others),
             evaluate=partial(_evaluate_states, setup),
         ),
         setup.batches,

@@ -1,0 +1,119 @@
+"""Rows of matching networks: on the very candidates of the questions asked by entity and aspect, and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from test_published_rows import settings  # noqa: F401 - a fixture
+
+from evaluation.baselines import matchers
+from evaluation.plan import identity
+from evaluation.run import run_suite
+from evaluation.suite import SuiteOptions
+from evaluation.task import Corpus, Question, Task
+from mappings.documents import Document, Section
+from mappings.errors import InvalidInput, NotFound, Unavailable
+from search.settings import Settings
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+TEXTS = {"a": "The cure of gout.", "b": "The cause of gout.", "c": "The cause of pain.", "d": "Gout, cause and cure."}
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an untrained network of each of two models, on vectors of a few words."""
+    pytest.importorskip("torch", reason="the train extra is not installed")
+    from tiny_matchers import make_vectors
+
+    from encoders.training.matching.checkpoint import save_matcher
+    from encoders.training.matching.inputs import Frequencies, WordTable
+    from encoders.training.matching.matcher import Matcher
+    from encoders.training.matching.recipe import MatcherRecipe
+    from encoders.training.recipe import Share
+
+    folder, vectors = tmp_path_factory.mktemp("nets"), make_vectors()
+    vectors.save(folder / "words.npz")
+    for model in ("drmm", "k-nrm"):
+        recipe = MatcherRecipe(model, model, {"slots": Share()}, words=str(folder / "words.npz"), units=4)
+        table = WordTable(vectors, Frequencies.count(TEXTS.values()), 20, 200)
+        save_matcher(folder / model / "checkpoint", recipe, Matcher(recipe, vectors.dimension), table)
+    return folder
+
+
+def make_task() -> Task:
+    documents = [Document(id=key, title="", sections=(Section("", text),)) for key, text in TEXTS.items()]
+    questions = (Question("q", entity="gout", aspect="cause"), Question("r", entity="pain", aspect="cause"))
+    corpus = Corpus("small", "articles", lambda: documents)
+    return Task("small", corpus, questions, {"q": {"b": 1}, "r": {"c": 1}}, ("Success@1",), candidates=3, leads=True)
+
+
+def test_each_network_ranks_the_chosen_passages_of_each_question(nets: Path) -> None:
+    from encoders.training.matching.checkpoint import load_matcher
+
+    chosen = {"q": frozenset("abd"), "r": frozenset("bc")}
+    steps: list[tuple[int, int]] = []
+    found = dict(matchers.rank_matchers(make_task(), nets, chosen, lambda done, of: steps.append((done, of))))
+    assert [*found] == ["matcher drmm", "matcher k-nrm"]
+    assert {name: set(keys) for name, keys in found["matcher drmm"].items()} == chosen
+    assert steps == [(1, 2), (2, 2)] * 2
+    scores = dict(
+        zip(
+            "abd",
+            load_matcher(nets / "drmm/checkpoint").score("gout cause", [TEXTS[key] for key in "abd"]),
+            strict=True,
+        )
+    )
+    assert found["matcher drmm"]["q"] == sorted(scores, key=lambda key: (-scores[key], key))
+
+
+def test_a_folder_without_networks_is_named_and_so_is_a_missing_extra(tmp_path: Path, monkeypatch) -> None:
+    with pytest.raises(NotFound, match="holds no checkpoint of a matching network"):
+        matchers.describe_matchers(tmp_path)
+    monkeypatch.setitem(sys.modules, "encoders.training.matching.checkpoint", None)
+    monkeypatch.delattr("encoders.training.matching.checkpoint", raising=False)
+    with pytest.raises(Unavailable, match="matching networks need"):
+        matchers.describe_matchers(tmp_path)
+
+
+def test_medquad_has_their_rows_beside_the_published_ones(nets: Path, settings: Settings) -> None:  # noqa: F811
+    options = SuiteOptions(matchers=nets)
+    report = run_suite("medquad", options, settings)
+    rows = {row["system"]: row for row in report["rows"]}
+    assert [name for name in rows if "matcher" in name] == [
+        "matcher drmm, entity + aspect",
+        "matcher k-nrm, entity + aspect",
+    ]
+    row = rows["matcher drmm, entity + aspect"]
+    assert "not zero-shot" in row["note"]
+    assert row["measures"].keys() == rows["bm25, entity + aspect"]["measures"].keys()
+    assert row["measures"]["Success@10"].keys() == {"value", "low", "high"}
+    assert report["command"] == f"medley evaluate medquad --matchers {nets.name}"
+    assert report["models"]["matchers"] == matchers.describe_matchers(nets)
+    without = run_suite("medquad", SuiteOptions(), settings)
+    kept = [row for row in report["rows"] if "matcher" not in row["system"]]
+    assert kept == without["rows"]  # they change no other row
+
+
+def test_they_are_refused_where_no_task_has_their_set_up(nets: Path, settings: Settings) -> None:  # noqa: F811
+    for options in (SuiteOptions(matchers=nets, full=True), SuiteOptions(matchers=nets, variants=False)):
+        with pytest.raises(InvalidInput, match="leave out --full and --no-variants"):
+            run_suite("medquad", options, settings)
+    with pytest.raises(NotFound):
+        run_suite("medquad", SuiteOptions(matchers=settings.home), settings)
+
+
+def test_a_kept_report_is_that_of_the_same_networks(nets: Path, settings: Settings) -> None:  # noqa: F811
+    def decided(folder: Path | None) -> str:
+        return identity("medquad", SuiteOptions(matchers=folder), settings)[1]
+
+    copy = settings.home / nets.name
+    for name in ("drmm", "k-nrm"):
+        for file in ("matcher.json", "matcher.safetensors"):
+            target = copy / name / "checkpoint" / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((nets / name / "checkpoint" / file).read_bytes())
+    assert decided(copy) == decided(nets) != decided(None)
+    target.write_bytes(target.read_bytes() + b" ")
+    assert decided(copy) != decided(nets)
