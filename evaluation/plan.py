@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluation.ancestry import describe_ancestry
-from evaluation.baselines.matchers import describe_matchers
+from evaluation.baselines.trained import describe_trained
 from evaluation.corpus.index import home, mark
 from evaluation.models import configure, reranker_fingerprints
 from evaluation.run import chosen_tasks, describe, judged_as
@@ -71,7 +71,7 @@ def identity(name: str, options: SuiteOptions, settings: Settings) -> tuple[str,
 
 def _identify(task: Task, options: SuiteOptions, settings: Settings) -> dict[str, Any]:
     collection = kinds.load(task.corpus.name, task.corpus.kind, settings.collections)
-    further = {"matchers": describe_matchers(options.matchers)} if options.matchers else {}
+    further = {"systems": describe_trained(options.systems)} if options.systems else {}
     return {
         **further,
         "corpus": mark(task.corpus, configure(task, settings)),

@@ -48,7 +48,9 @@ def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]
 
 
 def _is_of_model(system: str) -> bool:
-    return system in stages.OF_MODELS or system.startswith(f"{stages.MATCHER} ")
+    """Whether what is said of a task's trained models holds for a system: not for one that saw nothing of the data set."""
+    untrained = system in (stages.BM25, stages.SIMPLE, *papers.NAMES) or system.startswith(stages.BASELINE)
+    return not untrained and not system.endswith(stages.ZERO_SHOT)
 
 
 def find_alike(tasks: Sequence[Task], rows: Sequence[Report]) -> Report:

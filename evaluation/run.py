@@ -9,8 +9,8 @@ from typing import Final
 from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
-from evaluation.baselines.matchers import describe_matchers, rank_matchers
 from evaluation.baselines.simple import rank_simple
+from evaluation.baselines.trained import describe_trained, rank_trained
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, open_session, require_models
@@ -23,8 +23,6 @@ from search.bootstrap import Medley
 from search.settings import Settings
 
 STRICT: Final = "strict"
-BASELINE: Final = "baseline"
-"""Before the name of what a further bi-encoder ranked."""
 
 
 def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Progress | None = None) -> Report:
@@ -42,25 +40,25 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     rows: list[Report] = []
     tests: list[Report] = []
     models: Report = {}
-    matchers = _require_matchers(tasks, options)
+    systems = _require_systems(tasks, options)
     ancestry: list[Report] = []
     for task in tasks:
         medley = open_corpus(task.corpus, configure(task, settings))
         if not models:
             models = describe_models(medley, task.corpus.name, options.rerank)
             ancestry = describe_ancestry(medley.models, judged_as(name, options), task, options.rerank)
-        models |= {BASELINE: describe_baseline(medley, task)} if task.encoder else {}
+        models |= {stages.BASELINE: describe_baseline(medley, task)} if task.encoder else {}
         runs = _rank(medley, task, options, progress)
         if options.simple and task is tasks[0]:
             runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
-        if options.matchers and _takes_matchers(task):
+        if options.systems and _takes_systems(task):
             chosen = {item.id: _candidates(runs, item.id) for item in task.questions}
-            runs |= dict(rank_matchers(task, options.matchers, chosen, progress))
+            runs |= dict(rank_trained(task, options.systems, chosen, progress))
         more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
     report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
-    models |= {"matchers": matchers} if matchers else {}
+    models |= {"systems": systems} if systems else {}
     return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
 
@@ -76,19 +74,19 @@ def judged_as(name: str, options: SuiteOptions) -> str:
     return "check-covid" if name == "claims" and options.folder is None else name
 
 
-def _takes_matchers(task: Task) -> bool:
-    """Whether the task has the set-up of the matching networks' published rows: asked by slots, among candidates."""
+def _takes_systems(task: Task) -> bool:
+    """Whether the task has the set-up of the published rows: asked by slots, among candidates."""
     return task.leads and bool(task.candidates)
 
 
-def _require_matchers(tasks: Sequence[Task], options: SuiteOptions) -> dict[str, str]:
-    """The networks that the options name, by SHA-256, before anything is ranked. Raises `InvalidInput` and `NotFound`."""
-    if options.matchers is None:
+def _require_systems(tasks: Sequence[Task], options: SuiteOptions) -> dict[str, str]:
+    """The trained systems that the options name, before anything is ranked. Raises `InvalidInput` and `NotFound`."""
+    if options.systems is None:
         return {}
-    if not any(map(_takes_matchers, tasks)):
-        message = "matching networks rank the candidates of a question asked by entity and aspect: leave out --full and --no-variants"
-        raise InvalidInput(message, field="matchers")
-    return describe_matchers(options.matchers)
+    if not any(map(_takes_systems, tasks)):
+        message = "these systems rank the candidates of a question asked by entity and aspect: leave out --full and --no-variants"
+        raise InvalidInput(message, field="systems")
+    return describe_trained(options.systems)
 
 
 def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:
@@ -141,7 +139,7 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
     judgements = _within(task, runs) if task.candidates else task.judgements
     if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
-        runs = {f"{BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
+        runs = {f"{stages.BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)
     if task.strict is not None and variants and not task.variant and not task.encoder:
         more_rows, more_tests = rows_and_tests(task, runs, task.strict, STRICT)

@@ -30,10 +30,12 @@ FUSED: Final = "fused"
 RERANKED: Final = "reranked"
 OF_MODELS: Final = frozenset({DENSE, FUSED, RERANKED})
 """The systems that a trained model has a part in."""
-MATCHER: Final = "matcher"
-"""Before the name of a matching network: `evaluation.baselines.matchers`."""
 SIMPLE: Final = "simple"
 """What training has to beat: `evaluation.baselines.simple`."""
+BASELINE: Final = "baseline"
+"""Before the name of what a further bi-encoder ranked."""
+ZERO_SHOT: Final = "zero-shot"
+"""The end of the name of a system that was trained on nothing of the suite's data set."""
 COMPARED: Final = ((RERANKED, FUSED), (FUSED, BM25), (FUSED, DENSE), (RERANKED, SIMPLE), (FUSED, SIMPLE))
 """(system, against): the paired tests of a report."""
 

@@ -27,7 +27,8 @@ class SuiteOptions:
     whether further rows (titles, slots, strict) are printed; `simple`, whether the simple system ranks the main task, too
     (`evaluation.baselines.simple`). Some: `folder`, `split` and `kind` of judgements of your own;
     `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
-    (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `matchers`, a folder of trained matching networks; `half` of the sentences, and whether
+    (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `systems`, a folder of
+    trained systems of papers; `half` of the sentences, and whether
     `mistakes` are printed; `year` of the questions. Raises `InvalidInput`.
     """
 
@@ -43,7 +44,7 @@ class SuiteOptions:
     reading: AbstractExcerpt = "whole"
     folds: Path | None = None
     baseline: str = ""
-    matchers: Path | None = None
+    systems: Path | None = None
     collection: str = ""
     half: str = ""
     mistakes: bool = False
@@ -125,7 +126,7 @@ def command(suite: str, options: SuiteOptions) -> str:
     words += [f"--reading {options.reading}"] if options.reading != "whole" else []
     words += [f"--folds {options.folds.name}"] if options.folds else []
     words += [f"--baseline {Path(options.baseline).name}"] if options.baseline else []
-    words += [f"--matchers {options.matchers.name}"] if options.matchers else []
+    words += [f"--systems {options.systems.name}"] if options.systems else []
     words += [f"--half {options.half}"] if options.half else []
     words += [f"--year {options.year}"] if options.year else []
     flags = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evaluation.measures import Run, ordered
-from evaluation.stages import MATCHER, Progress
+from evaluation.stages import Progress
 from evaluation.task import Task
 from mappings.errors import Unavailable
 
@@ -16,7 +16,7 @@ INSTALL: Final = "pip install -e '.[cpu,train,eval]'"
 
 
 def describe_matchers(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each trained network in a folder, by name. Raises `NotFound` if it holds none, `Unavailable`."""
+    """The SHA-256 of each trained network in a folder, by name. Raises `Unavailable`."""
     checkpoint = _load_training()
     return {
         name: sha256(
@@ -29,7 +29,7 @@ def describe_matchers(folder: Path) -> dict[str, str]:
 def rank_matchers(
     task: Task, folder: Path, chosen: Mapping[str, Collection[str]], progress: Progress | None = None
 ) -> Iterator[tuple[str, Run]]:
-    """(`matcher NAME`, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
+    """(name, question → document ids, best first) of each network in `folder`, among the `chosen` of a question.
 
     A network reads the words of a question, such as entity and aspect, and a document's title and text. Raises as
     `describe_matchers` does, and `ModelError` for a damaged checkpoint or other vectors of words than it was trained with.
@@ -47,7 +47,7 @@ def rank_matchers(
             found[question.id] = ordered(dict(zip(keys, map(float, scores), strict=True)))
             if progress:
                 progress(number, len(task.questions))
-        yield f"{MATCHER} {name}", found
+        yield name, found
 
 
 def _load_training() -> Any:

@@ -198,10 +198,10 @@ SUITE = Suite(
     "medquad",
     "questions to passages of health articles",
     lambda settings, options: tasks(settings, options.full, options.baseline),
-    options=("full", "baseline", "matchers"),
+    options=("full", "baseline", "systems"),
     forms=(
         {},
-        {"full": True, "baseline": "", "matchers": None},
+        {"full": True, "baseline": "", "systems": None},
     ),  # the baseline has 16,373 passages to encode there, for no row of ours
-    in_all=("baseline", "matchers"),
+    in_all=("baseline", "systems"),
 )

@@ -9,6 +9,7 @@ import pytest
 from test_published_rows import settings  # noqa: F401 - a fixture
 
 from evaluation.baselines import matchers
+from evaluation.baselines.trained import describe_trained
 from evaluation.plan import identity
 from evaluation.run import run_suite
 from evaluation.suite import SuiteOptions
@@ -55,8 +56,8 @@ def test_each_network_ranks_the_chosen_passages_of_each_question(nets: Path) -> 
     chosen = {"q": frozenset("abd"), "r": frozenset("bc")}
     steps: list[tuple[int, int]] = []
     found = dict(matchers.rank_matchers(make_task(), nets, chosen, lambda done, of: steps.append((done, of))))
-    assert [*found] == ["matcher drmm", "matcher k-nrm"]
-    assert {name: set(keys) for name, keys in found["matcher drmm"].items()} == chosen
+    assert [*found] == ["drmm", "k-nrm"]
+    assert {name: set(keys) for name, keys in found["drmm"].items()} == chosen
     assert steps == [(1, 2), (2, 2)] * 2
     scores = dict(
         zip(
@@ -65,12 +66,13 @@ def test_each_network_ranks_the_chosen_passages_of_each_question(nets: Path) -> 
             strict=True,
         )
     )
-    assert found["matcher drmm"]["q"] == sorted(scores, key=lambda key: (-scores[key], key))
+    assert found["drmm"]["q"] == sorted(scores, key=lambda key: (-scores[key], key))
 
 
 def test_a_folder_without_networks_is_named_and_so_is_a_missing_extra(tmp_path: Path, monkeypatch) -> None:
-    with pytest.raises(NotFound, match="holds no checkpoint of a matching network"):
-        matchers.describe_matchers(tmp_path)
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(NotFound, match="holds no trained"):
+            describe_trained(folder)
     monkeypatch.setitem(sys.modules, "encoders.training.matching.checkpoint", None)
     monkeypatch.delattr("encoders.training.matching.checkpoint", raising=False)
     with pytest.raises(Unavailable, match="matching networks need"):
@@ -78,35 +80,35 @@ def test_a_folder_without_networks_is_named_and_so_is_a_missing_extra(tmp_path: 
 
 
 def test_medquad_has_their_rows_beside_the_published_ones(nets: Path, settings: Settings) -> None:  # noqa: F811
-    options = SuiteOptions(matchers=nets)
+    options = SuiteOptions(systems=nets)
     report = run_suite("medquad", options, settings)
     rows = {row["system"]: row for row in report["rows"]}
-    assert [name for name in rows if "matcher" in name] == [
-        "matcher drmm, entity + aspect",
-        "matcher k-nrm, entity + aspect",
+    assert [name for name in rows if name.startswith(("drmm", "k-nrm"))] == [
+        "drmm, entity + aspect",
+        "k-nrm, entity + aspect",
     ]
-    row = rows["matcher drmm, entity + aspect"]
+    row = rows["drmm, entity + aspect"]
     assert "not zero-shot" in row["note"]
     assert row["measures"].keys() == rows["bm25, entity + aspect"]["measures"].keys()
     assert row["measures"]["Success@10"].keys() == {"value", "low", "high"}
-    assert report["command"] == f"medley evaluate medquad --matchers {nets.name}"
-    assert report["models"]["matchers"] == matchers.describe_matchers(nets)
+    assert report["command"] == f"medley evaluate medquad --systems {nets.name}"
+    assert report["models"]["systems"] == matchers.describe_matchers(nets)
     without = run_suite("medquad", SuiteOptions(), settings)
-    kept = [row for row in report["rows"] if "matcher" not in row["system"]]
+    kept = [row for row in report["rows"] if not row["system"].startswith(("drmm", "k-nrm"))]
     assert kept == without["rows"]  # they change no other row
 
 
 def test_they_are_refused_where_no_task_has_their_set_up(nets: Path, settings: Settings) -> None:  # noqa: F811
-    for options in (SuiteOptions(matchers=nets, full=True), SuiteOptions(matchers=nets, variants=False)):
+    for options in (SuiteOptions(systems=nets, full=True), SuiteOptions(systems=nets, variants=False)):
         with pytest.raises(InvalidInput, match="leave out --full and --no-variants"):
             run_suite("medquad", options, settings)
     with pytest.raises(NotFound):
-        run_suite("medquad", SuiteOptions(matchers=settings.home), settings)
+        run_suite("medquad", SuiteOptions(systems=settings.home), settings)
 
 
 def test_a_kept_report_is_that_of_the_same_networks(nets: Path, settings: Settings) -> None:  # noqa: F811
     def decided(folder: Path | None) -> str:
-        return identity("medquad", SuiteOptions(matchers=folder), settings)[1]
+        return identity("medquad", SuiteOptions(systems=folder), settings)[1]
 
     copy = settings.home / nets.name
     for name in ("drmm", "k-nrm"):

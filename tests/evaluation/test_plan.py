@@ -71,8 +71,8 @@ def test_further_models_go_to_the_suites_that_know_them() -> None:
         "medley evaluate polarity --baseline minilm",
     ]
     assert len(found) == len(commands())
-    found = commands(options=SuiteOptions(matchers=Path("nets")))
-    assert [line for line in found if "nets" in line] == ["medley evaluate medquad --matchers nets"]
+    found = commands(options=SuiteOptions(systems=Path("nets")))
+    assert [line for line in found if "nets" in line] == ["medley evaluate medquad --systems nets"]
 
 
 @pytest.fixture

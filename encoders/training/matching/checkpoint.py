@@ -68,19 +68,13 @@ def save_matcher(folder: Path, recipe: MatcherRecipe, model: Matcher, table: Wor
 
 
 def find_matchers(folder: Path) -> dict[str, Path]:
-    """The checkpoints in a folder by name: each is a folder of its own there, or in that the `checkpoint` of a run.
-
-    Raises `NotFound` if there is none.
-    """
-    found = {
+    """The checkpoints in a folder by name: each is a folder of its own there, or in that the `checkpoint` of a run."""
+    return {
         own.name: place
         for own in sorted(folder.iterdir() if folder.is_dir() else ())
         for place in (own, own / CHECKPOINT)
         if (place / MATCHER).is_file()
     }
-    if not found:
-        raise NotFound(f"{folder} holds no checkpoint of a matching network ({MATCHER})", field="matchers")
-    return found
 
 
 def load_matcher(folder: Path, words: WordVectors | None = None) -> MatchRanker:

@@ -44,10 +44,10 @@ folder_type = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
 @click.option(
-    "--matchers",
+    "--systems",
     type=folder_type,
     default=None,
-    help="For medquad: the folder of trained matching networks, or their runs.",
+    help="For medquad: the folder of trained systems of papers, or their runs.",
 )
 @click.option("--half", default="", help="For assertion: the open or the kept half of the sentences.")
 @click.option("--mistakes", is_flag=True, help="For assertion: print the mistakes in the open half.")
