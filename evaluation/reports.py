@@ -14,6 +14,7 @@ from encoders.marked import short_fingerprint
 from evaluation.pictures.pictures import has_picture, write_picture
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
+from evaluation.published.tables import write_papers_page
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -233,7 +234,8 @@ command named above its table printed with `--json`. Every figure is a mean over
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
 published by others, or measured by a program that is not part of this project; the raised number leads to the note
 below the table that says how their set-up differs from ours. Choices that were made after figures of a suite had been
-seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures).
+seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures). The papers' own tables,
+complete and in their order of systems, [have a page of their own](papers.md).
 """
 
 
@@ -258,7 +260,7 @@ def file_of(folder: Path, command: str) -> Path:
 def write_page(folder: Path, file: Path) -> int:
     """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`.
 
-    Pictures lie in a folder beside the page that has its name.
+    Beside it are the page of the papers' tables, and a folder with its own name for the pictures.
     """
     found = sorted(folder.glob("*.json"))
     if not found:
@@ -266,6 +268,7 @@ def write_page(folder: Path, file: Path) -> int:
     reports = [(path, _read(path)) for path in found]
     shown = [(report, _show_picture(report, f"{path.stem}.svg", file)) for path, report in reports]
     file.write_text(page(shown, read_choices()), encoding="utf-8")
+    write_papers_page([report for _, report in reports], file)
     return len(found)
 
 

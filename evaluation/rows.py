@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from evaluation import stages
 from evaluation.baselines import papers
 from evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
 from evaluation.statistics import closed_share, compare, interval
 from evaluation.suite import Report
-from evaluation.task import Task
-
-SEPARATOR: Final = ", "
-"""Between a system and the variant that marks its row."""
+from evaluation.task import SEPARATOR, Task
 
 
 def rows_and_tests(

@@ -19,6 +19,8 @@ Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
 CANDIDATE_FIELD: Final = "source"
 """Keyword field with the id of each document of a candidate protocol, so that a filter can select the candidates."""
+SEPARATOR: Final = ", "
+"""Between a system and the variant that marks its row."""
 
 
 @dataclass(frozen=True, slots=True)
