@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from evaluation import stages
 from evaluation.baselines import papers
@@ -10,6 +11,9 @@ from evaluation.measures import Judgements, Measure, Run, Values, parse, per_que
 from evaluation.statistics import closed_share, compare, interval
 from evaluation.suite import Report
 from evaluation.task import SEPARATOR, Task
+
+PLAIN: Final = stages.OF_MODELS | {stages.BM25, stages.SIMPLE, *papers.SYSTEMS}
+"""The systems of every suite: stages of a search, and what they are compared with."""
 
 
 def rows_and_tests(
@@ -27,6 +31,17 @@ def rows_and_tests(
         for measure in measures[:1]
     ]
     return found, [*tests, *_against_papers(runs, judgements, suffix)]
+
+
+def break_down(task: Task, runs: Mapping[str, Run], judgements: Judgements) -> list[Report]:
+    """The breakdown of the last stage, and of every system that is neither a stage nor lexical; none if the task has none."""
+    if task.breakdown is None:
+        return []
+    last = next(stage for stage in (stages.RERANKED, stages.FUSED) if stage in runs)
+    chosen = [system for system in runs if system == last or system not in PLAIN]
+    return [
+        task.breakdown.describe(f"{system}{SEPARATOR}{task.variant}", runs[system], judgements) for system in chosen
+    ]
 
 
 def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 
-from evaluation.measures import Judgements
+from evaluation.measures import Judgements, Run
 from mappings.documents import Document
 from mappings.errors import InvalidInput
 
@@ -73,6 +73,13 @@ class Corpus:
     documents: Callable[[], Iterable[Document]]
 
 
+class Breakdown(Protocol):
+    """What counts a system's rankings once more, such as by source."""
+
+    def describe(self, system: str, run: Run, judgements: Judgements) -> dict[str, Any]:
+        """The entry of a report's `breakdowns`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Questions with judgements over one corpus.
@@ -85,6 +92,7 @@ class Task:
     search. `window`: the result window of its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
     bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
     nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
+    `breakdown` is asked about the last stage, and about every system that is no stage of a search.
     """
 
     suite: str
@@ -104,6 +112,7 @@ class Task:
     leads: bool = False
     encoder: str = ""
     trained: str = ""
+    breakdown: Breakdown | None = None
 
     @property
     def answers(self) -> Judgements:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from evaluation.breakdown.first_hits import Topic, TopicBreakdown
 from evaluation.corpus.abstracts import LABELS, plain
 from evaluation.corpus.templates import EntityQuestion, share_known
 from evaluation.published.systems import published_rows
@@ -65,12 +66,27 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Ta
     slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
     by_slots = replace(main, variant="entity + aspect", questions=slots, leads=not full, trained=_ASPECTS)
+    if not full:
+        by_slots = replace(by_slots, breakdown=_breakdown(queries, passages, judged))
     return [main, titled, by_slots, *_baselines(main, by_slots, baseline)]
+
+
+def _breakdown(
+    queries: Iterable[HealthQuestion], passages: Iterable[_TitledPassage], judged: Mapping[str, JudgedPassage]
+) -> TopicBreakdown:
+    """By what the split says of queries and passages; a query is of the source of its first answer."""
+    topics = {item.id: Topic(judged[item.id].entity, item.aspect, item.source) for item in passages}
+    sources = {query.id: next((topics[key].source for key in query.relevant if key in topics), "") for query in queries}
+    asked = {query.id: Topic(query.entity, query.aspect, sources[query.id]) for query in queries}
+    return TopicBreakdown(asked, topics, {item.id: item.text for item in passages})
 
 
 def _baselines(main: Task, by_slots: Task, name: str) -> list[Task]:
     corpus = replace(main.corpus, name=f"{main.corpus.name}-baseline")
-    found = (replace(task, corpus=corpus, encoder=name, reference=False, trained="") for task in (by_slots, main))
+    found = (
+        replace(task, corpus=corpus, encoder=name, reference=False, trained="", breakdown=None)
+        for task in (by_slots, main)
+    )
     return list(found) if name else []
 
 
@@ -115,6 +131,8 @@ class _TitledPassage(NamedTuple):
     id: str
     title: str
     text: str
+    aspect: str
+    source: str
 
 
 def _passages(articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPassage]) -> list[_TitledPassage]:
@@ -124,7 +142,9 @@ def _passages(articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPass
         for passage in article.passages:
             entitled = passage.id in judged and plain(article.title) == plain(judged[passage.id].entity)
             if passage.text.strip() and (entitled or passage.id not in found):
-                found[passage.id] = _TitledPassage(passage.id, article.title, passage.text)
+                found[passage.id] = _TitledPassage(
+                    passage.id, article.title, passage.text, passage.question_type, article.source
+                )
     return list(found.values())
 
 
