@@ -258,3 +258,29 @@ def test_what_is_shipped_is_in_a_kept_report() -> None:
 
 def test_a_paper_has_one_file() -> None:
     assert sorted(f"{name}.toml" for name in PAPERS) == sorted(file.name for file in FOLDER.iterdir())
+
+
+RECIPES = {
+    "claims": {"BM25", "BM25+", "BM25+†", "claims-cross (0,1)", "claims-cross (4,10)", "claims-cross (20,50)"},
+    "capr": {
+        *("TF-IDF", "BM25", "har", "cdv-fasttext", "cdv-pooled", "cdv-finetuned"),
+        *("capr-bi", "capr-bi-shared", "capr-poly", "capr-cross", "capr-longformer-bi", "capr-longformer-poly"),
+    },
+    "cdv": {
+        *("TF-IDF", "BM25", "arc-i", "arc-ii", "dssm", "c-dssm", "drmm", "match-pyramid", "anmm", "k-nrm", "conv-knrm"),
+        *("duet", "mv-lstm", "har", "cdv-glove", "cdv-fasttext", "cdv-pooled"),
+    },
+    "radiology": {"2-fold", "baseline", "rank-bm25 BM25Okapi"},
+}
+"""Paper → the systems by its recipe, as the suites name their rows: a row by another name would stay "not run"."""
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_systems_by_a_papers_recipe_have_the_names_of_the_suites_rows(paper: str) -> None:
+    rows = iterate_rows(read_paper(FOLDER / f"{paper}.toml"))
+    assert {item.recipe for _, _, item in rows if item.recipe} == RECIPES[paper]
+
+
+def test_a_recipe_is_looked_up_in_each_way_of_training(invented: Paper) -> None:
+    names = [part.recipes(item) for _, part, item in iterate_rows(invented)]
+    assert names[:4] == [["BM25"], ["bi zero-shot", "bi"], ["large zero-shot", "large"], []]
