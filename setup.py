@@ -55,7 +55,7 @@ setup(
     packages=find_packages(include=["web*", "evaluation*", "workers*", "search*", "encoders*", "mappings*"]),
     include_package_data=True,
     package_data={
-        "evaluation": ["published/choices.toml", "sentences/*.tsv", "sentences/*/*.tsv"],
+        "evaluation": ["published/choices.toml", "published/papers/*.toml", "sentences/*.tsv", "sentences/*/*.tsv"],
         "mappings": ["collections/*.toml", "lexicons/*", "lexicons/concepts/*"],
         "encoders": ["models/*/*", "training/recipes/*.toml"],
         "web": ["pages/templates/*", "pages/static/*", "demo/*"],

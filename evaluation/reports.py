@@ -11,9 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from encoders.marked import short_fingerprint
+from evaluation.breakdown.page import breakdown_markdown, show_breakdowns
 from evaluation.pictures.pictures import has_picture, write_picture
 from evaluation.published.choices import ChoiceLedger, SeenChoice, choices_section, count_choices, read_choices
 from evaluation.published.notes import compare_with_best, footnotes, mark_notes
+from evaluation.published.tables import write_papers_page
+from evaluation.statistics import spell_estimate
 from mappings.errors import InvalidInput, NotFound
 
 Report = Mapping[str, Any]
@@ -55,7 +58,7 @@ def cells(report: Report) -> list[list[str]]:
     ours = [
         [
             f"{row['system']}{marks.get(row.get('note', ''), '')}",
-            *(_estimate(row["measures"].get(name)) for name in columns),
+            *(spell_estimate(row["measures"].get(name)) for name in columns),
         ]
         for row in report["rows"]
     ]
@@ -83,12 +86,8 @@ def _type_cells(report: Report) -> list[list[str]]:
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for row in report["rows"]:
         line = lines.setdefault((f"{row['kind']}: {row['type']}", f"{row['queries']:,}"), {})
-        line.update({f"{row['system']}, {name}": _estimate(item) for name, item in row["measures"].items()})
+        line.update({f"{row['system']}, {name}": spell_estimate(item) for name, item in row["measures"].items()})
     return [[*names, *(line.get(column, "") for column in columns)] for names, line in lines.items()]
-
-
-def _estimate(item: Mapping[str, float] | None) -> str:
-    return f"{item['value']:.3f} ({item['low']:.3f}–{item['high']:.3f})" if item else ""
 
 
 def _figure(value: float | None) -> str:
@@ -127,6 +126,7 @@ def show(report: Report, console: Console) -> None:
     console.print(table)
     for sentence in sentences(report):
         console.print(f"  {sentence}", markup=False, highlight=False)
+    show_breakdowns(report, console)
 
 
 def markdown(report: Report, seen: Sequence[SeenChoice] = (), picture: str = "") -> str:
@@ -143,6 +143,7 @@ def markdown(report: Report, seen: Sequence[SeenChoice] = (), picture: str = "")
         "",
         *(f"- {sentence}" for sentence in [*sentences(report), *_made_with(report), *count_choices(seen)]),
         "",
+        *breakdown_markdown(report),
     ]
     return "\n".join(lines)
 
@@ -203,11 +204,11 @@ def tune_section(report: Report) -> str:
     """A tuning as a section: the ten best fusions, every share of the reranker, each data set left out, and the choice."""
     measure = report["measure"]
     best = sorted(report["grid"], key=lambda row: -float(row[measure]["value"]))[:10]
-    rows = [f"| {_arithmetic(row)} | {_estimate(row[measure])} |" for row in best]
-    rows += [f"| reranker's share {row['weight']:g} | {_estimate(row[measure])} |" for row in report["rerank"]]
+    rows = [f"| {_arithmetic(row)} | {spell_estimate(row[measure])} |" for row in best]
+    rows += [f"| reranker's share {row['weight']:g} | {spell_estimate(row[measure])} |" for row in report["rerank"]]
     chosen = f"chosen: {_arithmetic(report['chosen']['fusion'])}, reranker's share {report['chosen']['rerank']}"
     left_out = report.get("left_out", ())
-    rows += [f"| {row['data_set']}, by what all others choose | {_estimate(row[measure])} |" for row in left_out]
+    rows += [f"| {row['data_set']}, by what all others choose | {spell_estimate(row[measure])} |" for row in left_out]
     asked = "of data sets left out of training" if left_out else "of the training side"
     title = f"## tune {report['tune']}: {report['queries']:,} questions {asked}"
     head = ["", f"`{report['command']}`", "", f"| weights | {measure} |", "|---|---|"]
@@ -233,7 +234,8 @@ command named above its table printed with `--json`. Every figure is a mean over
 (10,000 resamples); p values are of a paired randomisation test, two-sided. Rows with a source in brackets were
 published by others, or measured by a program that is not part of this project; the raised number leads to the note
 below the table that says how their set-up differs from ours. Choices that were made after figures of a suite had been
-seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures).
+seen are counted below its table and [listed at the end](#choices-made-on-evaluated-figures). The papers' own tables,
+complete and in their order of systems, [have a page of their own](papers.md).
 """
 
 
@@ -258,7 +260,7 @@ def file_of(folder: Path, command: str) -> Path:
 def write_page(folder: Path, file: Path) -> int:
     """Write the page from every `*.json` in `folder`; how many there were. Raises `NotFound`, `InvalidInput`.
 
-    Pictures lie in a folder beside the page that has its name.
+    Beside it are the page of the papers' tables, and a folder with its own name for the pictures.
     """
     found = sorted(folder.glob("*.json"))
     if not found:
@@ -266,6 +268,7 @@ def write_page(folder: Path, file: Path) -> int:
     reports = [(path, _read(path)) for path in found]
     shown = [(report, _show_picture(report, f"{path.stem}.svg", file)) for path, report in reports]
     file.write_text(page(shown, read_choices()), encoding="utf-8")
+    write_papers_page([report for _, report in reports], file)
     return len(found)
 
 

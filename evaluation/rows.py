@@ -10,10 +10,10 @@ from evaluation.baselines import papers
 from evaluation.measures import Judgements, Measure, Run, Values, parse, per_query
 from evaluation.statistics import closed_share, compare, interval
 from evaluation.suite import Report
-from evaluation.task import Task
+from evaluation.task import SEPARATOR, Task
 
-SEPARATOR: Final = ", "
-"""Between a system and the variant that marks its row."""
+PLAIN: Final = stages.OF_MODELS | {stages.BM25, stages.SIMPLE, *papers.SYSTEMS}
+"""The systems of every suite: stages of a search, and what they are compared with."""
 
 
 def rows_and_tests(
@@ -33,6 +33,17 @@ def rows_and_tests(
     return found, [*tests, *_against_papers(runs, judgements, suffix)]
 
 
+def break_down(task: Task, runs: Mapping[str, Run], judgements: Judgements) -> list[Report]:
+    """The breakdown of the last stage, and of every system that is neither a stage nor lexical; none if the task has none."""
+    if task.breakdown is None:
+        return []
+    last = next(stage for stage in (stages.RERANKED, stages.FUSED) if stage in runs)
+    chosen = [system for system in runs if system == last or system not in PLAIN]
+    return [
+        task.breakdown.describe(f"{system}{SEPARATOR}{task.variant}", runs[system], judgements) for system in chosen
+    ]
+
+
 def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]:
     """The rows of a suite's tasks with what is to be known of them today, those of leading tasks first.
 
@@ -49,7 +60,7 @@ def describe_rows(tasks: Sequence[Task], rows: Sequence[Report]) -> list[Report]
 
 def _is_of_model(system: str) -> bool:
     """Whether what is said of a task's trained models holds for a system: not for one that saw nothing of the data set."""
-    untrained = system in (stages.BM25, stages.SIMPLE, *papers.NAMES) or system.startswith(stages.BASELINE)
+    untrained = system in (stages.BM25, stages.SIMPLE, *papers.SYSTEMS) or system.startswith(stages.BASELINE)
     return not untrained and not system.endswith(stages.ZERO_SHOT)
 
 

@@ -14,7 +14,7 @@ from evaluation.baselines.trained import describe_trained, rank_trained
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, open_session, require_models
-from evaluation.rows import describe_rows, find_alike, lead, rows_and_tests
+from evaluation.rows import break_down, describe_rows, find_alike, lead, rows_and_tests
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
@@ -39,6 +39,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     require_models(tasks, settings, options.rerank)
     rows: list[Report] = []
     tests: list[Report] = []
+    breakdowns: list[Report] = []
     models: Report = {}
     systems = _require_systems(tasks, options)
     ancestry: list[Report] = []
@@ -57,7 +58,9 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
-    report = _report(whole, tasks, rows, tests) | {"command": command(name, options)}
+        breakdowns += break_down(task, runs, _judged(task, runs))
+    report = _report(whole, tasks, rows, tests) | ({"breakdowns": breakdowns} if breakdowns else {})
+    report["command"] = command(name, options)
     models |= {"systems": systems} if systems else {}
     return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
@@ -127,8 +130,10 @@ def _candidates(found: Mapping[str, Run], question: str) -> frozenset[str]:
     return frozenset(key for run in found.values() for key in run[question])
 
 
-def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
-    """The judgements of a protocol's candidates only: a twin that is no candidate can't be ranked, so it isn't missed."""
+def _judged(task: Task, runs: Mapping[str, Run]) -> Judgements:
+    """The judgements; of a protocol's candidates only: a twin that is no candidate can't be ranked, so it isn't missed."""
+    if not task.candidates:
+        return task.judgements
     chosen = {query: _candidates(runs, query) for query in task.judgements}
     return {
         query: {key: grade for key, grade in grades.items() if key in chosen[query]}
@@ -137,7 +142,7 @@ def _within(task: Task, runs: Mapping[str, Run]) -> Judgements:
 
 
 def _measure(task: Task, runs: Mapping[str, Run], variants: bool) -> tuple[list[Report], list[Report]]:
-    judgements = _within(task, runs) if task.candidates else task.judgements
+    judgements = _judged(task, runs)
     if task.encoder:  # BM25 ranks as it does beside the collection's own encoder: its rows are there
         runs = {f"{stages.BASELINE} {system}": runs[system] for system in (stages.DENSE, stages.FUSED)}
     rows, tests = rows_and_tests(task, runs, judgements, task.variant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,6 +39,11 @@ class Comparison:
 
     difference: Estimate
     p: float
+
+
+def spell_estimate(item: Mapping[str, float] | None) -> str:
+    """An estimate as JSON in words: its value and its interval; "" for none."""
+    return f"{item['value']:.3f} ({item['low']:.3f}–{item['high']:.3f})" if item else ""
 
 
 def interval(values: Values, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:

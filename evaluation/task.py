@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 
-from evaluation.measures import Judgements
+from evaluation.measures import Judgements, Run
 from mappings.documents import Document
 from mappings.errors import InvalidInput
 
@@ -19,6 +19,8 @@ Unit = Literal["document", "passage"]
 SAMPLE_SEED: Final = 20_120_717
 CANDIDATE_FIELD: Final = "source"
 """Keyword field with the id of each document of a candidate protocol, so that a filter can select the candidates."""
+SEPARATOR: Final = ", "
+"""Between a system and the variant that marks its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,13 @@ class Corpus:
     documents: Callable[[], Iterable[Document]]
 
 
+class Breakdown(Protocol):
+    """What counts a system's rankings once more, such as by source."""
+
+    def describe(self, system: str, run: Run, judgements: Judgements) -> dict[str, Any]:
+        """The entry of a report's `breakdowns`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Questions with judgements over one corpus.
@@ -82,8 +91,9 @@ class Task:
     `depth`: the legs are ranked to this depth where that is deeper than a search goes; fusion sees no more than in a
     search. `window`: the result window of its searches, where that of the settings is too small. `leads`: its rows come first in the report, because they have the set-up of the published rows. `encoder`: a
     bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
-    nothing is reranked. `whole` are the documents that passages stand in, each its passages by judged key, in
-    order. `trained` says of the rows of models how what these were trained on is related to the questions.
+    nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
+    `breakdown` is asked about the last stage, and about every system that is no stage of a search. `whole` are the documents
+    that passages stand in, each its passages by judged key, in order.
     """
 
     suite: str
@@ -103,6 +113,7 @@ class Task:
     leads: bool = False
     encoder: str = ""
     trained: str = ""
+    breakdown: Breakdown | None = None
     whole: Sequence[Mapping[str, str]] = field(default=(), repr=False)
 
     @property

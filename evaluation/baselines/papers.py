@@ -20,6 +20,7 @@ BM25: Final = "BM25"
 BM25_PLUS: Final = "BM25+"
 PREPARED: Final = "BM25+†"
 """With CLAIMS' preprocessing: lowercase, no function words, stems, abbreviations expanded."""
+SYSTEMS: Final = (TF_IDF, BM25, BM25_PLUS, PREPARED)
 LEAST_DEPTH: Final = 100
 _KEPT_TERMS: Final = 256
 

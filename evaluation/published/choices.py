@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
+from evaluation.published.entries import read_entry, read_toml
 from mappings.errors import InvalidInput
 
 FILE: Final = Path(__file__).with_name("choices.toml")
 HEADING: Final = "## Choices made on evaluated figures"
 ANCHOR: Final = "#choices-made-on-evaluated-figures"
-Entry = TypeVar("Entry", "SeenChoice", "SettingOrigin", "ModelOrigin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +63,13 @@ class ChoiceLedger:
 
 def read_choices(file: Path = FILE) -> ChoiceLedger:
     """The entries of a file. Raises `InvalidInput`, which names the entry and its key."""
-    try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{file.name} is not valid TOML: {error}", field=file.name) from error
+    found = read_toml(file)
     if unknown := found.keys() - {"choice", "setting", "model"}:
         raise InvalidInput(f"{file.name} has no part {min(unknown)!r}", field=min(unknown))
     ledger = ChoiceLedger(
-        tuple(_entry(SeenChoice, item, file.name) for item in found.get("choice", [])),
-        tuple(_entry(SettingOrigin, item, file.name) for item in found.get("setting", [])),
-        tuple(_entry(ModelOrigin, item, file.name) for item in found.get("model", [])),
+        tuple(read_entry(SeenChoice, item, file.name) for item in found.get("choice", [])),
+        tuple(read_entry(SettingOrigin, item, file.name) for item in found.get("setting", [])),
+        tuple(read_entry(ModelOrigin, item, file.name) for item in found.get("model", [])),
     )
     names = [item.name for item in ledger.choices]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -84,17 +80,6 @@ def read_choices(file: Path = FILE) -> ChoiceLedger:
                 f"{file.name}: {item.setting} names the choice {item.choice!r}, which it does not have", field="choice"
             )
     return ledger
-
-
-def _entry(kind: type[Entry], item: Mapping[str, Any], file: str) -> Entry:
-    known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
-    needed: set[str] = {name for name, field in known.items() if field.default is MISSING}
-    for key in (*sorted(item.keys() - known.keys()), *sorted(needed - item.keys())):
-        wrong = "lacks" if key in known else "has an unknown key,"
-        raise InvalidInput(f"{file}: an entry {wrong} {key!r}: {dict(item)}", field=key)
-    if empty := sorted(key for key, value in item.items() if not value):
-        raise InvalidInput(f"{file}: {empty[0]!r} is empty: {dict(item)}", field=empty[0])
-    return kind(**item)
 
 
 def count_choices(choices: Sequence[SeenChoice]) -> list[str]:

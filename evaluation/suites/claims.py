@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.corpus.abstracts import abstract
+from evaluation.published.systems import published_rows
 from evaluation.suite import Suite, read_in_part
 from evaluation.suites import check_covid
-from evaluation.task import Corpus, Published, Question, Task, folder_name
+from evaluation.task import Corpus, Question, Task, folder_name
 from mappings.datasets.files import existing_file, json_records
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput, MedleyError, NotFound
@@ -24,40 +25,7 @@ from search.settings import Settings
 CUTOFFS = (1, 3, 5, 20, 100, 500)
 MEASURES = ("RR", *(f"Success@{cutoff}" for cutoff in CUTOFFS))
 DEPTH = 500
-_CANDIDATES = "CLAIMS, table 2: candidates among 222k abstracts"
-_RANKING = "CLAIMS, table 3: 500 candidates of BM25+† ranked"
-_HEADLINES = "their 5,034 headlines over their 222k abstracts, which are not available; their R@k is our Success@k"
-_HELD_BACK = (
-    "their 1,034 test headlines over their 222k abstracts, which are not available, by models trained on their other "
-    "headlines; ours saw no headline"
-)
-
-
-def _candidate_row(system: str, *values: float) -> Published:
-    return Published(
-        system, _CANDIDATES, dict(zip((f"Success@{k}" for k in (1, 5, 20, 100, 500)), values, strict=True)), _HEADLINES
-    )
-
-
-def _ranking_row(system: str, *values: float) -> Published:
-    names = ("Success@1", "Success@3", "Success@5", "Success@20", "RR")
-    note = _HEADLINES if system.startswith("BM25") else _HELD_BACK
-    return Published(system, _RANKING, dict(zip(names, values, strict=True)), note)
-
-
-PUBLISHED = (
-    _candidate_row("Okapi BM25", 0.295, 0.428, 0.538, 0.653, 0.761),
-    _candidate_row("BM25+", 0.301, 0.436, 0.543, 0.660, 0.768),
-    _candidate_row("BM25+†", 0.376, 0.530, 0.630, 0.738, 0.830),
-    _candidate_row("best embedding", 0.148, 0.265, 0.369, 0.509, 0.666),
-    _ranking_row("BM25+†", 0.364, 0.481, 0.529, 0.671, 0.442),
-    _ranking_row("BERT (20,50)", 0.579, 0.718, 0.755, 0.821, 0.662),
-    _ranking_row("XLNet (20,50)", 0.543, 0.697, 0.735, 0.804, 0.628),
-    _ranking_row("DistilBERT (20,50)", 0.343, 0.531, 0.604, 0.769, 0.463),
-    _ranking_row("Bio+Clinical BERT (0,1)", 0.311, 0.527, 0.601, 0.775, 0.447),
-    _ranking_row("Bio+Clinical BERT (4,10)", 0.538, 0.702, 0.759, 0.825, 0.636),
-    _ranking_row("Bio+Clinical BERT (20,50)", 0.626, 0.743, 0.783, 0.828, 0.695),
-)
+PUBLISHED = (*published_rows("claims", "candidates"), *published_rows("claims", "ranking"))
 _STAGES = (
     "the legs and the BM25 rows are ranked to 500; fused and reranked rank what a search does, so they end earlier"
 )

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from evaluation.breakdown.first_hits import Topic, TopicBreakdown
 from evaluation.corpus.abstracts import LABELS, plain
 from evaluation.corpus.templates import EntityQuestion, share_known
+from evaluation.published.systems import published_rows
 from evaluation.suite import Suite
-from evaluation.task import CANDIDATE_FIELD, Corpus, Published, Question, Task
+from evaluation.task import CANDIDATE_FIELD, Corpus, Question, Task
 from mappings.datasets.medquad import (
     HealthArticle,
     HealthQuestion,
@@ -30,43 +32,8 @@ from search.settings import Settings
 MEASURES = ("Success@1", "Success@5", "Success@10", "AP", "nDCG@10")
 FULL_MEASURES = ("Success@1", "Success@5", "Success@10", "AP", "R@100")
 CANDIDATES = 64
-_CAPR = "CAPR, 64 candidates"
-_CDV = "Arnold et al. 2020 (CDV), 64 candidates, entity + aspect"
-_SLOTS = "asked by entity and aspect, as our rows with 'entity + aspect' are, not by the question"
-_WIKIPEDIA = f"zero-shot: trained on Wikipedia and on nothing of MedQuAD, where ours were trained on its other documents; {_SLOTS}"
-_CAPR_QUERIES = "CAPR names 1,060 questions of the same test split"
-_CDV_QUERIES = "3,294 questions of the same test split"
 _FULL = "64 candidates, where ours are found among all passages: an easier task than this table's"
-
-
-def _capr(system: str, first: float, fifth: float, how: str = _WIKIPEDIA) -> Published:
-    return Published(system, _CAPR, {"Success@1": first, "Success@5": fifth}, f"{how}; {_CAPR_QUERIES}")
-
-
-def _cdv(system: str, first: float, tenth: float, precision: float, how: str = _WIKIPEDIA) -> Published:
-    measures = {"Success@1": first, "Success@10": tenth, "AP": precision}
-    return Published(system, _CDV, measures, f"{how}; {_CDV_QUERIES}")
-
-
-PUBLISHED = (
-    _capr("BM25", 0.3198, 0.7820, _SLOTS),
-    _capr("HAR", 0.5565, 0.8545),
-    _capr("CDV + BioBERT", 0.4431, 0.7255),
-    _capr("Bi-encoder", 0.6298, 0.8980),
-    _capr("Bi-encoder, shared", 0.6440, 0.9179),
-    _capr("Poly-encoder", 0.6330, 0.9480),
-    _capr("Cross-encoder", 0.7790, 0.9795),
-    _capr("Longformer Bi-encoder", 0.4977, 0.8884),
-    _cdv("TF-IDF", 0.2383, 0.8284, 0.4266, _SLOTS),
-    _cdv("BM25", 0.2948, 0.8611, 0.4889, _SLOTS),
-    _cdv("DSSM", 0.1311, 0.5592, 0.2738),
-    _cdv("DRMM", 0.3452, 0.8235, 0.5151),
-    _cdv("Conv-KNRM", 0.4270, 0.8454, 0.5757),
-    _cdv("HAR", 0.5565, 0.9317, 0.6910),
-    _cdv("MV-LSTM", 0.3686, 0.8629, 0.5318),
-    _cdv("CDV, fastText", 0.4526, 0.9229, 0.6256),
-    _cdv("CDV, BioBERT", 0.3996, 0.9132, 0.5891),
-)
+PUBLISHED = (*published_rows("capr", "MedQuAD"), *published_rows("cdv", "MedQuAD"))
 _TRAINED = "trained on MedQuAD's other documents"
 _ASPECTS = f"{_TRAINED}, with the same names of the aspects: so not zero-shot like the published rows"
 
@@ -98,21 +65,32 @@ def tasks(settings: Settings, full: bool = False, baseline: str = "") -> list[Ta
     )
     slots = tuple(Question(query.id, entity=query.entity, aspect=query.aspect_heading) for query in queries)
     titled = replace(main, variant="with document title", corpus=_corpus(f"{main.suite}-titled", passages, titled=True))
-    by_slots = replace(
-        main,
-        variant="entity + aspect",
-        questions=slots,
-        reference=False,
-        leads=not full,
-        trained=_ASPECTS,
-        whole=[] if full else _whole_articles(articles, passages),
-    )
+    by_slots = replace(main, variant="entity + aspect", questions=slots, leads=not full, trained=_ASPECTS)
+    if not full:
+        by_slots = replace(
+            by_slots,
+            breakdown=_breakdown(queries, passages, judged),
+            whole=_whole_articles(articles, passages),
+        )
     return [main, titled, by_slots, *_baselines(main, by_slots, baseline)]
+
+
+def _breakdown(
+    queries: Iterable[HealthQuestion], passages: Iterable[_TitledPassage], judged: Mapping[str, JudgedPassage]
+) -> TopicBreakdown:
+    """By what the split says of queries and passages; a query is of the source of its first answer."""
+    topics = {item.id: Topic(judged[item.id].entity, item.aspect, item.source) for item in passages}
+    sources = {query.id: next((topics[key].source for key in query.relevant if key in topics), "") for query in queries}
+    asked = {query.id: Topic(query.entity, query.aspect, sources[query.id]) for query in queries}
+    return TopicBreakdown(asked, topics, {item.id: item.text for item in passages})
 
 
 def _baselines(main: Task, by_slots: Task, name: str) -> list[Task]:
     corpus = replace(main.corpus, name=f"{main.corpus.name}-baseline")
-    found = (replace(task, corpus=corpus, encoder=name, reference=False, trained="") for task in (by_slots, main))
+    found = (
+        replace(task, corpus=corpus, encoder=name, reference=False, trained="", breakdown=None)
+        for task in (by_slots, main)
+    )
     return list(found) if name else []
 
 
@@ -170,6 +148,8 @@ class _TitledPassage(NamedTuple):
     id: str
     title: str
     text: str
+    aspect: str
+    source: str
 
 
 def _passages(articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPassage]) -> list[_TitledPassage]:
@@ -179,7 +159,9 @@ def _passages(articles: Iterable[HealthArticle], judged: Mapping[str, JudgedPass
         for passage in article.passages:
             entitled = passage.id in judged and plain(article.title) == plain(judged[passage.id].entity)
             if passage.text.strip() and (entitled or passage.id not in found):
-                found[passage.id] = _TitledPassage(passage.id, article.title, passage.text)
+                found[passage.id] = _TitledPassage(
+                    passage.id, article.title, passage.text, passage.question_type, article.source
+                )
     return list(found.values())
 
 

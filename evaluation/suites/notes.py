@@ -12,6 +12,7 @@ from encoders.labels.pairs import Text
 from encoders.labels.split import is_test_note
 from encoders.labels.tasks.notes import label_notes
 from evaluation.corpus.abstracts import plain
+from evaluation.published.systems import published_rows
 from evaluation.suite import Suite
 from evaluation.task import Corpus, Question, Task, passage_key
 from mappings import collection as kinds
@@ -46,6 +47,7 @@ def task_over(
         judgements=judgements,
         measures=MEASURES,
         unit="passage",
+        published=published_rows("capr", "clinical notes"),
         notes=(
             f"{len(indexed):,} notes of MTSamples, questions from {len(queried):,} of them, all left out of labelling",
             f"{lost} labelled sections that are no section of the product's own count as missed",

@@ -25,12 +25,16 @@ class HealthPassage:
 
 @dataclass(frozen=True, slots=True)
 class HealthArticle:
-    """An article on one entity, which is its title; `synonyms` are its other names. Several articles can share an id."""
+    """An article on one entity, which is its title; `synonyms` are its other names. Several articles can share an id.
+
+    `source` is the institute that it is from, "" if the record does not say.
+    """
 
     id: str
     title: str
     passages: tuple[HealthPassage, ...]
     synonyms: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def read_articles(data: Path | None) -> Iterator[HealthArticle]:
             HealthPassage(part["id"], part["question"], part["question_type"], part["text"])
             for part in record["passages"]
         )
-        yield HealthArticle(record["id"], record["title"], passages, _synonyms(record))
+        yield HealthArticle(record["id"], record["title"], passages, _synonyms(record), str(record.get("source") or ""))
 
 
 def _synonyms(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def test_the_suite_reports_in_the_stable_form(settings: Settings) -> None:
         None,
     )
     assert report["command"] == "medley evaluate radiology --baseline hashing-256"
-    assert {"system": "BM25", "source": "RADIOLOGY, table 2"}.items() <= report["published"][6].items()
+    assert {"system": "BM25", "source": "RADIOLOGY, table 2, on Indiana"}.items() <= report["published"][21].items()
 
 
 def test_the_folds_are_compared_with_the_baseline_of_the_same_treatment_and_named_as_not_shipped(

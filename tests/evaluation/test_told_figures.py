@@ -110,9 +110,8 @@ def test_the_share_of_known_templates_is_told_as_it_was_counted() -> None:
         assert set(re.findall(r"(\d+\.\d) % of", (ROOT / page).read_text(encoding="utf-8"))) == shares, page
 
 
-def test_the_page_of_results_is_what_its_reports_render(tmp_path: Path) -> None:
+def test_the_pages_of_results_are_what_the_reports_render(tmp_path: Path) -> None:
     """`medley evaluate SUITE --report docs/results` writes it; a report or a choice that changes needs it written again."""
     write_page(RESULTS, tmp_path / "results.md")
-    assert (tmp_path / "results.md").read_text(encoding="utf-8") == (ROOT / "docs/results.md").read_text(
-        encoding="utf-8"
-    )
+    for name in ("results.md", "papers.md"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == (ROOT / "docs" / name).read_text(encoding="utf-8"), name

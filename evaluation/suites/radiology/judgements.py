@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from encoders.labels.phrasing import query
 from encoders.labels.sentences import Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
 from evaluation.measures import Values
-from evaluation.task import SAMPLE_SEED, Published
+from evaluation.published.systems import published_rows
+from evaluation.task import SAMPLE_SEED
 from mappings.errors import InvalidInput
 from search.settings import Settings
 
@@ -31,23 +32,14 @@ Marks = NDArray[np.bool_]
 Scoring = Callable[[Sequence[str]], Values]
 """Queries → scores, shape (queries, sentences)."""
 
-_TABLE: Final = "RADIOLOGY, table 1"
-_OTHER: Final = "their labels and lexicon: 275 queries over 10,363 sentences"
-_VECTORS: Final = f"{_OTHER}; vectors alone, as our rows '2-fold' are: not beside BM25 and without feedback"
-_WORDS: Final = f"{_OTHER}; our like is the row 'rank-bm25 BM25Okapi'"
-_UNTRAINED: Final = f"{_OTHER}; vectors alone, of a model that was not trained on findings, as our rows 'baseline' are"
-_NIH: Final = f"{_OTHER}; vectors alone, trained on all findings of another collection of reports"
-PUBLISHED: Final = (
-    Published("BioClinicalBERT, 2-fold", _TABLE, {"AP": 0.224}, _UNTRAINED),
-    Published("BioClinicalBERT, 2-fold, positive", _TABLE, {"AP": 0.213}, _UNTRAINED),
-    Published("BioClinicalBERT, 2-fold, negative", _TABLE, {"AP": 0.254}, _UNTRAINED),
-    Published("SBERT, hard sampling, mega-batch 128, 2-fold", _TABLE, {"AP": 0.397}, _VECTORS),
-    Published("SBERT, hard sampling, mega-batch 128, 2-fold, positive", _TABLE, {"AP": 0.399}, _VECTORS),
-    Published("SBERT, hard sampling, mega-batch 128, 2-fold, negative", _TABLE, {"AP": 0.392}, _VECTORS),
-    Published("BM25", "RADIOLOGY, table 2", {"AP": 0.38, "Rprec": 0.35}, _WORDS),
-    Published("SBERT (MS MARCO)", "RADIOLOGY, table 2", {"AP": 0.39, "Rprec": 0.35}, _UNTRAINED),
-    Published("SBERT, trained on NIH", "RADIOLOGY, tables 2, 3", {"AP": 0.46, "Rprec": 0.42, "separation": 0.42}, _NIH),
-)  # fmt: skip
+_TABLES: Final = (
+    "two folds of Indiana's findings",
+    "across collections, measured on Indiana",
+    "across collections, measured on NIH",
+    "separation on Indiana",
+    "separation on NIH",
+)
+PUBLISHED: Final = tuple(row for table in _TABLES for row in published_rows("radiology", table))
 
 
 @dataclass(frozen=True, slots=True)
