@@ -15,9 +15,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from encoders.training.matching.inputs import Frequencies, WordTable
-from encoders.training.matching.matcher import Matcher
+from encoders.training.matching.matcher import Matcher, score_texts
 from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
-from encoders.training.matching.scoring import score_texts
 from encoders.training.run_folder import CHECKPOINT
 from encoders.words.vectors import WordVectors
 from mappings.errors import InvalidInput, ModelError, NotFound

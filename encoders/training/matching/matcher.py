@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from encoders.training.matching.inputs import MatchBatch
+from encoders.training.matching.inputs import MatchBatch, WordTable
 from encoders.training.matching.layers import MatcherSizes
 from encoders.training.matching.models.anmm import Anmm
 from encoders.training.matching.models.arc_i import ArcI
@@ -25,6 +26,8 @@ from encoders.training.matching.models.matchpyramid import MatchPyramid
 from encoders.training.matching.models.mv_lstm import MvLstm
 from encoders.training.matching.recipe import MatcherRecipe
 
+AT_ONCE: Final = 128
+"""So many passages are read at a time."""
 MODELS: Final[dict[str, Any]] = {
     "arc-i": ArcI,
     "arc-ii": ArcII,
@@ -68,3 +71,11 @@ class Matcher(nn.Module):
     def _change(self, vectors: Tensor) -> Tensor:
         found = vectors if self.adapt is None else self.adapt(vectors)
         return functional.dropout(found, self.dropout, self.training)
+
+
+@torch.inference_mode()
+def score_texts(model: Matcher, table: WordTable, query: str, texts: Sequence[str]) -> Tensor:
+    """The score of each text, shape (texts,)."""
+    parts = (texts[at : at + AT_ONCE] for at in range(0, len(texts), AT_ONCE))
+    found = [model(table.batch([query] * len(part), part)).float().cpu() for part in parts]
+    return torch.cat(found) if found else torch.zeros(0)

@@ -1,4 +1,4 @@
-"""The scores of a matching network, its loss on a batch of examples, and how well it ranks held-out pairs."""
+"""The loss of a matching network on a batch of examples, and how well it ranks held-out pairs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from encoders.labels.pairs import Pair
 from encoders.training.data.batches import Example
 from encoders.training.loop.held_out import Table, draw_sample, rank_first, tabulate
 from encoders.training.matching.inputs import WordTable
-from encoders.training.matching.matcher import Matcher
+from encoders.training.matching.matcher import Matcher, score_texts
 from encoders.training.matching.recipe import MatcherRecipe
-
-AT_ONCE = 128
 
 
 def compute_match_loss(model: Matcher, table: WordTable, batch: Sequence[Example], others: int = 0) -> Tensor:
@@ -39,14 +37,6 @@ def gather_candidates(examples: Sequence[Example], others: int) -> list[tuple[li
         texts = [*item.texts, *(other.texts[0] for other in more)]
         found.append((texts, [True] * len(item.texts) + [other.ids[0] not in item.relevant for other in more]))
     return found
-
-
-@torch.inference_mode()
-def score_texts(model: Matcher, table: WordTable, query: str, texts: Sequence[str]) -> Tensor:
-    """The score of each text, shape (texts,)."""
-    parts = (texts[at : at + AT_ONCE] for at in range(0, len(texts), AT_ONCE))
-    found = [model(table.batch([query] * len(part), part)).float().cpu() for part in parts]
-    return torch.cat(found) if found else torch.zeros(0)
 
 
 def evaluate_matcher(
