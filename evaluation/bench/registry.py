@@ -31,7 +31,7 @@ BENCHES: Final = (
 )
 """What `all` runs anywhere, in this order."""
 ON_GPU: Final = ("gpu",)
-NOT_SHIPPED: Final = ("cascade", "poly")
+NOT_SHIPPED: Final = ("cascade", "poly", "discourse")
 """Benches of what no shipped kind has: a first stage of reranking, and a model that you train yourself."""
 ON_CLUSTER: Final = ("agreement", "fusion", "bulk", "swap", "ingest")
 """Benches that need a cluster; `all` runs them too where the settings name one."""

@@ -1,0 +1,40 @@
+"""`bench discourse` times a discourse model on documents, and says where it comes from if there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from encoders.training.runs.discourse import train_discourse
+from evaluation.bench import discourse as bench
+from mappings.errors import ModelError
+from search.settings import Settings
+from tests.training.discourse_corpora import write_articles, write_words
+from tests.training.test_discourse import RECIPE
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+
+def test_both_read_the_same_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_articles(tmp_path)
+    write_words(tmp_path / "words.npz")
+    recipe = replace(RECIPE, words=str(tmp_path / "words.npz"), epochs=1, name_epochs=1)
+    train_discourse(recipe, tmp_path, tmp_path / "run")
+    monkeypatch.setattr(bench, "DOCUMENTS", 2)
+    report = bench.bench_discourse(Settings(encoder=str(tmp_path / "run" / "model"), threads=1))
+    figures = report["figures"]
+    assert set(figures) == {"speed_ratio", "sentences_per_second", "sentences_per_document"}
+    assert figures["sentences_per_document"] == pytest.approx(6 * 6.75, abs=8)
+    assert min(figures.values()) > 0
+    assert (report["bench"], report["machine"]["model"]) == ("discourse", "run")
+
+
+def test_without_a_model_it_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="medley train cdv-fasttext"):
+        bench.bench_discourse(Settings())
+    with pytest.raises(ModelError, match=r"discourse\.json"):
+        bench.bench_discourse(Settings(encoder=str(tmp_path)))
