@@ -44,6 +44,14 @@ def place_window(context: str, text: str, start: int, end: int) -> str:
     return f"{context}{_CONTEXT}{text[:start]}{_START}{text[start:end]}{_END}{text[end:]}"
 
 
+def place_passage(before: str, passage: str, after: str) -> str:
+    """The text of a whole passage among its document's other passages: read alone, it is the passage."""
+    if not (before or after):
+        return passage
+    before, passage, after = (part.translate(_NONE) for part in (before, passage, after))
+    return f"{_CONTEXT}{before} {_START}{passage}{_END} {after}"
+
+
 def read_window(text: str) -> PlacedWindow:
     """The parts of a text from `place_window`; any other text is a window with nothing around it."""
     context, placed, rest = text.partition(_CONTEXT)
