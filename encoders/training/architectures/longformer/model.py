@@ -55,7 +55,8 @@ class PassageLongformer(LongformerModel):
         hidden = self.embeddings(input_ids=input_ids)
         for layer in self.encoder.layer[:-1]:
             hidden = _run(layer, hidden, roles, sliding)
-        return BaseModelOutput(last_hidden_state=_run(self.encoder.layer[-1], hidden, last, sliding)[:, :length])
+        hidden = _run(self.encoder.layer[-1], hidden, last, sliding)
+        return BaseModelOutput(last_hidden_state=hidden[:, :length] if sliding else hidden)
 
     @property
     def _masks_surroundings(self) -> bool:
@@ -107,17 +108,16 @@ def attend(attention: Any, hidden: Tensor, roles: Tensor) -> Tensor:
     known, is_global = roles >= LOCAL, roles > LOCAL
     seen = (near[None] | is_global[:, None]) & known[:, None]
 
+    n, t, d = hidden.shape
+    heads, size = attention.num_heads, attention.head_dim
+
     def over(names: tuple[str, str, str], mask: Tensor) -> Tensor:
-        query, key, value = (_heads(getattr(attention, name)(hidden), attention.num_heads) for name in names)
+        made = (getattr(attention, name)(hidden).view(n, t, heads, size).transpose(1, 2) for name in names)
+        query, key, value = made
         bias = torch.where(mask[:, None], 0.0, OUT).to(query.dtype)
-        return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=size**-0.5)
 
     local = over(("query", "key", "value"), seen)
     everything = over(("query_global", "key_global", "value_global"), known[:, None])
     found = torch.where(is_global[:, None, :, None], everything, local)
-    return found.transpose(1, 2).flatten(2)
-
-
-def _heads(states: Tensor, heads: int) -> Tensor:
-    """(n, t, d) -> (n, heads, t, d / heads)."""
-    return states.unflatten(2, (heads, -1)).transpose(1, 2)
+    return found.transpose(1, 2).reshape(n, t, d)
