@@ -136,8 +136,10 @@ def tokenize_in_document(tokenizer: Tokenizer, reading: Reading, texts: Sequence
     for item, encoding in zip(placed, encodings, strict=True):
         start, end = (len(before) + at for at in item.span)
         first, last = span_tokens(encoding.offsets, start, end)
-        marker = span_tokens(encoding.offsets, 0, len(before))[1]
-        shown, places = cut_to_room(len(encoding.ids), marker, first, last, room)
+        context = span_tokens(encoding.offsets, 0, len(before) + len(item.context))[
+            1
+        ]  # the marker and a title count as its own
+        shown, places = cut_to_room(len(encoding.ids), context, first, last, room)
         types = [own if place < shown or first <= place < last else AROUND for place in places]
         ids = [encoding.ids[place] for place in places]
         found.append(Tokens([*prefix.ids, *ids, *suffix.ids], [*prefix.types, *types, *suffix.types]))

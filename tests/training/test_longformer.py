@@ -17,6 +17,7 @@ pytest.importorskip("onnx", reason="the train extra is not installed")
 from tiny_models import BI, CROSS, WORDS, config, write_base, write_home  # noqa: E402
 
 from encoders.artifact import Artifact  # noqa: E402
+from encoders.cache import CachedEncoder  # noqa: E402
 from encoders.labels.pairs import Pair, Text, read_pairs, surround, write_lines  # noqa: E402
 from encoders.poly import PolyEncoder  # noqa: E402
 from encoders.runtime import BiEncoder  # noqa: E402
@@ -31,7 +32,7 @@ from encoders.training.loop import optimise  # noqa: E402
 from encoders.training.recipe import Recipe, Share  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
-from mappings.analysis.window_text import place_passage  # noqa: E402
+from mappings.analysis.window_text import alone, place_in_document, place_passage, place_window  # noqa: E402
 from mappings.errors import InvalidInput, ModelError  # noqa: E402
 
 pytestmark = [
@@ -256,6 +257,9 @@ def test_the_nearest_of_what_is_around_a_passage_is_read(home: Path) -> None:
     assert found["token_type_ids"][0].tolist() == [0] * 2 + [1] * 4 + [0] * 4 + [1] * 5 + [0]
     assert found["attention_mask"][1].tolist() == [1] * 4 + [0] * 12
     assert not found["token_type_ids"][1].any()
+    titled = place_window("stroke", "pain old statins help the young", 9, 21)
+    found = scoring.tokenize_texts(ready.model, ready.tokenizer, [titled], replace(PAPER, max_length=16), False)
+    assert found["token_type_ids"][0].tolist() == [0, 0, 0, 1, 1, 0, 0, 1, 1, 0]  # a title belongs to its passage
     long = place_passage("pain " * 50, "statins " * 50, "virus " * 50)
     found = scoring.tokenize_texts(ready.model, ready.tokenizer, [long], replace(PAPER, max_length=16), False)
     assert not found["token_type_ids"].any()
@@ -284,6 +288,24 @@ def test_negatives_are_shown_in_their_documents_too(home: Path, tmp_path: Path) 
 def by_torch(ready: Checkpoint, recipe: Recipe) -> np.ndarray:
     found: Any = scoring.score_all(ready.model.eval(), ready.tokenizer, QUERIES, PASSAGES, recipe)
     return np.asarray(found.numpy())
+
+
+def test_a_documents_passages_are_encoded_among_each_other(home: Path, tmp_path: Path) -> None:
+    recipe = replace(PAPER, base=str(home / "bert"), steps=2)
+    train(recipe, home / "pairs", tmp_path / "run")
+    artifact = export_run(tmp_path / "run", home / "pairs", tmp_path / "model", queries=0)
+    encoder = BiEncoder(artifact, form="fp32")
+    assert encoder.reads_around
+    document = ["statins help the old", "virus stop the young", "walking lower pain"]
+    texts = place_in_document(document)
+    assert [alone(text) for text in texts] == document
+    found = encoder.encode_passages(texts)
+    other = encoder.encode_passages(place_in_document([*document[:2], "masks raise sleep"]))
+    assert np.abs(found[0] - other[0]).max() > 1e-2  # its vector depends on what is around it
+    cached = CachedEncoder(encoder, tmp_path / "cache")
+    for _ in range(2):
+        assert np.allclose(cached.encode_passages(texts), found, atol=1e-5)
+    assert not np.allclose(cached.encode_passages(document), found, atol=1e-2)
 
 
 def by_runtime(artifact: Artifact) -> np.ndarray:
