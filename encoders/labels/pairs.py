@@ -143,8 +143,9 @@ def parse_text(record: Any) -> Text:
     """A passage from its JSON object. Raises `InvalidInput`."""
     if not isinstance(record, dict):
         raise InvalidInput("a passage must be an object with id, title, heading and text", field="positive")
-    parts = (_text(record, name) for name in ("title", "heading", "text"))
-    return Text(_filled(record, "id"), *parts, *(_surrounding(record, name) for name in _SURROUNDINGS))
+    title, heading, text = (_text(record, name) for name in ("title", "heading", "text"))
+    before, after = (_surrounding(record, name) for name in _SURROUNDINGS)
+    return Text(_filled(record, "id"), title, heading, text, before, after)
 
 
 def _surrounding(record: dict[str, Any], name: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class PassageLongformer(LongformerModel):
     def __init__(self, config: Any) -> None:
         super().__init__(config, add_pooling_layer=False)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
     ) -> BaseModelOutput:
         """Ids, mask and types (n, t) -> hidden states (n, t, d). The padding is on the right."""
