@@ -73,8 +73,8 @@ class Reading:
             if (value := getattr(self, name)) not in known:
                 raise ModelError(f"the {name} {value!r} is unknown; known are {', '.join(known)}", field=name)
         if self.windows not in WINDOWS or (self.reads_around and self.pooling != WINDOW_POOLINGS[self.windows]):
-            others = ", ".join(f"{name} (with the pooling {needed})" for name, needed in WINDOW_POOLINGS.items())
-            raise ModelError(f"windows is {self.windows!r}; it must be separate, {others}", field="windows")
+            valid = "separate, or late or late-context where the pooling is mean, or surroundings where it is cls"
+            raise ModelError(f"windows is {self.windows!r}; it must be {valid}", field="windows")
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
                 f"query_tokens {self.query_tokens} and passage_tokens {self.passage_tokens} must be 4 <= query <= passage",
