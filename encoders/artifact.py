@@ -21,7 +21,8 @@ KINDS: Final = get_args(Kind)
 READ_TOGETHER: Final = ("cross-encoder", "stance-classifier")  # a query, or a claim, and a passage as one input
 POOLINGS: Final = ("mean", "cls", "last", "none")
 CUTS: Final = ("end", "middle")
-WINDOWS: Final = ("separate", "late", "late-context")
+WINDOW_POOLINGS: Final = {"late": "mean", "late-context": "mean", "surroundings": "cls"}
+WINDOWS: Final = ("separate", *WINDOW_POOLINGS)
 FORMAT: Final = 3
 """Format 2 adds how an overlong passage is truncated, which format 1 does at the end, and format 3 how windows are read,
 which earlier ones do separately."""
@@ -54,7 +55,8 @@ class Reading:
     its end, or its middle, because an abstract reports its findings at the end. A template contains `{text}` once.
     `windows` says how a bi-encoder reads the windows of a passage: each as a text of its own, or late, as the mean over its
     tokens when it has read the whole passage once (late chunking, Günther et al. 2024). With `late-context` the tokens of
-    the passage's context, such as its title, count in each window, as they do where each is a text of its own.
+    the passage's context, such as its title, count in each window, as they do where each is a text of its own. With
+    `surroundings` it is read whole, among its document's other passages, whose tokens have the type 1 (CAPR's Longformer).
     """
 
     pooling: str = "mean"
@@ -67,32 +69,30 @@ class Reading:
     windows: str = "separate"
 
     def __post_init__(self) -> None:
-        if self.pooling not in POOLINGS:
-            raise ModelError(
-                f"the pooling {self.pooling!r} is unknown; known are {', '.join(POOLINGS)}", field="pooling"
-            )
-        if self.cut not in CUTS:
-            raise ModelError(f"the cut {self.cut!r} is unknown; known are {', '.join(CUTS)}", field="cut")
-        if self.windows not in WINDOWS or (self.reads_around and self.pooling != "mean"):
-            raise ModelError(
-                f"windows is {self.windows!r}; it must be separate, or late or late-context where the pooling is mean",
-                field="windows",
-            )
+        for name, known in (("pooling", POOLINGS), ("cut", CUTS)):
+            if (value := getattr(self, name)) not in known:
+                raise ModelError(f"the {name} {value!r} is unknown; known are {', '.join(known)}", field=name)
+        if self.windows not in WINDOWS or (self.reads_around and self.pooling != WINDOW_POOLINGS[self.windows]):
+            valid = "separate, or late or late-context where the pooling is mean, or surroundings where it is cls"
+            raise ModelError(f"windows is {self.windows!r}; it must be {valid}", field="windows")
         if not 4 <= self.query_tokens <= self.passage_tokens:
             raise ModelError(
                 f"query_tokens {self.query_tokens} and passage_tokens {self.passage_tokens} must be 4 <= query <= passage",
                 field="query_tokens",
             )
         for name in ("query_template", "passage_template"):
-            if getattr(self, name).count("{text}") != 1:
-                raise ModelError(
-                    f"{name} must contain {{text}} exactly once; it is {getattr(self, name)!r}", field=name
-                )
+            if (value := getattr(self, name)).count("{text}") != 1:
+                raise ModelError(f"{name} must contain {{text}} exactly once; it is {value!r}", field=name)
 
     @property
     def reads_around(self) -> bool:
-        """Whether the vector of a window depends on the rest of its passage."""
+        """Whether the vector of a window depends on what is around it."""
         return self.windows != "separate"
+
+    @property
+    def pools_windows(self) -> bool:
+        """Whether the vector of a window is the mean over its tokens in the passage."""
+        return self.windows in ("late", "late-context")
 
 
 @dataclass(frozen=True, slots=True)

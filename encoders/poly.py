@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from encoders.artifact import SCORER, Artifact
 from encoders.pooling import Floats, pool, softmax, unit
 from encoders.runtime import BiEncoder, OnnxModel
-from encoders.text import TokenBatch, Tokens
+from encoders.text import AROUND, TokenBatch, Tokens
 
 KEPT = 2048
 """Passages whose token vectors a reranker caches, in half precision: 200 KB each at 256 tokens of 384 numbers."""
@@ -56,7 +56,7 @@ class PolyEncoder:
         return list(unit(vectors) if self._reading.normalise else vectors)
 
     def encode_passages(self, texts: Sequence[str]) -> list[Floats]:
-        """The token vectors of each text, (t, d) with its own t, in input order."""
+        """The token vectors of each text, (t, d) with its own t, in input order; none of what is around a passage."""
         return self._token_vectors(self.model, self.model.tokenizer.tokenize_passages(texts))
 
     def _token_vectors(self, model: OnnxModel, tokens: Sequence[Tokens]) -> list[Floats]:
@@ -64,7 +64,10 @@ class PolyEncoder:
 
         def keep(output: Floats, batch: TokenBatch) -> Floats:
             for place, row in enumerate(batch.rows):
-                real = output[place, : int(batch.mask[place].sum())]
+                count = int(batch.mask[place].sum())
+                real = output[place, :count]
+                if self._reading.reads_around:
+                    real = real[batch.types[place, :count] != AROUND]
                 found[row] = unit(real) if self._reading.normalise else real.copy()
             return np.zeros(len(batch.rows), dtype=np.float32)
 

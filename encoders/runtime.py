@@ -62,8 +62,9 @@ class BiEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> Floats:
         """Shape (n, d), unit rows, in input order; of windows in their passages, each passage is read once."""
-        if not self.reads_around:
-            return self._encode(self._tokenizer.tokenize_passages([*map(alone, texts)]))
+        if not self._reading.pools_windows:
+            texts = texts if self.reads_around else [*map(alone, texts)]
+            return self._encode(self._tokenizer.tokenize_passages(texts))
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         inputs = self.read_windows(texts)
@@ -76,7 +77,7 @@ class BiEncoder:
 
     @property
     def reads_around(self) -> bool:
-        """Whether the vector of a window depends on the rest of its passage."""
+        """Whether the vector of a window depends on what is around it."""
         return self._reading.reads_around
 
     def read_windows(self, texts: Sequence[str]) -> list[WindowInput]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from encoders.artifact import READ_TOGETHER, Kind, Reading
+from encoders.late.spans import cut_to_room, span_tokens
+from mappings.analysis.window_text import PlacedWindow, read_window
 from mappings.documents import clean
 from mappings.errors import ModelError
 
@@ -20,10 +22,14 @@ CHARACTERS_PER_TOKEN = 100
 MASK_INDEX = "mask_index"
 """The name of the graph input that takes the result of `mask_index`."""
 
+AROUND = 1
+"""The type of the tokens around a passage, where a model reads passages in their documents."""
+
 KEPT_START = 0.4
 """If the middle of a passage is cut, this share of what remains is its start: the topic takes fewer words than the findings."""
 
 Ints = NDArray[np.int64]
+_SAMPLE = "a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,9 @@ class ModelTokenizer:
         return self._tokenize(texts, self._reading.query_template, self._reading.query_tokens)
 
     def tokenize_passages(self, texts: Sequence[str]) -> list[Tokens]:
-        """Each passage in its template, truncated to the passage length."""
+        """Each passage in its template, truncated to the passage length; in its document where the model reads it there."""
+        if self._reading.windows == "surroundings":
+            return tokenize_in_document(self._tokenizer, self._reading, texts)
         return self._tokenize(texts, self._reading.passage_template, self._reading.passage_tokens)
 
     def tokenize_pairs(self, query: str, passages: Sequence[str]) -> list[Tokens]:
@@ -111,6 +119,45 @@ class ModelTokenizer:
         """Encodings without special tokens and without truncation to tokens."""
         ready = [fill_template(template, text[: limit * CHARACTERS_PER_TOKEN]) for text in texts]
         return list(self._tokenizer.encode_batch_fast(ready, add_special_tokens=False))
+
+
+def tokenize_in_document(tokenizer: Tokenizer, reading: Reading, texts: Sequence[str]) -> list[Tokens]:
+    """Passages with what is around them (`mappings.analysis.window_text.place_passage`), whose tokens have the type `AROUND`.
+
+    If there is more around a passage than fits, the nearest tokens are kept, as many before it as after. `tokenizer`
+    neither truncates nor pads.
+    """
+    prefix, suffix, own = special_frame(tokenizer)
+    before, after = reading.passage_template.split("{text}")
+    room = max(1, reading.passage_tokens - len(prefix) - len(suffix))
+    placed = [_near(read_window(clean(text)), room * CHARACTERS_PER_TOKEN) for text in texts]
+    encodings = tokenizer.encode_batch([f"{before}{item.whole}{after}" for item in placed], add_special_tokens=False)
+    found = []
+    for item, encoding in zip(placed, encodings, strict=True):
+        start, end = (len(before) + at for at in item.span)
+        first, last = span_tokens(encoding.offsets, start, end)
+        context = span_tokens(encoding.offsets, 0, len(before) + len(item.context))[
+            1
+        ]  # the marker and a title count as its own
+        shown, places = cut_to_room(len(encoding.ids), context, first, last, room)
+        types = [own if place < shown or first <= place < last else AROUND for place in places]
+        ids = [encoding.ids[place] for place in places]
+        found.append(Tokens([*prefix.ids, *ids, *suffix.ids], [*prefix.types, *types, *suffix.types]))
+    return found
+
+
+def _near(item: PlacedWindow, most: int) -> PlacedWindow:
+    """The parts of a text, each of at most `most` characters: of those around the window the nearest."""
+    return PlacedWindow(item.context[:most], item.before[-most:], item.window[:most], item.after[:most])
+
+
+def special_frame(tokenizer: Tokenizer) -> tuple[Tokens, Tokens, int]:
+    """(the special tokens before a text, those after it, the type of its own tokens)."""
+    framed = tokenizer.post_process(tokenizer.encode(_SAMPLE, add_special_tokens=False))
+    mask = framed.special_tokens_mask
+    first, last = mask.index(0), len(mask) - mask[::-1].index(0)
+    prefix, suffix = (Tokens(framed.ids[part], framed.type_ids[part]) for part in (slice(first), slice(last, None)))
+    return prefix, suffix, framed.type_ids[first]
 
 
 def fill_template(template: str, text: str) -> str:

@@ -43,8 +43,9 @@ def _hash(text: str) -> int:
 
 
 def passage_hashes(text: Text) -> set[int]:
-    """The hashes of a passage and of its title; none for those too short to be one source's own."""
-    parts = ((text.text, MIN_TEXT_WORDS), (text.title, MIN_TITLE_WORDS))
+    """The hashes of a passage, its title and its surroundings; none for those too short to be one source's own."""
+    around = ((part, MIN_TEXT_WORDS) for part in (*text.before, *text.after))
+    parts = ((text.text, MIN_TEXT_WORDS), (text.title, MIN_TITLE_WORDS), *around)
     return {text_hash(part) for part, least in parts if len(part.split()) >= least}
 
 

@@ -86,8 +86,11 @@ class Guard:
             raise InvalidInput(f"the query is one of the suite {suite}: {_REFUSED}", field="query")
         for name, texts in (("positive", (pair.positive,)), ("negatives", pair.negatives)):
             for text in texts:
-                if suite := self._judging_suite(text.text, pair.task) or self._judging_suite(text.title, pair.task):
-                    raise InvalidInput(f"{_named(name, text)} is judged by the suite {suite}: {_REFUSED}", field=name)
+                for part in (text.text, text.title, *text.before, *text.after):
+                    if suite := self._judging_suite(part, pair.task):
+                        what = "is" if part in (text.text, text.title) else "has a passage beside it that is"
+                        message = f"{_named(name, text)} {what} judged by the suite {suite}: {_REFUSED}"
+                        raise InvalidInput(message, field=name)
                 if suite := self._entities.find(text, pair.corpus):
                     what = f"is an article on {text.title!r}, an entity of the suite {suite} by one of its names"
                     raise InvalidInput(f"{_named(name, text)} {what}: {_REFUSED}", field=name)

@@ -6,7 +6,8 @@ One object a line::
      "query": "…", "relevant": ["31715818"], "positive": {"id", "title", "heading", "text"}, "negatives": [{…}]}
 
 All pairs of a `group` are in one split; `relevant` are the ids of all known answers to the query, which mining must not
-return as negatives; `negatives` is empty until pairs are mined. Where a data set says what the positive says of the query,
+return as negatives; `negatives` is empty until pairs are mined. A passage that is part of a longer document can have its
+`before` and `after`: the texts of the passages around it, in the document's order. Where a data set says what the positive says of the query,
 `stance` is one of `mappings.stances`, and `evidence` has the characters [start, end) of its text that show it, in order, or
 null if nobody marked them.
 """
@@ -15,24 +16,33 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from mappings.errors import InvalidInput, NotFound
 from mappings.stances import Stance, as_stance
 
+SURROUNDING_WORDS: Final = 1500
+"""So many words of a document are kept on each side of a passage: together about what a model of 4,096 tokens reads."""
+_SURROUNDINGS: Final = ("before", "after")
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A passage as training sees it. A recipe decides whether the model is shown title and heading."""
+    """A passage as training sees it. A recipe decides whether the model is shown title and heading, and what is around it.
+
+    `before` and `after` are the texts of its document's other passages, in the document's order.
+    """
 
     id: str
     title: str
     heading: str
     text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,40 @@ def parse_text(record: Any) -> Text:
     """A passage from its JSON object. Raises `InvalidInput`."""
     if not isinstance(record, dict):
         raise InvalidInput("a passage must be an object with id, title, heading and text", field="positive")
-    return Text(_filled(record, "id"), *(_text(record, name) for name in ("title", "heading", "text")))
+    title, heading, text = (_text(record, name) for name in ("title", "heading", "text"))
+    before, after = (_surrounding(record, name) for name in _SURROUNDINGS)
+    return Text(_filled(record, "id"), title, heading, text, before, after)
+
+
+def _surrounding(record: dict[str, Any], name: str) -> tuple[str, ...]:
+    """The passages on one side of a passage; none where nobody gave any."""
+    found = record.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(item, str) and item.strip() for item in found):
+        raise InvalidInput(f"{name} must list the texts of the document's other passages on that side", field=name)
+    return tuple(found)
+
+
+def surround(passages: Sequence[Text]) -> list[Text]:
+    """The passages of one document, in its order, each with the others around it.
+
+    Of those on a side the nearest are kept, whole, until they have `SURROUNDING_WORDS` words together.
+    """
+    texts = [passage.text for passage in passages]
+    return [
+        replace(passage, before=_nearest(texts[:at][::-1])[::-1], after=_nearest(texts[at + 1 :]))
+        for at, passage in enumerate(passages)
+    ]
+
+
+def _nearest(texts: Sequence[str]) -> tuple[str, ...]:
+    """The first of `texts`, until they have enough words together."""
+    kept, words = [], 0
+    for text in texts:
+        if words >= SURROUNDING_WORDS:
+            break
+        kept.append(text)
+        words += len(text.split())
+    return tuple(kept)
 
 
 def pair_files(labels: Path, tasks: Sequence[str] = ()) -> list[Path]:
@@ -208,10 +251,19 @@ def write_lines(path: Path, items: Iterable[Pair | Text]) -> int:
     count = 0
     with partial.open("wb") as file:
         for item in items:
-            file.write(orjson.dumps(item, option=orjson.OPT_APPEND_NEWLINE))
+            file.write(orjson.dumps(item, default=_as_record, option=_LINE))
             count += 1
     partial.replace(path)
     return count
+
+
+_LINE: Final = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def _as_record(item: Pair | Text) -> dict[str, Any]:
+    """As a JSON object, without surroundings where there are none: most passages have none."""
+    record = {field.name: getattr(item, field.name) for field in fields(item)}
+    return {name: value for name, value in record.items() if value or name not in _SURROUNDINGS}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -63,7 +63,8 @@ def _label(
     for collection, documents in sources:
         name = f"{TASK}-{collection.kind}"
         passages = list(_filter(cut_passages(documents, _by_section(collection)), name, sieve))
-        corpora[name] = write_lines(out / "corpora" / f"{name}.jsonl", (text for text, _ in passages))
+        alone = (replace(text, before=(), after=()) for text, _ in passages)
+        corpora[name] = write_lines(out / "corpora" / f"{name}.jsonl", alone)
         labelled = list(label_passages(passages, labelling, dropped))
         found += sieve.filter_pairs(make_pairs(labelled, labelling, name))
     written = write_lines(out / "pairs" / f"{TASK}.jsonl", found)

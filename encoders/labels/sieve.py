@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from encoders.labels.evaluated import JudgedData
@@ -49,7 +50,7 @@ class Sieve:
             elif suite := self._suite_of_text(pair.positive, pair.task, pair.corpus):
                 self._dropped[f"{pair.task}: answers near a passage of {suite}"] += 1
             else:
-                yield pair
+                yield replace(pair, positive=self._without_judged_surroundings(pair.positive, pair.task, pair.corpus))
 
     def filter_corpus(self, name: str, texts: Iterable[Text]) -> Iterator[Text]:
         """The passages that no suite judges; the corpora of SciFact and of Check-COVID keep those of their own suite."""
@@ -58,6 +59,17 @@ class Sieve:
                 self._dropped[f"corpus {name}: passages near one of {suite}"] += 1
             else:
                 yield text
+
+    def _without_judged_surroundings(self, text: Text, own: str, corpus: str) -> Text:
+        """The passage without those passages around it that a suite judges."""
+
+        def kept(around: Sequence[str]) -> tuple[str, ...]:
+            judged = [bool(self._suite_of_text(Text("", "", "", part), own, corpus)) for part in around]
+            if any(judged):
+                self._dropped[f"{own}: passages beside an answer, near one that a suite judges"] += sum(judged)
+            return tuple(part for part, found in zip(around, judged, strict=True) if not found)
+
+        return replace(text, before=kept(text.before), after=kept(text.after)) if text.before or text.after else text
 
     def _suite_of_query(self, pair: Pair) -> str:
         """The suite that has nearly this query, or nearly as a passage, or a passage with this title; "" for none."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
@@ -15,11 +14,9 @@ from tokenizers import Encoding, Tokenizer
 from encoders.artifact import Reading
 from encoders.late.spans import Run, TokenSpan, add_context, plan_runs, span_tokens
 from encoders.pooling import Floats
-from encoders.text import CHARACTERS_PER_TOKEN, Tokens
+from encoders.text import CHARACTERS_PER_TOKEN, Tokens, special_frame
 from mappings.analysis.window_text import PlacedWindow, read_window
 from mappings.documents import clean
-
-_SAMPLE: Final = "a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +38,7 @@ class WindowTokenizer:
         self._before, self._after = reading.passage_template.split("{text}")
         self._with_context = reading.windows == "late-context"
         self._room = max(1, reading.passage_tokens - tokenizer.num_special_tokens_to_add(False))
-        framed = tokenizer.post_process(tokenizer.encode(_SAMPLE, add_special_tokens=False))
-        mask = framed.special_tokens_mask
-        first, last = mask.index(0), len(mask) - mask[::-1].index(0)
-        self._prefix = Tokens(framed.ids[:first], framed.type_ids[:first])
-        self._suffix = Tokens(framed.ids[last:], framed.type_ids[last:])
-        self._type = framed.type_ids[first]
+        self._prefix, self._suffix, self._type = special_frame(tokenizer)
 
     def tokenize(self, texts: Sequence[str]) -> list[WindowInput]:
         """Inputs that together hold every token of each of `texts`, as `mappings.analysis.window_text` makes them.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from encoders.artifact import READ_TOGETHER, WINDOWS
-from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text
+from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text, check_windows
 from mappings.errors import InvalidInput, NotFound
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -36,7 +36,8 @@ COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
 SHARE, POSITIVE = NumberRange(0, 1), NumberRange(above=0)
 NUMBERS = {
     **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
-    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every"), COUNT),
+    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every", "positions"), COUNT),
+    "attention_window": NumberRange(2, whole=True),
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
     **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale", "head_rate"), POSITIVE),
@@ -76,13 +77,15 @@ class Recipe:
     """One run. `batch` counts queries; `max_length` counts tokens of a passage, or of query and passage together.
 
     Base: `base` is `minilm`, a Hugging Face checkpoint, or a model directory, shipped (by its name) or not, to train
-    further; `layers` are the layers of it to keep, all if empty.
+    further; `layers` are the layers of it to keep, all if empty. With `positions` it is made a Longformer for so many
+    tokens, whose local attention takes `attention_window` of them (`encoders.training.architectures.longformer`).
     Model: `head` is a cross-encoder's; `pooling`, `similarity`, `towers` and `markers` (how `[QUERY]` and `[PASSAGE]`
     precede the texts: as plain text, or as new special tokens) are a bi-encoder's and a poly-encoder's. `codes` says what
     part of a query attends to a passage's tokens in a poly-encoder: its one vector, or each of its tokens. `cut` is the
     part that an overlong passage loses in a cross-encoder: the end or the middle. `windows` says how a bi-encoder reads a
     passage's windows: each as a text of its own, or late, as the mean over its tokens when it has read the whole passage
-    (late chunking, Günther et al. 2024), or those and its context's (`late-context`).
+    (late chunking, Günther et al. 2024), or those and its context's (`late-context`). With `surroundings` a Longformer
+    reads a passage among its document's other passages.
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
@@ -114,6 +117,8 @@ class Recipe:
     tasks: Mapping[str, Share]
     base: str = "minilm"
     layers: tuple[int, ...] = ()
+    positions: int = 0
+    attention_window: int = 512
     head: str = "cls"
     pooling: str = "mean"
     similarity: str = "cosine"
@@ -203,9 +208,7 @@ class Recipe:
         if self.prior and self.objective not in ("listwise", "pointwise"):
             message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")
-        if self.windows != "separate" and (self.kind != "bi-encoder" or self.pooling != "mean"):
-            message = "windows are late only in a bi-encoder with the pooling 'mean'"
-            raise InvalidInput(message, field="windows")
+        check_windows(self)
         if self.keep and (self.kind != "bi-encoder" or self.similarity != "cosine" or self.layers):
             message = "keep needs a bi-encoder with the similarity 'cosine' and all layers of its base"
             raise InvalidInput(message, field="keep")

@@ -56,3 +56,25 @@ def check_text(name: str, value: Any) -> None:
     """Raise `InvalidInput` unless `value` is a string."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} is {value!r}; it must be a string", field=name)
+
+
+def check_windows(recipe: Any) -> None:
+    """Check how a recipe's model reads windows and surroundings. Raises `InvalidInput`."""
+    encodes = recipe.kind in ("bi-encoder", "poly-encoder")
+    if recipe.windows in ("late", "late-context") and (recipe.kind != "bi-encoder" or recipe.pooling != "mean"):
+        raise InvalidInput("windows are late only in a bi-encoder with the pooling 'mean'", field="windows")
+    if recipe.windows == "surroundings":
+        if not encodes or recipe.pooling != "cls":
+            message = "windows = 'surroundings' needs a bi-encoder or poly-encoder with the pooling 'cls'"
+            raise InvalidInput(message, field="windows")
+        cut = [task for task, share in recipe.tasks.items() if share.window]
+        if cut or recipe.keep:
+            what = f"the task {cut[0]!r} has a window" if cut else f"keep is {recipe.keep}"
+            message = f"{what}, but windows = 'surroundings' shows passages whole, among others"
+            raise InvalidInput(message, field="window" if cut else "keep")
+    if recipe.positions and not encodes:
+        message = f"positions make a Longformer, which is a bi-encoder or poly-encoder, and not a {recipe.kind}"
+        raise InvalidInput(message, field="positions")
+    if recipe.attention_window % 2:
+        message = f"attention_window is {recipe.attention_window}; it must be even: half of it is on each side"
+        raise InvalidInput(message, field="attention_window")

@@ -7,6 +7,7 @@ a use for, divide the parts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 _CONTEXT, _START, _END = "\ufdd0", "\ufdd1", "\ufdd2"
@@ -42,6 +43,22 @@ def place_window(context: str, text: str, start: int, end: int) -> str:
     """The text of the window `text[start:end]` in its passage, of the same length for every window of a passage."""
     context, text = (part.translate(_NONE) for part in (f"{context} " if context else "", text))
     return f"{context}{_CONTEXT}{text[:start]}{_START}{text[start:end]}{_END}{text[end:]}"
+
+
+def place_in_document(passages: Sequence[str]) -> list[str]:
+    """The texts of a document's passages, each among the others."""
+    return [
+        place_passage(" ".join(passages[:at]), passage, " ".join(passages[at + 1 :]))
+        for at, passage in enumerate(passages)
+    ]
+
+
+def place_passage(before: str, passage: str, after: str) -> str:
+    """The text of a whole passage with what is around it in its document: read alone, it is the passage."""
+    if not (before or after):
+        return passage
+    before, passage, after = (part.translate(_NONE) for part in (before, passage, after))
+    return f"{_CONTEXT}{before} {_START}{passage}{_END} {after}"
 
 
 def read_window(text: str) -> PlacedWindow:

@@ -35,6 +35,8 @@ def suite(name: str, claims: bool = True) -> JudgedData:
         ({"negatives": (OTHER, replace(JUDGED, text=JUDGED.text.upper()))}, "negatives"),
         ({"positive": replace(OTHER, title=ASKED.upper())}, "positive"),
         ({"negatives": (replace(OTHER, text=ASKED),)}, "negatives"),
+        ({"positive": replace(OTHER, before=("He slept.", JUDGED.text))}, "positive"),
+        ({"positive": replace(OTHER, after=(JUDGED.text.upper(),))}, "positive"),
     ],
 )
 def test_evaluation_data_is_refused_with_file_line_and_suite(
@@ -47,6 +49,14 @@ def test_evaluation_data_is_refused_with_file_line_and_suite(
     with pytest.raises(InvalidInput) as caught:
         guard.check(replace(FREE, **change))
     assert caught.value.field == field
+
+
+def test_a_judged_passage_beside_an_answer_is_left_out_and_counted() -> None:
+    dropped: Counter[str] = Counter()
+    placed = replace(FREE, positive=replace(OTHER, before=("He slept.", JUDGED.text), after=(JUDGED.text + " Yes.",)))
+    (found,) = Sieve([suite("medquad")], dropped).filter_pairs([placed, placed])
+    assert (found.positive.before, found.positive.after) == (("He slept.",), ())
+    assert dropped["title: passages beside an answer, near one that a suite judges"] == 2
 
 
 def test_a_claim_may_show_the_corpus_that_both_sides_share_and_no_other_task_may() -> None:

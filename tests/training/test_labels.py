@@ -111,6 +111,14 @@ def test_evaluated_health_articles_are_nowhere(labelled: Path) -> None:
     assert all(pair.query.startswith(pair.positive.title) for pair in pairs(labelled, "slots"))
 
 
+def test_the_other_passages_of_its_article_are_around_an_answer(labelled: Path) -> None:
+    pairs = [pair for task in ("question", "slots") for pair in read_pairs(labelled / f"pairs/{task}.jsonl")]
+    around = {part for pair in pairs for part in (*pair.positive.before, *pair.positive.after)}
+    assert around
+    assert around <= {text.text for text in read_texts(labelled / "corpora/health.jsonl")}
+    assert not any(pair.positive.text in (*pair.positive.before, *pair.positive.after) for pair in pairs)
+
+
 def test_no_group_stands_on_both_sides(labelled: Path) -> None:
     for path in (labelled / "pairs").iterdir():
         sides: dict[str, set[str]] = {}

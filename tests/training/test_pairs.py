@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from encoders.labels.pairs import Pair, Text, parse_pair, read_pairs, read_texts, write_lines
+from encoders.labels.pairs import (
+    SURROUNDING_WORDS,
+    Pair,
+    Text,
+    parse_pair,
+    read_pairs,
+    read_texts,
+    surround,
+    write_lines,
+)
 from mappings.errors import InvalidInput
 
 TEXT = Text("d1", "Statins and stroke", "results", "Statins halved the rate of stroke.")
@@ -36,6 +46,35 @@ def test_a_pair_is_one_json_object_and_reads_back(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_what_is_around_a_passage_reads_back_and_is_written_only_where_there_is_something(tmp_path: Path) -> None:
+    placed = replace(PAIR, positive=replace(TEXT, before=("First.", "Second."), after=("Last.",)))
+    write_lines(tmp_path / "claim.jsonl", [placed])
+    written = orjson.loads((tmp_path / "claim.jsonl").read_bytes())
+    assert written["positive"]["before"] == ["First.", "Second."]
+    assert written["positive"]["after"] == ["Last."]
+    assert "before" not in written["negatives"][0]
+    assert list(read_pairs(tmp_path / "claim.jsonl")) == [placed]
+
+
+def test_the_passages_of_a_document_are_around_each_other_in_order() -> None:
+    passages = [Text(name, "", "", f"{name}.") for name in "abcd"]
+    assert [(item.before, item.text, item.after) for item in surround(passages)] == [
+        ((), "a.", ("b.", "c.", "d.")),
+        (("a.",), "b.", ("c.", "d.")),
+        (("a.", "b."), "c.", ("d.",)),
+        (("a.", "b.", "c."), "d.", ()),
+    ]
+
+
+def test_of_a_long_document_the_nearest_passages_are_kept_whole() -> None:
+    half = "word " * (SURROUNDING_WORDS // 2)
+    long = "long " * (SURROUNDING_WORDS + 9)
+    texts = ["far", half, half, "here", long, "beyond"]
+    placed = surround([Text(str(at), "", "", text) for at, text in enumerate(texts)])[3]
+    assert placed.before == (half, half)
+    assert placed.after == (long,)
+
+
 def test_a_bad_passage_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "d1", "title": "", "heading": "", "text": "One."}\n\n{"id": "d2"}\n')
@@ -55,6 +94,9 @@ def test_passages_read_back(tmp_path: Path) -> None:
         ({"split": "dev"}, "split"),
         ({"positive": "text"}, "positive"),
         ({"positive": {"id": "d1"}}, "title"),
+        ({"positive": {**RECORD["positive"], "before": "First."}}, "before"),
+        ({"positive": {**RECORD["positive"], "after": [1]}}, "after"),
+        ({"positive": {**RECORD["positive"], "after": [" "]}}, "after"),
         ({"query": " "}, "query"),
         ({"id": ""}, "id"),
         ({"positive": None}, "positive"),

@@ -83,6 +83,15 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         load_recipe("nothing")
 
 
+LONGFORMER: dict[str, Any] = {
+    "kind": "bi-encoder",
+    "objective": "whole-batch",
+    "pooling": "cls",
+    "windows": "surroundings",
+    "tasks": {"a": {}},
+}
+
+
 @pytest.mark.parametrize(
     ("values", "field"),
     [
@@ -145,6 +154,13 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
         ({"steps": 10**20}, "steps"),
         ({"seed": -(10**400)}, "seed"),
         ({"threads": 2**40}, "threads"),
+        ({**LONGFORMER, "pooling": "mean"}, "windows"),
+        ({**LONGFORMER, "kind": "cross-encoder", "objective": "listwise"}, "windows"),
+        ({**LONGFORMER, "tasks": {"a": {"window": 80}}}, "window"),
+        ({**LONGFORMER, "similarity": "cosine", "keep": 0.5}, "keep"),
+        ({**LONGFORMER, "positions": -1}, "positions"),
+        ({**LONGFORMER, "attention_window": 7}, "attention_window"),
+        ({"kind": "cross-encoder", "objective": "listwise", "positions": 4096, "tasks": {"a": {}}}, "positions"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, object], field: str) -> None:

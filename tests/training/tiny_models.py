@@ -69,6 +69,9 @@ def config(family: str) -> Any:
         "distilbert": lambda: transformers.DistilBertConfig(vocab_size=size, **DISTIL),
         "mpnet": lambda: transformers.MPNetConfig(vocab_size=size, **SMALL),
         "xlnet": lambda: transformers.XLNetConfig(vocab_size=size, **XLNET),
+        "longformer": lambda: transformers.LongformerConfig(
+            vocab_size=size, pad_token_id=0, type_vocab_size=1, attention_window=8, **SMALL
+        ),
     }[family]()
 
 
@@ -83,6 +86,7 @@ def tokenizer(family: str) -> Any:
         "distilbert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]"),
         "mpnet": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
         "xlnet": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2"),
+        "longformer": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"),
     }
     single, pair = templates[family]
     special = [(name, VOCABULARY[name]) for name in ("[CLS]", "[SEP]")]
@@ -95,7 +99,7 @@ def tokenizer(family: str) -> Any:
     )  # fmt: skip
 
 
-def write_base(folder: Path, family: str = "bert", layers: int = 2, **changes: int) -> Path:
+def write_base(folder: Path, family: str = "bert", layers: int = 2, **changes: Any) -> Path:
     """A random checkpoint, the same each time; `changes` are settings of its configuration."""
     torch.manual_seed(0)
     wanted = config(family)

@@ -149,9 +149,10 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
             f"{artifact.name} has more than one graph; the model server serves only models with one", field="model"
         )
     encoder: BiEncoder | None = None
+    around, pools = artifact.reading.reads_around, artifact.reading.pools_windows
     if artifact.kind == "bi-encoder":
         encoder = BiEncoder(*arguments)
-        model, run = encoder.model, encoder.sums if encoder.reads_around else encoder.vectors
+        model, run = encoder.model, encoder.sums if pools else encoder.vectors
     else:
         scorer = CrossEncoder(*arguments)
         model, run = scorer.model, scorer.logits
@@ -166,7 +167,7 @@ def _of(artifact: Artifact, settings: Settings, options: RunOptions) -> LoadedMo
         query_length=artifact.reading.query_tokens,
         capacity=Capacity(options.waiting),
         runner=_runner(artifact.name, run, len, _plan(model), options),
-        read=_read_around(encoder) if encoder and encoder.reads_around else partial(_read, model),
+        read=_read_around(encoder) if encoder and pools else partial(_read, model, around),
         count=model.tokenizer.count_tokens,
     )
 
@@ -184,12 +185,12 @@ def _plan(model: OnnxModel) -> BatchPlan:
     return BatchPlan(model.budget, RUNS_A_CORE * model.threads, least_ratio=ALIKE, nice=NICE)
 
 
-def _read(model: OnnxModel, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:
+def _read(model: OnnxModel, around: bool, query: str | None, texts: Sequence[str], as_queries: bool) -> list[Tokens]:
     if query is not None:
         return model.tokenizer.tokenize_pairs(query, texts)
     if as_queries:
         return model.tokenizer.tokenize_queries(texts)
-    return model.tokenizer.tokenize_passages([*map(alone, texts)])
+    return model.tokenizer.tokenize_passages(texts if around else [*map(alone, texts)])
 
 
 def _read_around(encoder: BiEncoder) -> Callable[[str | None, Sequence[str], bool], Sequence[WindowInput]]:

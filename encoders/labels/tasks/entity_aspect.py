@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, Text
+from encoders.labels.pairs import Pair, Text, surround
 from encoders.labels.split import split_of
 from encoders.labels.tasks.aspects import is_plain
 from mappings.analysis.entities import Lexicon, Tagger, conditions, merged
@@ -75,13 +75,19 @@ class LabelledPassage:
 def cut_passages(documents: Iterable[Document], collection: Collection) -> list[tuple[Text, str]]:
     """(passage, group) of every section that is long enough to answer a query, cut as the collection cuts its sections.
 
-    Documents with the same title form one group, so that texts about one entity never end up in both splits.
+    The document's other passages are around each. Documents with the same title form one group, so that texts about one entity never end up in both splits.
     """
     return [
-        (Text(passage.id, document.title, passage.heading, passage.text), normalise(document.title) or document.id)
+        (text, normalise(document.title) or document.id)
         for document in documents
-        for passage in passages(document, 1, collection)
-        if len(passage.text.split()) >= MIN_WORDS
+        for text in surround(
+            [
+                Text(passage.id, document.title, passage.heading, passage.text)
+                for passage in passages(document, 1, collection)
+                if passage.text.strip()
+            ]
+        )
+        if len(text.text.split()) >= MIN_WORDS
     ]
 
 

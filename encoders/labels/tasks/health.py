@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from encoders.labels.leaks import Twins, name_key, normalise
-from encoders.labels.pairs import Pair, Text
+from encoders.labels.pairs import Pair, Text, surround
 from encoders.labels.split import split_of
 from encoders.labels.tasks.aspects import AspectNames, aspect_names, choose_name
 from mappings.analysis.headings import heading_key
@@ -73,6 +73,7 @@ def health_texts(articles: Iterable[HealthArticle]) -> list[Text]:
 def label_health(articles: Sequence[HealthArticle], headings: Iterable[str] = ()) -> Iterator[Pair]:
     """Two pairs for each passage: with its question, and with its entity and one name of the aspect.
 
+    The article's other passages are around it.
     `headings` are those of other training documents, one entry for each use: they name aspects, too.
     """
     texts = health_texts(articles)
@@ -82,7 +83,7 @@ def label_health(articles: Sequence[HealthArticle], headings: Iterable[str] = ()
         answers.setdefault((normalise(text.title), text.heading), []).append(text.id)
     for article in articles:
         group = normalise(article.title)
-        for passage, text in zip(article.passages, health_texts([article]), strict=True):
+        for passage, text in zip(article.passages, surround(health_texts([article])), strict=True):
             relevant = tuple(answers[group, text.heading])
             for task, query in (("question", passage.question), ("slots", slot_query(text, names))):
                 yield Pair(task, f"{task}:{text.id}", group, split_of(group), "health", query, relevant, text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.leaks import normalise
-from encoders.labels.pairs import Pair, Text
+from encoders.labels.pairs import Pair, Text, surround
 from encoders.labels.split import bucket, is_test_note, split_of
 from mappings.datasets.mtsamples import TranscribedNote, read_notes
 
@@ -49,10 +49,11 @@ def label_notes(notes: Iterable[TranscribedNote]) -> Iterator[Pair]:
     """Up to two sections of each note; the query is the note's name or description, and the heading."""
     for note in notes:
         sections = sorted(long_sections([note]), key=lambda text: bucket(text.id, 1_000_003))
+        around = {text.id: text for text in surround([text for text in note_sections(note) if text.text])}
         for text in sections[:2]:
             same = tuple(other.id for other in sections if other.heading == text.heading)
             query = f"{_entity(note, text)} {text.heading}"
-            yield Pair("note", f"note:{text.id}", note.id, split_of(note.id), "notes", query, same, text)
+            yield Pair("note", f"note:{text.id}", note.id, split_of(note.id), "notes", query, same, around[text.id])
 
 
 def _entity(note: TranscribedNote, text: Text) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from encoders.artifact import QUERIES, READ_TOGETHER, Kind, Reading
 from encoders.training.architectures.bi_encoder import BiEncoderModule
 from encoders.training.architectures.cross_encoder import InteractionCrossEncoder
-from encoders.training.architectures.families import backbone, is_cls_last
+from encoders.training.architectures.families import backbone, is_cls_last, reads_surroundings
 from encoders.training.architectures.markers import templates
 from encoders.training.architectures.poly_encoder import PolyEncoderModule
 from encoders.training.architectures.stance import StanceModule
@@ -81,6 +81,9 @@ class Architecture:
 
         Raises `ModelError` if this kind can't be built over them.
         """
+        if reads_surroundings(passages.config) and self.kind in READ_TOGETHER:
+            message = f"a Longformer reads passages in their documents; a {self.kind} reads each with its query"
+            raise ModelError(message, field="base")
         if self.is_classifier:
             return passages
         return _BUILDERS[self.kind](self, backbone(passages), queries, tokenizer)
@@ -105,6 +108,8 @@ def _bi(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) 
 
 
 def _poly(plan: Architecture, passages: Any, queries: Any | None, tokenizer: Any) -> PolyEncoderModule:
+    if reads_surroundings(passages.config):
+        passages.config.masks_surroundings = True
     return PolyEncoderModule((passages, queries), plan.pooling, plan.normalises, plan.codes, plan.sharpness)
 
 

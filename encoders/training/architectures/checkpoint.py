@@ -21,7 +21,8 @@ from encoders.artifact import QUERIES, Kind
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import locate_checkpoint
 from encoders.training.architectures.cross_encoder import classifier_class
-from encoders.training.architectures.families import backbone, prepare_config
+from encoders.training.architectures.families import backbone, prepare_config, reads_surroundings
+from encoders.training.architectures.longformer.model import PassageLongformer
 from mappings.errors import ModelError
 
 ARCHITECTURE = "architecture.json"
@@ -97,6 +98,8 @@ def _check_vocabulary(tokenizer: Any, folder: str | Path) -> None:
 def _load_tower(folder: str | Path, plan: Architecture, options: Mapping[str, Any]) -> Any:
     """One Hugging Face model of a checkpoint; a classifier without a head that fits gets a new one."""
     config = prepare_config(AutoConfig.from_pretrained(folder), str(folder))
+    if reads_surroundings(config):
+        return PassageLongformer.from_pretrained(folder, config=config, **options)
     if not plan.is_classifier:
         return AutoModel.from_pretrained(folder, config=config, **options)
     config.num_labels = plan.classes

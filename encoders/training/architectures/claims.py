@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
-from typing import Any, Final
-from weakref import WeakKeyDictionary
+from collections.abc import Sequence
+from typing import Any
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from encoders.artifact import Reading
 from encoders.stances import NO_SENTENCE, claim_inputs
 from encoders.training.architectures.families import inputs_of
 from encoders.training.architectures.markers import templates
+from encoders.training.architectures.scoring import plain_tokenizer
 from encoders.training.architectures.stance import StanceOutput
 from encoders.training.recipe import Recipe
 from mappings.stances import ClaimPassage
-
-_PLAIN: Final[MutableMapping[Any, Tokenizer]] = WeakKeyDictionary()
-"""Tokenizer → a copy of it that neither pads nor truncates."""
 
 
 def read_claims(
     model: Any, tokenizer: Any, claims: Sequence[str], passages: Sequence[ClaimPassage], recipe: Recipe
 ) -> StanceOutput:
     """What the model reads of each claim in its passage, in one run."""
-    plain = _without_settings(tokenizer)
+    plain = plain_tokenizer(tokenizer)
     reading = Reading("mean", False, recipe.max_query, recipe.max_length, *templates(recipe.markers), recipe.cut)
     inputs = claim_inputs(plain, reading, claims, passages)
     width = max(len(item.places) for item in inputs)
@@ -43,14 +39,3 @@ def read_claims(
         padded([item.places for item in inputs], NO_SENTENCE), {name: arrays[name] for name in inputs_of(model)}
     )
     return found
-
-
-def _without_settings(tokenizer: Any) -> Tokenizer:
-    """A copy that neither pads nor truncates: others set both where they use theirs."""
-    plain = _PLAIN.get(tokenizer)
-    if plain is None:
-        plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        plain.no_padding()
-        plain.no_truncation()
-        _PLAIN[tokenizer] = plain
-    return plain

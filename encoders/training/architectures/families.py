@@ -9,7 +9,14 @@ from torch import nn
 
 from mappings.errors import ModelError
 
-SUPPORTED = {"bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "mpnet": "MPNet", "xlnet": "XLNet"}
+SUPPORTED = {
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "distilbert": "DistilBERT",
+    "mpnet": "MPNet",
+    "xlnet": "XLNet",
+    "longformer": "Longformer",
+}
 """The `model_type` of a configuration -> the family's name."""
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 LAYERS = ("encoder.layer", "transformer.layer", "layer")
@@ -39,14 +46,26 @@ def check_family(family: str, base: str) -> None:
 
 
 def max_positions(config: Any) -> int:
-    """The maximum number of tokens of a base; 0 if there is no limit. RoBERTa and MPNet reserve their first two positions."""
+    """The maximum number of tokens of a base; 0 if there is no limit. Some families reserve their first positions."""
     known = getattr(config, "max_position_embeddings", 0) or 0
-    return max(0, known - 2 if config.model_type in ("roberta", "mpnet") else known)
+    return max(0, known - first_position(config))
+
+
+def first_position(config: Any) -> int:
+    """The row of the position embeddings that the first token has."""
+    if config.model_type == "longformer":
+        return int(config.pad_token_id) + 1
+    return 2 if config.model_type in ("roberta", "mpnet") else 0
 
 
 def has_token_types(config: Any) -> bool:
-    """Whether the model distinguishes the two texts of a pair by token types."""
-    return config.model_type == "xlnet" or getattr(config, "type_vocab_size", 0) > 1
+    """Whether the model distinguishes the two texts of a pair, or a passage and what is around it, by token types."""
+    return reads_surroundings(config) or config.model_type == "xlnet" or getattr(config, "type_vocab_size", 0) > 1
+
+
+def reads_surroundings(config: Any) -> bool:
+    """Whether the model reads a passage with what is around it, which its token types tell apart."""
+    return bool(config.model_type == "longformer")
 
 
 def inputs_of(model: Any) -> list[str]:
@@ -77,6 +96,8 @@ def keep_layers(model: Any, layers: Sequence[int]) -> Any:
         raise ModelError(f"layers contains {unknown[0]}; the base has 0 to {len(found) - 1}", field="layers")
     setattr(owner, name, nn.ModuleList(found[number] for number in layers))
     model.config.num_hidden_layers = len(layers)
+    if isinstance(windows := getattr(model.config, "attention_window", None), list):  # one for each layer
+        model.config.attention_window = [windows[number] for number in layers]
     return model
 
 

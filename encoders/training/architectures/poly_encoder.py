@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from encoders.text import AROUND
 from encoders.training.architectures.bi_encoder import Towers
+from encoders.training.architectures.families import reads_surroundings
 
 
 class PolyScorer(nn.Module):
@@ -91,5 +93,13 @@ class PolyEncoderModule(Towers):
             else (self.tokens(queries, query=True), queries["attention_mask"])
         )
         with torch.autocast(right.device.type, enabled=False):
-            scores: Tensor = self.head(*left, right, passages["attention_mask"])
+            scores: Tensor = self.head(*left, right, own_tokens(self.config, passages))
             return scores
+
+
+def own_tokens(config: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+    """The mask (n, t) of the passages' own tokens, without padding and without what is around them."""
+    mask = inputs["attention_mask"]
+    if not reads_surroundings(config) or "token_type_ids" not in inputs:
+        return mask
+    return mask * (inputs["token_type_ids"] != AROUND)

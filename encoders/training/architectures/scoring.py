@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 
+from encoders.artifact import Reading
 from encoders.late.spans import cut_to_room, span_tokens
-from encoders.text import cut_middle
+from encoders.text import cut_middle, pad, tokenize_in_document
 from encoders.training.architectures.bi_encoder import POOLED
 from encoders.training.architectures.cross_encoder import to_logit
 from encoders.training.architectures.families import inputs_of
@@ -20,6 +23,8 @@ from mappings.analysis.window_text import read_window
 CPU_BATCH = 12
 """Sequences per forward pass of a cross-encoder, of similar length: less padding, and small enough for the caches."""
 GPU_BATCH = 512
+_PLAIN: Final[MutableMapping[Any, Tokenizer]] = WeakKeyDictionary()
+"""Tokenizer → a copy of it that neither pads nor truncates."""
 
 
 def autocast(model: Any, recipe: Recipe) -> Any:
@@ -46,11 +51,35 @@ def tokenize_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Rec
     """Texts as inputs (n, t) on the model's device, in their template and truncated to their limit."""
     template = templates(recipe.markers)[0 if query else 1]
     limit = recipe.max_query if query else recipe.max_length
+    if recipe.windows == "surroundings" and not query:
+        return _tokenize_in_documents(model, tokenizer, texts, recipe)
     ready = [template.replace("{text}", text) for text in texts]
     if recipe.windows != "separate" and not query:
         return _tokenize_windows(model, tokenizer, ready, limit, recipe.windows == "late-context")
     tokens = tokenizer(ready, padding=True, truncation=True, max_length=limit, return_tensors="pt")
     return _inputs(model, tokens)
+
+
+def _tokenize_in_documents(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> dict[str, Tensor]:
+    """As `tokenize_texts`, passages with what is around them: as they are read in serving."""
+    reading = Reading(
+        "cls", query_tokens=4, passage_tokens=recipe.max_length, passage_template=templates(recipe.markers)[1]
+    )
+    tokens = tokenize_in_document(plain_tokenizer(tokenizer), reading, texts)
+    batch = pad(tokens, range(len(tokens)))
+    arrays = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": batch.types}
+    return _inputs(model, {name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+def plain_tokenizer(tokenizer: Any) -> Tokenizer:
+    """A copy of its backend that neither pads nor truncates: others set both where they use theirs."""
+    plain = _PLAIN.get(tokenizer)
+    if plain is None:
+        plain = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        plain.no_padding()
+        plain.no_truncation()
+        _PLAIN[tokenizer] = plain
+    return plain
 
 
 def _tokenize_windows(

@@ -18,7 +18,7 @@ from encoders.labels.pairs import Pair, Text, read_pairs
 from encoders.stances import is_same
 from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
-from mappings.analysis.window_text import place_window
+from mappings.analysis.window_text import place_passage, place_window
 from mappings.documents import Passage
 from mappings.stances import ClaimPassage, Stance
 
@@ -52,33 +52,54 @@ class Example:
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
-    """The pairs of each task in the recipe, from `folder/<task>.jsonl`, on one side of the split. Raises `InvalidInput`."""
-    return {task: [p for p in read_pairs(folder / f"{task}.jsonl") if p.split == split] for task in recipe.tasks}
+    """The pairs of each task in the recipe, from `folder/<task>.jsonl`, on one side of the split. Raises `InvalidInput`.
+
+    Where the model reads what is around a passage, negatives have it, too.
+    """
+    found = {}
+    for task in recipe.tasks:
+        read = read_pairs(folder / f"{task}.jsonl")
+        pairs = surround_negatives(list(read)) if recipe.windows == "surroundings" else read
+        found[task] = [pair for pair in pairs if pair.split == split]
+    return found
 
 
-def render_text(text: Text, context: bool) -> str:
-    """A passage as a model reads it: the text, with `context` after its title and heading."""
-    return " ".join(part for part in ((text.title, text.heading) if context else ()) if part) + (
+def surround_negatives(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs, each negative with what is around it where it is itself an answer: a file has that only once."""
+    known = {pair.positive.id: pair.positive for pair in pairs}
+
+    def surrounded(text: Text) -> Text:
+        own = known.get(text.id)
+        return text if own is None or text.before or text.after else replace(text, before=own.before, after=own.after)
+
+    return [replace(pair, negatives=tuple(map(surrounded, pair.negatives))) for pair in pairs]
+
+
+def render_text(text: Text, context: bool, around: bool = False) -> str:
+    """A passage as a model reads it: the text, with `context` after its title and heading, with `around` in its document."""
+    shown = " ".join(part for part in ((text.title, text.heading) if context else ()) if part) + (
         f" {text.text}" if context and (text.title or text.heading) else text.text
     )
+    return place_passage(" ".join(text.before), shown, " ".join(text.after)) if around else shown
 
 
-def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, late: bool = False) -> Example:
+def make_example(pair: Pair, share: Share, negatives: int, draw: random.Random, windows: str = "separate") -> Example:
     """The pair with `negatives` of its negatives, drawn at random, all rendered in the same way.
 
     If the positive has no title (because the title is the query), no negative shows one, since that would reveal the
-    answer. All texts are cut to the share's window, so that their length does not reveal it either; with `late` they are
-    whole, and their windows placed in them.
+    answer. All texts are cut to the share's window, so that their length does not reveal it either. If `windows` are late,
+    texts are whole, and their windows placed in them; if they are `surroundings`, texts are placed in their documents.
     """
     context = draw.random() < share.context and bool(pair.positive.title or pair.positive.heading)
     chosen = draw.sample(pair.negatives, min(negatives, len(pair.negatives)))
+    around, late = windows == "surroundings", windows in ("late", "late-context")
     texts = [
         replace(text, text=_at_window(text.text, pair.query, share.window, late)) for text in (pair.positive, *chosen)
     ]
     return Example(
         pair.task,
         pair.query,
-        tuple(render_text(text, context) for text in texts),
+        tuple(render_text(text, context, around) for text in texts),
         tuple(text.id for text in texts),
         frozenset((*pair.relevant, pair.positive.id)),
         pair.group,
@@ -108,11 +129,6 @@ def _at_window(text: str, query: str, words: int, late: bool) -> str:
     return place_window("", text, start, start + len(window)) if late and window != text else window
 
 
-def is_late(recipe: Recipe) -> bool:
-    """Whether the model reads whole passages, and pools their windows."""
-    return recipe.windows != "separate"
-
-
 def required_negatives(recipe: Recipe) -> int:
     """How many negatives a pair must have: none if the objective finds them in the batch."""
     return 0 if recipe.objective in TRIPLETS or recipe.kind == "stance-classifier" else recipe.negatives
@@ -140,7 +156,7 @@ def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: in
             made[task] = list(_make_claim_examples(taken, share, recipe, epoch))
             continue
         made[task] = [
-            make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch), is_late(recipe))
+            make_example(pair, share, recipe.negatives, _draw(recipe, f"{round_}:{pair.id}", epoch), recipe.windows)
             for round_ in range(share.repeat)
             for pair in taken
         ]

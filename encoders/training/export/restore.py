@@ -21,7 +21,8 @@ from encoders.stances import load_head
 from encoders.training.architectures.architecture import Architecture
 from encoders.training.architectures.checkpoint import Checkpoint
 from encoders.training.architectures.cross_encoder import new_classifier
-from encoders.training.architectures.families import backbone, inputs_of, prepare_config
+from encoders.training.architectures.families import backbone, inputs_of, prepare_config, reads_surroundings
+from encoders.training.architectures.longformer.model import PassageLongformer
 from encoders.training.architectures.stance import StanceModule
 from encoders.training.export.smoothing import find_inverses
 from encoders.training.export.stance import join_head
@@ -61,7 +62,7 @@ def restore(artifact: Artifact) -> Checkpoint:
     content = _read_description(artifact)
     architecture = _parse_architecture(artifact, content)
     config = prepare_config(AutoConfig.for_model(**content["config"]), artifact.name)
-    tower = new_classifier(config) if architecture.is_classifier else AutoModel.from_config(config)
+    tower = _new_tower(config, architecture)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_file=str(artifact.folder / TOKENIZER),
         model_input_names=inputs_of(tower),  # otherwise the second text of a pair would lose its segment
@@ -84,6 +85,13 @@ def restore(artifact: Artifact) -> Checkpoint:
         if model.codes == "tokens":
             model.head.importance.data.copy_(scorer[artifact.dimension])
     return Checkpoint(model.float().eval(), tokenizer, architecture)
+
+
+def _new_tower(config: Any, architecture: Architecture) -> Any:
+    """A model of this configuration with random weights."""
+    if reads_surroundings(config):
+        return PassageLongformer(config)
+    return new_classifier(config) if architecture.is_classifier else AutoModel.from_config(config)
 
 
 def _read_description(artifact: Artifact) -> dict[str, Any]:

@@ -105,9 +105,9 @@ def export_run(
         cast(Kind, recipe.kind),
         out,
         {"name": out.name, **make_card(report, recipe, run), "export": asdict(serving)},
-        _run_texts(pairs[: texts // 2]),
+        _run_texts(pairs[: texts // 2], recipe),
         make_reading(recipe, ready.model.config, serving),
-        [] if own else [make_gate_query(pair) for pair in pairs[:queries]],
+        [] if own else [make_gate_query(pair, recipe.windows) for pair in pairs[:queries]],
     )
     ancestry.write(out, artifact.fingerprint)
     return artifact
@@ -138,16 +138,19 @@ def make_card(report: Mapping[str, Any], recipe: Recipe, run: Path) -> dict[str,
     }
 
 
-def make_gate_query(pair: Pair) -> GateQuery:
+def make_gate_query(pair: Pair, windows: str = "separate") -> GateQuery:
     """A held-out pair as a judged query: its positive against its mined candidates."""
+    around = windows == "surroundings"
     passages = (pair.positive, *pair.negatives)
     gains = (1.0,) + (0.0,) * len(pair.negatives)
-    return GateQuery(pair.query, tuple(render_text(text, True) for text in passages), gains)
+    return GateQuery(pair.query, tuple(render_text(text, True, around) for text in passages), gains)
 
 
-def _run_texts(pairs: Sequence[Pair]) -> list[tuple[str, str]]:
+def _run_texts(pairs: Sequence[Pair], recipe: Recipe) -> list[tuple[str, str]]:
     """Two texts of each pair, as far as it has them: its positive and its first negative."""
-    return [(pair.query, render_text(text, True)) for pair in pairs for text in (pair.positive, *pair.negatives[:1])]
+    around = recipe.windows == "surroundings"
+    shown = ((pair.query, text) for pair in pairs for text in (pair.positive, *pair.negatives[:1]))
+    return [(query, render_text(text, True, around)) for query, text in shown]
 
 
 def _checkpoint_texts(folder: Path) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.scoring import autocast, score_all, score_pairs
-from encoders.training.data.batches import Example, is_late, make_example
+from encoders.training.data.batches import Example, make_example
 from encoders.training.loop.held_out_stances import Table, evaluate_stances
 from encoders.training.recipe import Recipe
 from mappings.errors import ModelError
@@ -61,8 +61,10 @@ def draw_sample(pairs: Sequence[Pair], recipe: Recipe, task: str, queries: int) 
     draw = random.Random(f"{recipe.seed}:held-out:{task}")  # noqa: S311 - reproducible, not secret
     chosen = draw.sample(pairs, min(queries, len(pairs)))
     share = replace(recipe.tasks[task], repeat=1)
-    late = is_late(recipe)
-    return [make_example(pair, share, len(pair.negatives), random.Random(pair.id), late) for pair in chosen]  # noqa: S311
+    return [
+        make_example(pair, share, len(pair.negatives), random.Random(pair.id), recipe.windows)  # noqa: S311
+        for pair in chosen
+    ]
 
 
 @torch.inference_mode()

@@ -12,7 +12,8 @@ from encoders.artifact import QUERIES, Artifact
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import is_artifact, locate_checkpoint, resolve_base
 from encoders.training.architectures.checkpoint import Checkpoint, build_model
-from encoders.training.architectures.families import backbone, keep_layers, max_positions
+from encoders.training.architectures.families import backbone, keep_layers, max_positions, reads_surroundings
+from encoders.training.architectures.longformer.extend import extend
 from encoders.training.architectures.markers import add_marker_tokens
 from encoders.training.architectures.weights import set_dropout
 from encoders.training.export.restore import read_architecture, restore
@@ -30,14 +31,38 @@ def load_initial(recipe: Recipe) -> Checkpoint:
         ready = _load_artifact(Artifact.open(Path(base)), plan, recipe.base)
     else:
         ready = _load_pretrained(locate_checkpoint(base, "base"), recipe.base, plan)
+    for tower in get_towers(ready.model).values():
+        keep_layers(tower, recipe.layers)
+    if recipe.positions:
+        ready = _extend(ready, plan, recipe)
     towers = list(get_towers(ready.model).values())
     for tower in towers:
         _check_lengths(tower.config, recipe)
-        keep_layers(tower, recipe.layers)
+        _check_surroundings(tower.config, recipe)
     if recipe.markers == "tokens":
         add_marker_tokens(ready.tokenizer, towers)
     set_dropout(ready.model, recipe.dropout)
     return Checkpoint(ready.model, ready.tokenizer, plan)
+
+
+def _extend(ready: Checkpoint, plan: Architecture, recipe: Recipe) -> Checkpoint:
+    """The model with Longformers instead of its towers."""
+    towers = get_towers(ready.model)
+    made = {name: extend(tower, recipe.positions, recipe.attention_window) for name, tower in towers.items()}
+    model = plan.assemble(made[""], made.get(QUERIES), ready.tokenizer)
+    head, known = get_head(model), get_head(ready.model)
+    if head is not None and known is not None:
+        head.load_state_dict(known.state_dict())
+    return Checkpoint(model, ready.tokenizer, plan)
+
+
+def _check_surroundings(config: Any, recipe: Recipe) -> None:
+    if recipe.windows == "surroundings" and not reads_surroundings(config):
+        message = (
+            f"the base {recipe.base!r} belongs to the family {config.model_type!r}, which reads a passage alone; windows ="
+            " 'surroundings' needs a Longformer: name one, or make one with positions"
+        )
+        raise ModelError(message, field="base")
 
 
 def _check_lengths(config: Any, recipe: Recipe) -> None:
