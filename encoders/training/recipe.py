@@ -36,7 +36,7 @@ COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
 SHARE, POSITIVE = NumberRange(0, 1), NumberRange(above=0)
 NUMBERS = {
     **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
-    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every"), COUNT),
+    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every", "chunk"), COUNT),
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
     **dict.fromkeys(("learning_rate", "temperature", "teacher_temperature", "prior_scale", "head_rate"), POSITIVE),
@@ -86,6 +86,8 @@ class Recipe:
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
+    `chunk` limits how many sequences are read at once in training, for batches larger than memory (0: all of a batch); the
+    step stays that of the whole batch (`encoders.training.loop.gradients`).
     Teacher: `teacher` is a cross-encoder's model directory, or the checkpoint of a run; its scores (those of a model
     directory in the numeric form `teacher_form`), divided by `teacher_temperature`, make up `teacher_share` of the loss, by
     the method `distillation`. A stance classifier's teacher is another stance classifier; it reads pairs without a stance,
@@ -121,6 +123,7 @@ class Recipe:
     markers: str = "none"
     seed: int = 13
     batch: int = 8
+    chunk: int = 0
     negatives: int = 3
     max_length: int = 192
     max_query: int = 64
