@@ -138,6 +138,9 @@ def join_processes(device: str, largest: int) -> Iterator[Processes]:
         raise InvalidInput(
             f"batch is {largest}, and {found.count} processes each need at least one of its examples", field="batch"
         )
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        if not os.environ.get(name):
+            raise InvalidInput(f"{name} is not set: start several processes by torchrun", field=name)
     if device == "cuda":
         _take_gpu(_read_number(os.environ, "LOCAL_RANK", found.rank))
     with _connected():
@@ -151,6 +154,8 @@ def join_processes(device: str, largest: int) -> Iterator[Processes]:
 def read_environment(variables: Mapping[str, str]) -> Processes:
     """The processes as `WORLD_SIZE` and `RANK` name them. Raises `InvalidInput` for impossible values."""
     count, rank = _read_number(variables, "WORLD_SIZE", 1), _read_number(variables, "RANK", 0)
+    if count < 1:
+        raise InvalidInput(f"WORLD_SIZE is {count}; it must be at least 1", field="WORLD_SIZE")
     if not 0 <= rank < count:
         raise InvalidInput(f"RANK is {rank}; of WORLD_SIZE {count} it must be between 0 and {count - 1}", field="RANK")
     return Processes(count, rank)

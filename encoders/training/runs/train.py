@@ -174,7 +174,7 @@ def _run(setup: _Setup, processes: Processes, out: Path, log: Log) -> dict[str, 
         get_head(model),
         recipe.head_rate,
         processes,
-        _choose_gradients(objective, processes),
+        choose_gradients(objective, processes),
     )
     plain = model.device.type == "cpu" and recipe.precision == "bf16"
     with use_plain_attention(map(backbone, get_towers(model).values()), plain):
@@ -182,7 +182,7 @@ def _run(setup: _Setup, processes: Processes, out: Path, log: Log) -> dict[str, 
     return processes.first(partial(_finish, setup, progress, begins["pairs"], out))
 
 
-def _choose_gradients(objective: Objective, processes: Processes) -> Callable[[Sequence[Example]], float] | None:
+def choose_gradients(objective: Objective, processes: Processes) -> Callable[[Sequence[Example]], float] | None:
     """How the gradients of a batch are computed in parts; None for a batch that is computed at once."""
     recipe = objective.recipe
     if processes.count == 1 and not recipe.chunk:
