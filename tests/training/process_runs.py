@@ -32,8 +32,8 @@ RUNS = {
     "stances": replace(
         CROSS, **{**EXACT, **STANCES, "steps": 0}, kind="stance-classifier", objective="stance", batch=2
     ),
-    # 120 steps of which a test interrupts others: what one process draws, another can't.
-    "with dropout": replace(BI, **{**EXACT, "steps": 0, "dropout": 0.3, "tasks": {"claim": Share(repeat=60)}}, batch=4),
+    # 40 steps of which a test interrupts others: what one process draws, another can't.
+    "with dropout": replace(BI, **{**EXACT, "steps": 0, "dropout": 0.3, "tasks": {"claim": Share(repeat=20)}}, batch=4),
 }
 
 
