@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,8 +11,10 @@ from encoders.training.discourse.recipe import KIND as DISCOURSE
 from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe
 from encoders.training.matching.recipe import KIND as MATCHER
 from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
-from encoders.training.recipe import Recipe, parse_recipe, read_recipe
+from encoders.training.recipe import Recipe, parse_recipe
+from encoders.training.recipe_source import read_recipe
 from encoders.training.run_folder import Log
+from mappings.errors import InvalidInput
 
 AnyRecipe = Recipe | MatcherRecipe | DiscourseRecipe
 _PARSERS: Final[Mapping[str, Callable[[Mapping[str, Any], str], AnyRecipe]]] = {
@@ -34,7 +37,12 @@ def start_run(
     watch: Log | None = None,
     unknown_ancestry: bool = False,
 ) -> dict[str, Any]:
-    """Train by a recipe of any kind, with the packages that its run needs; returns the report."""
+    """Train by a recipe of any kind, with the packages that its run needs; returns the report.
+
+    Raises `InvalidInput` if torchrun started several processes for a kind that one process trains.
+    """
+    if not isinstance(recipe, Recipe) and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise InvalidInput(f"a {recipe.kind} is trained by one process: start it without torchrun", field="WORLD_SIZE")
     if isinstance(recipe, MatcherRecipe):  # it starts from no model, so there is no ancestry to allow
         from encoders.training.runs.matcher import train_matcher
 

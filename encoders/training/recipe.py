@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 from encoders.artifact import READ_TOGETHER, WINDOWS
 from encoders.training.recipe_checks import NumberRange, check_choice, check_numbers, check_text, check_windows
-from mappings.errors import InvalidInput, NotFound
+from encoders.training.recipe_source import read_recipe
+from mappings.errors import InvalidInput
 
-RECIPES = Path(__file__).parent / "recipes"
 OBJECTIVES = {
     "bi-encoder": ("contrastive", "whole-batch", "triplet", "triplet-both"),
     "poly-encoder": ("contrastive", "whole-batch"),
@@ -36,7 +35,7 @@ COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
 SHARE, POSITIVE = NumberRange(0, 1), NumberRange(above=0)
 NUMBERS = {
     **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
-    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every", "positions"), COUNT),
+    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every", "positions", "chunk"), COUNT),
     "attention_window": NumberRange(2, whole=True),
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
@@ -89,6 +88,8 @@ class Recipe:
     Run: with `steps` 0 the run has as many steps as the plan; fewer end it (and the learning-rate schedule) early. Every
     `evaluate_every` steps, `dev_queries` held-out pairs per task are ranked; the best state is kept, and after `patience`
     evaluations without a better one the run stops (0: never).
+    `chunk` limits how many sequences are read at once in training, for batches larger than memory (0: all of a batch); the
+    step stays that of the whole batch (`encoders.training.loop.gradients`).
     Teacher: `teacher` is a cross-encoder's model directory, or the checkpoint of a run; its scores (those of a model
     directory in the numeric form `teacher_form`), divided by `teacher_temperature`, make up `teacher_share` of the loss, by
     the method `distillation`. A stance classifier's teacher is another stance classifier; it reads pairs without a stance,
@@ -126,6 +127,7 @@ class Recipe:
     markers: str = "none"
     seed: int = 13
     batch: int = 8
+    chunk: int = 0
     negatives: int = 3
     max_length: int = 192
     max_query: int = 64
@@ -227,42 +229,6 @@ class Recipe:
 def load_recipe(source: Path | str, changes: Sequence[str] = ()) -> Recipe:
     """The recipe of a transformer; see `read_recipe`."""
     return parse_recipe(*read_recipe(source, changes))
-
-
-def read_recipe(source: Path | str, changes: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """The table and name of a recipe by path, or of a shipped one by name, with `changes` of its settings (`NAME=VALUE`).
-
-    A value is TOML; what is not valid TOML is text. Raises `NotFound` and `InvalidInput`.
-    """
-    path = Path(source)
-    if not path.is_file():
-        path = RECIPES / f"{source}.toml"
-    if not path.is_file():
-        known = ", ".join(sorted(found.stem for found in RECIPES.glob("*.toml")))
-        raise NotFound(f"there is no recipe {str(source)!r}; give a TOML file or one of: {known}", field="recipe")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) | _read_changes(changes), path.stem
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"{path.name} is not valid UTF-8 at byte {error.start}: save it as UTF-8", field="recipe"
-        ) from None
-    except ValueError as error:  # not only TOMLDecodeError: a number can have more digits than Python parses
-        raise InvalidInput(f"{path.name} is not valid TOML: {error}", field="recipe") from None
-
-
-def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
-    """Settings by name, each from `NAME=VALUE`; of two with the same name the last counts."""
-    found: dict[str, Any] = {}
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals or not name.strip():
-            raise InvalidInput(f"{change!r} changes no setting: write NAME=VALUE, such as steps=900", field="set")
-        try:
-            read = tomllib.loads(f"value = {value}")
-        except ValueError:
-            read = {}
-        found[name.strip()] = read["value"] if len(read) == 1 else value.strip()
-    return found
 
 
 def parse_recipe(values: Mapping[str, Any], name: str) -> Recipe:

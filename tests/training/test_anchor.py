@@ -15,7 +15,7 @@ from tiny_models import BI, write_home  # noqa: E402
 from encoders.training.architectures import scoring  # noqa: E402
 from encoders.training.data.batches import load_pairs, plan_batches  # noqa: E402
 from encoders.training.objectives import losses  # noqa: E402
-from encoders.training.objectives.anchor import Anchor  # noqa: E402
+from encoders.training.objectives.anchor import Anchor, drift  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
 from encoders.training.runs.initial import load_initial  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
@@ -43,10 +43,10 @@ def test_an_untrained_model_has_not_drifted_and_a_window_in_its_passage_has(home
     text = "Aspirin in adults. It helped them. Nobody fell ill."
     for texts, same in ((["aspirin", "wheeze"], True), ([place_window("Asthma", text, 19, 34)], False)):
         vectors = scoring.encode_texts(ready.model.eval(), ready.tokenizer, texts, recipe, query=False)
-        drift = anchor.drift(vectors, texts, query=False)
-        assert (drift.item() == pytest.approx(0, abs=1e-5)) == same
-        assert 0 <= drift.item() + 1e-5 <= 2
-        assert drift.requires_grad  # the base has no gradient, the vectors have
+        found = drift(vectors, anchor.vectors(texts, query=False))
+        assert (found.item() == pytest.approx(0, abs=1e-5)) == same
+        assert 0 <= found.item() + 1e-5 <= 2
+        assert found.requires_grad  # the base has no gradient, the vectors have
     assert not any(parameter.requires_grad for parameter in anchor.model.parameters())
 
 
@@ -57,18 +57,18 @@ def test_the_loss_is_the_objective_and_the_drift_by_their_shares(home: Path) -> 
     ready.model.eval()
     for parameter in ready.model.parameters():
         parameter.data += 0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3))
-    plain = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe)
-    found = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe, anchor=anchor)
+    plain = losses.Objective(ready.model, ready.tokenizer, recipe).loss(batch)
+    found = losses.Objective(ready.model, ready.tokenizer, recipe, anchor=anchor).loss(batch)
     drifts = []
     for query, texts in (
         (True, [item.query for item in batch]),
         (False, [text for _, text in losses.list_passages(batch)]),
     ):
         vectors = scoring.encode_texts(ready.model, ready.tokenizer, texts, recipe, query)
-        drifts.append(anchor.drift(vectors, texts, query).item())
-    drift = sum(drifts) / 2
-    assert drift > 0.001
-    assert found.item() == pytest.approx(0.75 * plain.item() + 0.25 * drift / recipe.temperature, abs=1e-4)
+        drifts.append(drift(vectors, anchor.vectors(texts, query)).item())
+    drifted = sum(drifts) / 2
+    assert drifted > 0.001
+    assert found.item() == pytest.approx(0.75 * plain.item() + 0.25 * drifted / recipe.temperature, abs=1e-4)
 
 
 def test_a_model_that_keeps_moves_less(home: Path, tmp_path: Path) -> None:
@@ -78,6 +78,6 @@ def test_a_model_that_keeps_moves_less(home: Path, tmp_path: Path) -> None:
         ready = load_initial(replace(recipe, base=str(tmp_path / str(keep) / "checkpoint")))
         texts = ["aspirin", "wheeze at night"]
         vectors = scoring.encode_texts(ready.model.eval(), ready.tokenizer, texts, recipe, query=True)
-        return Anchor.load(of(home, 0.5), "cpu").drift(vectors, texts, query=True).item()
+        return drift(vectors, Anchor.load(of(home, 0.5), "cpu").vectors(texts, query=True)).item()
 
     assert drift_after(0.9) < drift_after(0.0) / 2

@@ -157,7 +157,7 @@ def test_texts_of_like_length_together_give_the_same(
 def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
     """Whether the loss of the first batch is smaller after training than before."""
     from encoders.training.data.batches import load_pairs, plan_batches
-    from encoders.training.objectives.losses import compute_loss
+    from encoders.training.objectives.losses import Objective
 
     (batch, *_) = plan_batches(load_pairs(home / "pairs", recipe, "train"), recipe)
     trained = replace(recipe, base=str(tmp_path / "run/checkpoint"))
@@ -166,7 +166,7 @@ def falls(recipe: Recipe, home: Path, tmp_path: Path) -> bool:
         torch.manual_seed(recipe.seed)
         ready = load_initial(chosen)
         with torch.inference_mode():
-            losses.append(compute_loss(ready.model.eval(), ready.tokenizer, batch, chosen).item())
+            losses.append(Objective(ready.model.eval(), ready.tokenizer, chosen).loss(batch).item())
     return losses[1] < losses[0]
 
 

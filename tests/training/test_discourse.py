@@ -22,7 +22,7 @@ from encoders.training.discourse.document import DocumentEncoder, robust_loss  #
 from encoders.training.discourse.graphs import write_document_graph, write_name_graph  # noqa: E402
 from encoders.training.discourse.names import NamedText, NameEncoder, NameSpace, bloom, bpmll, embed_texts, pad_words  # noqa: E402
 from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe  # noqa: E402
-from encoders.training.kinds import load_any_recipe  # noqa: E402
+from encoders.training.kinds import load_any_recipe, start_run  # noqa: E402
 from encoders.training.runs.discourse import train_discourse  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
 from tests.training.discourse_corpora import ASPECTS, ENTITIES, WIDTH, write_articles, write_words  # noqa: E402
@@ -269,6 +269,13 @@ def test_a_wrong_recipe_names_the_setting(values: dict[str, object], field: str)
     with pytest.raises(InvalidInput) as caught:
         parse_discourse_recipe(values, "r")
     assert caught.value.field == field
+
+
+def test_several_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(InvalidInput, match="trained by one process"):
+        start_run(RECIPE, tmp_path, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_shipped_recipe_is_the_papers_but_for_its_length() -> None:

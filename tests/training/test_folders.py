@@ -13,7 +13,7 @@ pytest.importorskip("transformers", reason="the train extra is not installed")
 
 from tiny_models import CROSS, write_base, write_pairs  # noqa: E402
 
-from encoders.training.loop import optimise  # noqa: E402
+from encoders.training.objectives.losses import Objective  # noqa: E402
 from encoders.training.recipe import Recipe  # noqa: E402
 from encoders.training.runs.train import train  # noqa: E402
 from mappings.errors import Conflict, InvalidInput  # noqa: E402
@@ -74,7 +74,7 @@ def test_no_run_that_ended_is_running(recipe: Recipe, tmp_path: Path, monkeypatc
     def broken(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(optimise, "compute_loss", broken)
+    monkeypatch.setattr(Objective, "loss", broken)
     with pytest.raises(type(error)):
         train(recipe, tmp_path / "pairs", tmp_path / "run")
     assert status(tmp_path / "run") == "failed"

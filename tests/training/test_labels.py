@@ -12,7 +12,7 @@ from encoders.labels.run import label_datasets
 from encoders.labels.tasks.abstracts import extract_conclusions
 from encoders.labels.tasks.notes import label_notes, note_sections
 from encoders.training.kinds import load_any_recipe
-from encoders.training.recipe import RECIPES
+from encoders.training.recipe_source import RECIPES
 from mappings.datasets.abstracts import SectionedAbstract
 from mappings.datasets.mtsamples import TranscribedNote
 from mappings.documents import Section
@@ -35,6 +35,8 @@ def test_every_leak_is_dropped_and_counted(labelled: Path) -> None:
     dropped = orjson.loads((labelled / "counts.json").read_bytes())["dropped"]
     assert {what: count for what, count in dropped.items() if count} == {
         "scifact claims near a development claim": 1,
+        "topics: titles without a condition and an aspect of it": 40,
+        "topics: questions without a condition and an aspect of it": 1,
         "stance-scifact: claims near a development claim": 1,
         "abstracts of the twentieth for evaluation": 1,
         "abstracts whose title is evaluated": 2,

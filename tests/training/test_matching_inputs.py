@@ -12,7 +12,8 @@ import pytest
 
 from encoders.training.kinds import load_any_recipe
 from encoders.training.matching.recipe import NAMES, MatcherRecipe, parse_matcher_recipe
-from encoders.training.recipe import RECIPES, Recipe, Share
+from encoders.training.recipe import Recipe, Share
+from encoders.training.recipe_source import RECIPES
 from mappings.errors import InvalidInput
 
 RECIPE = MatcherRecipe("test", "drmm", {"slots": Share()})

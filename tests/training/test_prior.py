@@ -68,8 +68,8 @@ def test_the_objective_judges_the_sum(objective: str, home: Path, tmp_path: Path
     ready = load_initial(recipe)
     ready.model.eval()
     with torch.inference_mode():
-        found = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe, None, prior).item()
-        alone = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe).item()
+        found = losses.Objective(ready.model, ready.tokenizer, recipe, None, prior).loss(batch).item()
+        alone = losses.Objective(ready.model, ready.tokenizer, recipe).loss(batch).item()
     own, formula = score_candidates(ready, batch, recipe), getattr(formulas, objective)
     assert found == pytest.approx(formula(own + 7.0 * prior.scores(batch)).item(), abs=1e-5)
     assert alone == pytest.approx(formula(own).item(), abs=1e-5)

@@ -9,7 +9,8 @@ import pytest
 from encoders.labels.pairs import Pair, Text
 from encoders.training.data.batches import make_examples, plan_batches, render_text
 from encoders.training.kinds import load_any_recipe
-from encoders.training.recipe import RECIPES, Recipe, Share, load_recipe, parse_recipe
+from encoders.training.recipe import Recipe, Share, load_recipe, parse_recipe
+from encoders.training.recipe_source import RECIPES
 from mappings.errors import InvalidInput, NotFound
 
 RECIPE = Recipe(

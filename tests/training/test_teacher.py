@@ -58,7 +58,8 @@ def test_a_student_comes_nearer_to_its_teacher(kind: str, home: Path, tmp_path: 
         torch.manual_seed(recipe.seed)
         ready = load_initial(replace(recipe, base=base, layers=recipe.layers if base == recipe.base else ()))
         with torch.inference_mode():
-            found.append(losses.compute_loss(ready.model.eval(), ready.tokenizer, batch, recipe, teacher).item())
+            objective = losses.Objective(ready.model.eval(), ready.tokenizer, recipe, teacher)
+            found.append(objective.loss(batch).item())
     assert found[1] < found[0]
 
 
@@ -112,12 +113,13 @@ def test_the_teachers_share_of_the_loss(home: Path, tmp_path: Path) -> None:
 
     def loss(**changes: float) -> float:
         with torch.inference_mode():
-            return losses.compute_loss(ready.model, ready.tokenizer, batch, replace(recipe, **changes), teacher).item()
+            changed = replace(recipe, **changes)
+            return losses.Objective(ready.model, ready.tokenizer, changed, teacher).loss(batch).item()
 
     own, taught = loss(teacher_share=0.0), loss(teacher_share=1.0)
     assert loss(teacher_share=0.25) == pytest.approx(0.25 * taught + 0.75 * own, abs=1e-5)
     with torch.inference_mode():
-        plain = losses.compute_loss(ready.model, ready.tokenizer, batch, recipe)
+        plain = losses.Objective(ready.model, ready.tokenizer, recipe).loss(batch)
     assert own == pytest.approx(plain.item(), abs=1e-6)
     assert loss(teacher_share=1.0, teacher_temperature=1e9) == pytest.approx(
         formulas.kl(score_candidates(ready, batch, recipe), torch.zeros(len(batch), 4)).item(), abs=1e-5

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from encoders.training.recipe import RECIPES, load_recipe
+from encoders.training.recipe import load_recipe
+from encoders.training.recipe_source import RECIPES
 from mappings.errors import InvalidInput, MedleyError, NotFound
 from web.cli.commands.training import _progress, export, train
 

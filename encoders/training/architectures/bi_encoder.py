@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -96,8 +96,16 @@ class Towers(nn.Module):
 class BiEncoderModule(Towers):
     """Similarity is the dot product, which is the cosine if vectors are normalised."""
 
-    def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
-        left, right = self.vectors(queries, query=True), self.vectors(passages, query=False)
+    def represent(self, inputs: Mapping[str, Tensor], query: bool) -> tuple[Tensor, ...]:
+        """Inputs (n, t) -> what `compare` needs of them: their vectors (n, d)."""
+        return (self.vectors(inputs, query),)
+
+    def compare(self, queries: Sequence[Tensor], passages: Sequence[Tensor]) -> Tensor:
+        """What is represented of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
+        (left,), (right,) = queries, passages
         with torch.autocast(left.device.type, enabled=False):
             return left @ right.T
+
+    def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
+        """Inputs of b queries and m passages -> all scores (b, m)."""
+        return self.compare(self.represent(queries, query=True), self.represent(passages, query=False))

@@ -7,7 +7,7 @@ of the transformer are codes in Humeau et al. 2020 ("first m outputs").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -84,17 +84,22 @@ class PolyEncoderModule(Towers):
         rows = [self.head.weight] + ([self.head.importance[None]] if self.codes == "tokens" else [])
         return torch.cat(rows).detach().float().cpu()
 
-    def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
-        """Inputs of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
-        one, right = self.codes == "vector", self.tokens(passages)
-        left = (
-            (self.vectors(queries, query=True),)
-            if one
-            else (self.tokens(queries, query=True), queries["attention_mask"])
-        )
-        with torch.autocast(right.device.type, enabled=False):
-            scores: Tensor = self.head(*left, right, own_tokens(self.config, passages))
+    def represent(self, inputs: Mapping[str, Tensor], query: bool) -> tuple[Tensor, ...]:
+        """Inputs (n, t) -> what `compare` needs of them: token vectors (n, t, d) with their mask, or a query's vector (n, d)."""
+        if query and self.codes == "vector":
+            return (self.vectors(inputs, query=True),)
+        return self.tokens(inputs, query), inputs["attention_mask"] if query else own_tokens(self.config, inputs)
+
+    def compare(self, queries: Sequence[Tensor], passages: Sequence[Tensor]) -> Tensor:
+        """What is represented of b queries and m passages -> all scores (b, m), in float32 whatever the towers' precision."""
+        with torch.autocast(passages[0].device.type, enabled=False):
+            scores: Tensor = self.head(*queries, *passages)
             return scores
+
+    def similarities(self, queries: Mapping[str, Tensor], passages: Mapping[str, Tensor]) -> Tensor:
+        """Inputs of b queries and m passages -> all scores (b, m)."""
+        right = self.represent(passages, query=False)
+        return self.compare(self.represent(queries, query=True), right)
 
 
 def own_tokens(config: Any, inputs: Mapping[str, Tensor]) -> Tensor:

@@ -47,6 +47,14 @@ def encode_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recip
     return found
 
 
+def represent_texts(
+    model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe, query: bool
+) -> tuple[Tensor, ...]:
+    """What a bi-encoder or poly-encoder compares of n queries or passages: tensors (n, ...)."""
+    found: tuple[Tensor, ...] = model.represent(tokenize_texts(model, tokenizer, texts, recipe, query), query)
+    return found
+
+
 def tokenize_texts(model: Any, tokenizer: Any, texts: Sequence[str], recipe: Recipe, query: bool) -> dict[str, Tensor]:
     """Texts as inputs (n, t) on the model's device, in their template and truncated to their limit."""
     template = templates(recipe.markers)[0 if query else 1]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
 from encoders.training.loop import state
+from encoders.training.loop.gradients import split_gradients
+from encoders.training.loop.processes import ALONE, Processes
 from encoders.training.run_folder import Log
 from mappings.errors import ModelError
 
@@ -68,6 +71,10 @@ class LoopContext:
 
     `loss` is the objective on one batch, a scalar. `evaluate` says how good the model is: a table for the log, and the
     figure by which states of the run are compared. `head` are parameters that learn `head_rate` times as fast.
+
+    With several `processes` each computes its share of a batch, which must be a sequence, and `loss` is taken as a mean over
+    its examples. `gradients` computes them in another way: it adds those of a batch to the weights, or in each process a part
+    of them, and returns as much of the loss.
     """
 
     model: Any
@@ -79,6 +86,8 @@ class LoopContext:
     evaluate: Callable[[], tuple[Mapping[str, Any], float]] | None = None
     head: Any | None = None
     head_rate: float = 1.0
+    processes: Processes = ALONE
+    gradients: Callable[[Any], float] | None = None
 
 
 @dataclass(slots=True)
@@ -106,37 +115,37 @@ def learning_rate(step: int, steps: int, recipe: Schedule) -> float:
 def optimise(run: LoopContext, batches: Sequence[Any]) -> Progress:
     """Train the run's model in place on `batches`, starting from the state in its folder if there is one.
 
-    Raises `ModelError` if the loss becomes NaN or infinite, or would in the next step; the last good state remains.
+    Raises `ModelError` if the loss becomes NaN or infinite, or would in the next step, or if another process of the run
+    ended; the last good state remains.
     """
-    recipe, model = run.recipe, run.model
+    recipe, model, processes = run.recipe, run.model, run.processes
     torch.manual_seed(recipe.seed)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(_groups(run), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     steps = min(recipe.steps or len(batches), len(batches))
     progress = Progress(**(state.restore_state(run.folder, model, optimiser, run.identity) or {}))
+    processes.check_same("state", progress.step)
+    processes.share_weights(model)
     model.train()
     clock, losses = time.monotonic(), list[float]()
     while progress.step < steps and not progress.stopped:
         for group in optimiser.param_groups:
             group["lr"] = group["rate"] * learning_rate(progress.step, steps, recipe)
+        processes.seed(recipe.seed, progress.step)
         losses.append(_step(run, batches[progress.step], optimiser, trained, progress.step))
         progress.step += 1
         last = progress.step == steps
-        evaluates = (
-            run.evaluate is not None
-            and bool(recipe.evaluate_every)
-            and (progress.step % recipe.evaluate_every == 0 or last)
-        )
+        evaluates = _is_evaluated(run, progress.step, last)
         saves = progress.step % recipe.save_every == 0 or last
-        if progress.step % 10 == 0 or last:
+        if (progress.step % 10 == 0 or last) and processes.is_first:
             run.log(_progress_entry(progress.step, steps, losses, time.monotonic() - clock))
             clock, losses = time.monotonic(), []
         before = time.monotonic()
         if evaluates or saves:
             _check_next_step(run, batches[min(progress.step, steps - 1)], optimiser, trained, progress.step)
-        if evaluates and run.evaluate is not None:
-            _note(run, *run.evaluate(), progress)
-        if saves or progress.stopped:
+        if evaluates:
+            progress = processes.first(partial(_evaluate, run, progress))
+        if (saves or progress.stopped) and processes.is_first:
             state.save_state(run.folder, model, optimiser, asdict(progress), run.identity)
         clock += time.monotonic() - before
     if progress.best_step:
@@ -182,10 +191,20 @@ def _compute_gradients(
     run: LoopContext, batch: Any, optimiser: Any, trained: Sequence[torch.nn.Parameter]
 ) -> tuple[float, float]:
     """Set the weights' gradients for a batch, clipped; return the loss and the norm before clipping."""
-    loss = run.loss(batch)
     optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    return loss.item(), torch.nn.utils.clip_grad_norm_(trained, MAX_GRADIENT_NORM).item()
+    value = run.processes.sum_gradients(trained, _add_gradients(run, batch))
+    return value, torch.nn.utils.clip_grad_norm_(trained, MAX_GRADIENT_NORM).item()
+
+
+def _add_gradients(run: LoopContext, batch: Any) -> float:
+    """Add the gradients of this process's part of a batch; return its part of the loss."""
+    if run.gradients is not None:
+        return run.gradients(batch)
+    if run.processes.count > 1:
+        return split_gradients(run.loss, batch, 0, run.processes)
+    loss = run.loss(batch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss.item()
 
 
 def _stop(run: LoopContext, cause: str) -> ModelError:
@@ -197,15 +216,22 @@ def _stop(run: LoopContext, cause: str) -> ModelError:
     )
 
 
-def _note(run: LoopContext, table: Mapping[str, Any], found: float, progress: Progress) -> None:
-    """Log an evaluation, save the weights if they are the best, and stop after `patience` worse evaluations."""
+def _is_evaluated(run: LoopContext, step: int, last: bool) -> bool:
+    every = run.recipe.evaluate_every
+    return run.evaluate is not None and bool(every) and (step % every == 0 or last)
+
+
+def _evaluate(run: LoopContext, progress: Progress) -> Progress:
+    """Evaluate, log it, save the weights if they are the best, and stop after `patience` worse evaluations."""
+    if run.evaluate is None:
+        return progress
+    table, found = run.evaluate()
     run.log({"step": progress.step, "dev": table})
     if found > progress.best:
-        progress.best, progress.best_step, progress.waited = found, progress.step, 0
         state.save_best(run.folder, run.model)
-    else:
-        progress.waited += 1
-        progress.stopped = int(bool(run.recipe.patience) and progress.waited >= run.recipe.patience)
+        return replace(progress, best=found, best_step=progress.step, waited=0)
+    waited = progress.waited + 1
+    return replace(progress, waited=waited, stopped=int(bool(run.recipe.patience) and waited >= run.recipe.patience))
 
 
 def _progress_entry(step: int, steps: int, losses: Sequence[float], seconds: float) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def save_state(run: Path, model: Any, optimiser: Any, progress: Mapping[str, Any
         "model": model.state_dict(),
         "optimiser": optimiser.state_dict(),
         "rng": torch.get_rng_state(),
-        "device_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        "device_rng": [torch.cuda.get_rng_state()] if torch.cuda.is_available() else [],
     }
     _write(run / STATE, state)
 
@@ -71,7 +71,7 @@ def restore_state(run: Path, model: Any, optimiser: Any, identity: Mapping[str, 
         optimiser.load_state_dict(state["optimiser"])
         torch.set_rng_state(state["rng"])
         if torch.cuda.is_available() and state["device_rng"]:
-            torch.cuda.set_rng_state_all(state["device_rng"])
+            torch.cuda.set_rng_state(state["device_rng"][0])  # this process's GPU, whatever its number
     except _READ_ERRORS as error:
         raise _damaged(path, error) from None
     return {name: value for name, value in state.items() if isinstance(value, int | float)}

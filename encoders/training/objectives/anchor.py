@@ -37,8 +37,12 @@ class Anchor:
         ready = load_initial(own)
         return cls(ready.model.to(device).eval().requires_grad_(False), ready.tokenizer, own)
 
-    def drift(self, vectors: Tensor, texts: Sequence[str], query: bool) -> Tensor:
-        """How far vectors (n, d) of unit length are from the base's: the mean of 1 - cosine, between 0 and 2, shape ()."""
+    def vectors(self, texts: Sequence[str], query: bool) -> Tensor:
+        """The base's vectors of these texts, each window read alone: shape (n, d), without a gradient."""
         with torch.no_grad(), autocast(self.model, self.recipe):
-            wanted = encode_texts(self.model, self.tokenizer, [*map(alone, texts)], self.recipe, query)
-        return 1 - (vectors * wanted.float()).sum(dim=-1).mean()
+            return encode_texts(self.model, self.tokenizer, [*map(alone, texts)], self.recipe, query).float()
+
+
+def drift(vectors: Tensor, wanted: Tensor) -> Tensor:
+    """How far vectors (n, d) of unit length are from those wanted: the mean of 1 - cosine, between 0 and 2, shape ()."""
+    return 1 - (vectors * wanted).sum(dim=-1).mean()

@@ -1,8 +1,10 @@
-"""Compute a recipe's objective on a batch: score what the objective needs and apply its formula."""
+"""A recipe's objective on a batch: read what the objective needs and apply its formula."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,11 +12,13 @@ from torch import Tensor
 
 from encoders.training.architectures.claims import read_claims
 from encoders.training.architectures.cross_encoder import to_logit
-from encoders.training.architectures.scoring import autocast, compute_logits, encode_texts, score_all, score_pairs
+from encoders.training.architectures.scoring import autocast, compute_logits, represent_texts
+from encoders.training.architectures.stance import StanceOutput
 from encoders.training.data.batches import Example
 from encoders.training.data.frozen_readings import FrozenReadings
 from encoders.training.data.frozen_scores import FrozenScores
-from encoders.training.objectives.anchor import Anchor
+from encoders.training.loop.gradients import Representation, Side
+from encoders.training.objectives.anchor import Anchor, drift
 from encoders.training.objectives.formulas import (
     DISTILLATION,
     contrastive,
@@ -27,99 +31,124 @@ from encoders.training.objectives.formulas import (
 )
 from encoders.training.objectives.stances import stance_loss, taught_stance_loss
 from encoders.training.recipe import Recipe
+from mappings.stances import ClaimPassage
 
 
-def compute_loss(
-    model: Any,
-    tokenizer: Any,
-    batch: Sequence[Example],
-    recipe: Recipe,
-    teacher: FrozenScores | FrozenReadings | None = None,
-    prior: FrozenScores | None = None,
-    anchor: Anchor | None = None,
-) -> Tensor:
-    """The recipe's objective on one batch, with the teacher's share, the prior's scores and the anchor's if they are given."""
-    if recipe.kind == "stance-classifier":
-        return _of_stances(model, tokenizer, batch, recipe, teacher if isinstance(teacher, FrozenReadings) else None)
-    if anchor is not None:
-        own, candidates = _anchored(model, tokenizer, batch, recipe, anchor)
-    elif recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
-        own, candidates = _over_batch(model, tokenizer, batch, recipe)
-    else:
-        own, candidates = _over_candidates(model, tokenizer, batch, recipe, prior)
-    if not isinstance(teacher, FrozenScores):
-        return own
-    wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
-    taught = DISTILLATION[recipe.distillation](candidates, wanted)
-    return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A recipe's objective for one model: what the model reads of a batch, and the loss of what it read.
 
-
-def _of_stances(
-    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, teacher: FrozenReadings | None
-) -> Tensor:
-    """Cross-entropy of the stances, and of the sentences where they are marked, with the teacher's share of both."""
-    claims = [item.claim for item in batch if item.claim is not None]
-    with autocast(model, recipe):
-        found = read_claims(model, tokenizer, [item.query for item in batch], [one.passage for one in claims], recipe)
-    own = stance_loss(found, claims, recipe.evidence)
-    if teacher is None:
-        return own
-    taught = taught_stance_loss(found, teacher.readings(batch), recipe.evidence, recipe.teacher_temperature)
-    return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
-
-
-def _over_candidates(
-    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, prior: FrozenScores | None
-) -> tuple[Tensor, Tensor]:
-    """The loss and the candidates' scores (b, 1 + k) of a cross-encoder that scores each query with its own candidates.
-
-    The prior is added in the loss only; the returned scores are the model's own.
+    With the teacher's share, the prior's scores and the anchor's if they are given.
     """
-    queries = [item.query for item in batch for _ in item.texts]
-    texts = [text for item in batch for text in item.texts]
-    with autocast(model, recipe):
-        found = compute_logits(model, tokenizer, queries, texts, recipe)
-    found = found.float().view(len(batch), -1, found.shape[1])
-    scores = to_logit(found.flatten(0, 1)).view(len(batch), -1)
-    if recipe.objective == "two-class":
-        return two_class(found), scores
-    known = 0.0 if prior is None else recipe.prior_scale * prior.scores(batch).to(scores.device)
-    return {"listwise": listwise, "pointwise": pointwise}[recipe.objective](scores + known), scores
 
+    model: Any
+    tokenizer: Any
+    recipe: Recipe
+    teacher: FrozenScores | FrozenReadings | None = None
+    prior: FrozenScores | None = None
+    anchor: Anchor | None = None
 
-def _over_batch(model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """The loss and the candidates' scores (b, 1 + k) of a model that scores each query with every passage of the batch.
+    def loss(self, batch: Sequence[Example]) -> Tensor:
+        """The loss on a batch that is read at once."""
+        with autocast(self.model, self.recipe):  # weights are rounded once for all sides
+            found = {name: side.read(side.items) for name, side in self.sides(batch).items()}
+        return self.compare(batch, found)
 
-    The candidates' scores are only valid if all examples have the same number of negatives, as with a teacher.
-    """
-    columns = list_passages(batch)
-    queries, passages = [item.query for item in batch], [text for _, text in columns]
-    with autocast(model, recipe):
-        if recipe.kind == "cross-encoder":
-            pairs = [(query, passage) for query in queries for passage in passages]
-            flat = score_pairs(model, tokenizer, [query for query, _ in pairs], [text for _, text in pairs], recipe)
-            found = flat.view(len(batch), -1)
+    def sides(self, batch: Sequence[Example]) -> dict[str, Side]:
+        """What the model reads of a batch, in the order in which it reads it."""
+        if self.recipe.kind == "stance-classifier":
+            claims = [(item.query, item.claim.passage) for item in batch if item.claim is not None]
+            return {"claims": Side(claims, self._read_claims)}
+        if self.recipe.kind == "cross-encoder":
+            return {"pairs": Side(self._pairs(batch), self._read_pairs)}
+        queries, passages = [item.query for item in batch], [text for _, text in list_passages(batch)]
+        found = {
+            "queries": Side(queries, partial(self._represent, True)),
+            "passages": Side(passages, partial(self._represent, False)),
+        }
+        if self.recipe.kind == "poly-encoder":
+            return dict(reversed(found.items()))
+        if self.anchor is not None:
+            found["kept queries"] = Side(queries, partial(self._read_anchor, True), trained=False)
+            found["kept passages"] = Side(passages, partial(self._read_anchor, False), trained=False)
+        return found
+
+    def compare(self, batch: Sequence[Example], found: Mapping[str, Representation]) -> Tensor:
+        """The loss of what the model read of each side of a batch."""
+        recipe, teacher = self.recipe, self.teacher
+        if recipe.kind == "stance-classifier":
+            return self._of_stances(batch, StanceOutput(*found["claims"]))
+        if recipe.kind != "cross-encoder" or recipe.objective == "whole-batch":
+            own, candidates = self._over_batch(batch, found)
         else:
-            found = score_all(model, tokenizer, queries, passages, recipe)
-    return _in_batch(found.float(), [name for name, _ in columns], batch, recipe)
+            own, candidates = self._over_candidates(batch, found["pairs"][0].float())
+        if not isinstance(teacher, FrozenScores):
+            return own
+        wanted = teacher.scores(batch).to(candidates.device) / recipe.teacher_temperature
+        taught = DISTILLATION[recipe.distillation](candidates, wanted)
+        return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
 
+    def _pairs(self, batch: Sequence[Example]) -> list[tuple[str, str]]:
+        """The pairs that a cross-encoder reads: each query with its own candidates, or with every passage of the batch."""
+        if self.recipe.objective != "whole-batch":
+            return [(item.query, text) for item in batch for text in item.texts]
+        passages = [text for _, text in list_passages(batch)]
+        return [(item.query, passage) for item in batch for passage in passages]
 
-def _anchored(
-    model: Any, tokenizer: Any, batch: Sequence[Example], recipe: Recipe, anchor: Anchor
-) -> tuple[Tensor, Tensor]:
-    """As `_over_batch` for a bi-encoder, with the share `keep` of the loss for what its vectors drift from the base's.
+    def _represent(self, query: bool, texts: Sequence[str]) -> Representation:
+        with autocast(self.model, self.recipe):
+            return represent_texts(self.model, self.tokenizer, texts, self.recipe, query)
 
-    The drift is divided by the temperature, as the scores in the objective are.
-    """
-    columns = list_passages(batch)
-    queries, passages = [item.query for item in batch], [text for _, text in columns]
-    with autocast(model, recipe):
-        left = encode_texts(model, tokenizer, queries, recipe, query=True)
-        right = encode_texts(model, tokenizer, passages, recipe, query=False)
-    left, right = left.float(), right.float()
-    own, candidates = _in_batch(left @ right.T, [name for name, _ in columns], batch, recipe)
-    drift = (anchor.drift(left, queries, query=True) + anchor.drift(right, passages, query=False)) / 2
-    return (1 - recipe.keep) * own + recipe.keep * drift / recipe.temperature, candidates
+    def _read_anchor(self, query: bool, texts: Sequence[str]) -> Representation:
+        return () if self.anchor is None else (self.anchor.vectors(texts, query),)
+
+    def _read_pairs(self, pairs: Sequence[tuple[str, str]]) -> Representation:
+        queries, texts = [query for query, _ in pairs], [text for _, text in pairs]
+        with autocast(self.model, self.recipe):
+            return (compute_logits(self.model, self.tokenizer, queries, texts, self.recipe),)
+
+    def _read_claims(self, items: Sequence[tuple[str, ClaimPassage]]) -> Representation:
+        claims, passages = [claim for claim, _ in items], [passage for _, passage in items]
+        with autocast(self.model, self.recipe):
+            found = read_claims(self.model, self.tokenizer, claims, passages, self.recipe)
+        return found.stances, found.evidence, found.known
+
+    def _of_stances(self, batch: Sequence[Example], found: StanceOutput) -> Tensor:
+        """Cross-entropy of the stances, and of the sentences where they are marked, with the teacher's share of both."""
+        recipe, teacher = self.recipe, self.teacher
+        own = stance_loss(found, [item.claim for item in batch if item.claim is not None], recipe.evidence)
+        if not isinstance(teacher, FrozenReadings):
+            return own
+        taught = taught_stance_loss(found, teacher.readings(batch), recipe.evidence, recipe.teacher_temperature)
+        return recipe.teacher_share * taught + (1 - recipe.teacher_share) * own
+
+    def _over_candidates(self, batch: Sequence[Example], logits: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss and the candidates' scores (b, 1 + k) of a cross-encoder that scores each query with its own candidates.
+
+        The prior is added in the loss only; the returned scores are the model's own.
+        """
+        recipe, scores = self.recipe, to_logit(logits).view(len(batch), -1)
+        if recipe.objective == "two-class":
+            return two_class(logits.view(len(batch), -1, logits.shape[1])), scores
+        known = 0.0 if self.prior is None else recipe.prior_scale * self.prior.scores(batch).to(scores.device)
+        return {"listwise": listwise, "pointwise": pointwise}[recipe.objective](scores + known), scores
+
+    def _over_batch(self, batch: Sequence[Example], found: Mapping[str, Representation]) -> tuple[Tensor, Tensor]:
+        """The loss and the candidates' scores (b, 1 + k) of a model that scores each query with every passage of the batch.
+
+        The candidates' scores are only valid if all examples have the same number of negatives, as with a teacher. With an
+        anchor, the share `keep` of the loss is what a bi-encoder's vectors drift from the base's, divided by the
+        temperature as the scores in the objective are.
+        """
+        recipe, names = self.recipe, [name for name, _ in list_passages(batch)]
+        if recipe.kind == "cross-encoder":
+            return _in_batch(to_logit(found["pairs"][0]).float().view(len(batch), -1), names, batch, recipe)
+        scores = self.model.compare(found["queries"], found["passages"]).float()
+        own, candidates = _in_batch(scores, names, batch, recipe)
+        if self.anchor is None:
+            return own, candidates
+        drifts = [drift(found[side][0], found[f"kept {side}"][0]) for side in ("queries", "passages")]
+        return (1 - recipe.keep) * own + recipe.keep * sum(drifts) / 2 / recipe.temperature, candidates
 
 
 def _in_batch(found: Tensor, names: Sequence[str], batch: Sequence[Example], recipe: Recipe) -> tuple[Tensor, Tensor]:

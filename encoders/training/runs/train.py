@@ -25,13 +25,15 @@ from encoders.training.data.batches import Example, count_pairs, load_pairs, pla
 from encoders.training.data.checkpoint_teachers import fingerprint_checkpoint, is_run_checkpoint
 from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
+from encoders.training.loop.gradients import cached_gradients, split_gradients
 from encoders.training.loop.held_out import evaluate_held_out, main_measure
-from encoders.training.loop.optimise import LoopContext, optimise
+from encoders.training.loop.optimise import LoopContext, Progress, optimise
 from encoders.training.loop.precision import choose_device, choose_precision
+from encoders.training.loop.processes import Processes, join_processes
 from encoders.training.loop.state import check_state, make_identity, saved_precision
 from encoders.training.objectives.anchor import Anchor
-from encoders.training.objectives.losses import compute_loss
-from encoders.training.recipe import Recipe, load_recipe
+from encoders.training.objectives.losses import Objective
+from encoders.training.recipe import CANDIDATES, Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT, Log
 from encoders.training.runs.initial import load_initial
 from encoders.training.runs.parents import find_parents, make_ancestry
@@ -80,26 +82,32 @@ def train(
     same command resumes after a kill. At most `queries` held-out pairs per task score the base and the result.
     `evaluated` is the folder of the evaluation data sets: pairs that contain any of it are refused. `watch` receives every
     entry of the log. The models that the recipe starts from must have a recorded ancestry, without evaluation data, unless
-    `unknown_ancestry`. Raises `InvalidInput`, `NotFound` and `ModelError` for an invalid recipe, pair file or base, and
-    `Conflict` for a run that was started differently or whose state is missing; a refused run changes nothing in `out`.
+    `unknown_ancestry`. Started by torchrun, the processes share each batch, and all return the report. Raises `InvalidInput`,
+    `NotFound` and `ModelError` for an invalid recipe, pair file or base, and `Conflict` for a run that was started differently
+    or whose state is missing; a refused run changes nothing in `out`.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
     _silence_loaders()
     device = choose_device(chosen)
-    if chosen.precision == "auto":
-        chosen = replace(chosen, precision=saved_precision(out) or choose_precision(device, chosen.threads))
-    if evaluated is not None:
-        refuse_evaluated(chosen, data, evaluated)
-    hashes = hash_pairs(data, chosen)
-    identity = make_identity(chosen, _describe_inputs(chosen, hashes))
-    check_state(out, identity)
-    for frozen in (teacher_role(chosen), PRIOR):
-        frozen.open_artifact(chosen)  # reports a wrong name before the run starts
-    parents = find_parents(chosen, evaluated, unknown_ancestry)
-    describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
-    setup = _prepare(chosen, data, device, identity, queries, describe)
-    make_folder(out)
-    return run_recorded(RunRecord.start(chosen, hashes, device), out, watch, partial(_run, setup, out))
+    with join_processes(device, chosen.batch) as processes:
+        if chosen.precision == "auto":
+            found = processes.first(lambda: saved_precision(out) or choose_precision(device, chosen.threads))
+            chosen = replace(chosen, precision=found)
+        if evaluated is not None:
+            refuse_evaluated(chosen, data, evaluated)
+        hashes = hash_pairs(data, chosen)
+        identity = make_identity(chosen, _describe_inputs(chosen, hashes))
+        check_state(out, identity)
+        for frozen in (teacher_role(chosen), PRIOR):
+            frozen.open_artifact(chosen)  # reports a wrong name before the run starts
+        parents = find_parents(chosen, evaluated, unknown_ancestry)
+        describe = partial(make_ancestry, parents, chosen, hashes, checked=evaluated is not None)
+        setup = _prepare(chosen, data, device, identity, queries, describe)
+        processes.check_same("recipe or data", identity)
+        make_folder(out)
+        if not processes.is_first:
+            return _run(setup, processes, out, lambda entry: None)
+        return run_recorded(RunRecord.start(chosen, hashes, device), out, watch, partial(_run, setup, processes, out))
 
 
 def _prepare(
@@ -127,34 +135,55 @@ def _prepare(
     return _Setup(recipe, ready, dev, batches, trainable, identity, label_counts, queries, describe(seen))
 
 
-def _run(setup: _Setup, out: Path, log: Log) -> dict[str, Any]:
+def _run(setup: _Setup, processes: Processes, out: Path, log: Log) -> dict[str, Any]:
     """Train, save and evaluate; returns the report of the run."""
     recipe, ready, model = setup.recipe, setup.ready, setup.ready.model
     shown = setup.batches[: recipe.steps or None]
-    counts = count_pairs(shown)
-    log({"recipe": recipe.as_json(), "pairs": counts, "batches": len(setup.batches), "trainable": setup.trainable})
-    teacher, prior = (role.score(recipe, shown, out, log) for role in (teacher_role(recipe), PRIOR))
-    anchor = Anchor.load(recipe, model.device)
+    several = {"processes": processes.count} if processes.count > 1 else {}
+    begins = {"recipe": recipe.as_json(), "pairs": count_pairs(shown), "batches": len(setup.batches)}
+    log({**begins, "trainable": setup.trainable, **several})
+    with processes.one_then_all():
+        teacher, prior = (role.score(recipe, shown, out, log) for role in (teacher_role(recipe), PRIOR))
+    objective = Objective(model, ready.tokenizer, recipe, teacher, prior, Anchor.load(recipe, model.device))
     context = LoopContext(
         model,
         recipe,
         out,
         log,
         setup.identity,
-        lambda batch: compute_loss(model, ready.tokenizer, batch, recipe, teacher, prior, anchor),
+        objective.loss,
         partial(_evaluate_states, setup),
         get_head(model),
         recipe.head_rate,
+        processes,
+        choose_gradients(objective, processes),
     )
     plain = model.device.type == "cpu" and recipe.precision == "bf16"
     with use_plain_attention(map(backbone, get_towers(model).values()), plain):
         progress = optimise(context, setup.batches)
+    return processes.first(partial(_finish, setup, progress, begins["pairs"], out))
+
+
+def choose_gradients(objective: Objective, processes: Processes) -> Callable[[Sequence[Example]], float] | None:
+    """How the gradients of a batch are computed in parts; None for a batch that is computed at once."""
+    recipe = objective.recipe
+    if processes.count == 1 and not recipe.chunk:
+        return None
+    if recipe.objective in CANDIDATES:
+        examples = recipe.chunk and max(1, recipe.chunk // (1 + recipe.negatives))
+        return lambda batch: split_gradients(objective.loss, batch, examples, processes)
+    return lambda batch: cached_gradients(objective, batch, recipe.chunk, processes)
+
+
+def _finish(setup: _Setup, progress: Progress, pairs: Mapping[str, int], out: Path) -> dict[str, Any]:
+    """Save the checkpoint and evaluate it; returns the report of the run."""
+    recipe, ready = setup.recipe, setup.ready
     if recipe.soup < 1:
-        mix(model, load_initial(recipe).model, recipe.soup)
-    save_checkpoint(model, ready.tokenizer, out / CHECKPOINT, Architecture.from_recipe(recipe))
+        mix(ready.model, load_initial(recipe).model, recipe.soup)
+    save_checkpoint(ready.model, ready.tokenizer, out / CHECKPOINT, Architecture.from_recipe(recipe))
     setup.ancestry.write(out / CHECKPOINT)
     report = {
-        "recipe": recipe.as_json(), "base": describe_base(recipe.base), "pairs": counts,
+        "recipe": recipe.as_json(), "base": describe_base(recipe.base), "pairs": dict(pairs),
         "data": dict(setup.label_counts), "steps": progress.step, "best_step": progress.best_step or progress.step,
         "held_out": _evaluate(setup),
     }  # fmt: skip

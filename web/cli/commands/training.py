@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,8 +55,9 @@ def train(
 ) -> None:
     """Train by RECIPE (a name or a TOML file) on the mined pairs in DATA; the checkpoint goes to OUT.
 
-    RECIPE alone is printed with all its settings. If MEDLEY_DATA is set, pairs that contain its evaluation data are
-    refused, and so are models, as base, teacher or prior, that were trained on it.
+    RECIPE alone is printed with all its settings. Processes that torchrun starts share each batch. If MEDLEY_DATA is
+    set, pairs that contain its evaluation data are refused, and so are models, as base, teacher or prior, that were
+    trained on it.
     """
     from encoders.training.kinds import load_any_recipe
 
@@ -74,7 +76,13 @@ def train(
         from encoders.training.kinds import start_run
     with _status_line() as watch:
         report = start_run(chosen, data, out, evaluated=read().data, watch=watch, unknown_ancestry=unknown_ancestry)
-    show(report, as_json)
+    if _is_first():
+        show(report, as_json)
+
+
+def _is_first() -> bool:
+    """Whether this process speaks for those that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _plain(value: Any) -> str:
@@ -84,7 +92,7 @@ def _plain(value: Any) -> str:
 @contextmanager
 def _status_line() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
     """A function that shows the newest entry of a run's log on one line of the terminal; None if stderr is not one."""
-    if not sys.stderr.isatty():
+    if not (sys.stderr.isatty() and _is_first()):
         yield None
         return
     from rich.console import Console
