@@ -11,6 +11,7 @@ from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.run import label_datasets
 from encoders.labels.tasks.abstracts import extract_conclusions
 from encoders.labels.tasks.notes import label_notes, note_sections
+from encoders.training.discourse.recipe import DiscourseRecipe
 from encoders.training.kinds import load_any_recipe
 from encoders.training.recipe_source import RECIPES
 from mappings.datasets.abstracts import SectionedAbstract
@@ -151,5 +152,10 @@ def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
 
 def test_the_commands_write_every_task_that_a_recipe_asks_for(labelled: Path) -> None:
     written = {file.stem for file in (labelled / "pairs").glob("*.jsonl")} | {"entity-aspect", "finding", "substituted"}
+    corpora = {file.stem for file in (labelled / "corpora").glob("*.jsonl")}
     for file in RECIPES.glob("*.toml"):
-        assert load_any_recipe(file).tasks.keys() <= written, file.name
+        recipe = load_any_recipe(file)
+        if isinstance(recipe, DiscourseRecipe):
+            assert {*recipe.documents, *recipe.descriptions} <= corpora, file.name
+        else:
+            assert recipe.tasks.keys() <= written, file.name
