@@ -13,6 +13,8 @@ from encoders.artifact import digest
 from mappings.errors import ModelError
 
 MANIFEST: Final = "discourse.json"
+MODEL: Final = "model"
+"""The folder of a finished run with the directory that serves."""
 WORDS, NAMES = "words.npz", "names.npz"
 ENTITIES, ASPECTS, DOCUMENTS = "entities.onnx", "aspects.onnx", "documents.onnx"
 FILES: Final = (WORDS, NAMES, ENTITIES, ASPECTS, DOCUMENTS)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from encoders.discourse.artifact import MANIFEST, DiscourseArtifact
+from encoders.discourse.artifact import MANIFEST, MODEL, DiscourseArtifact
 from encoders.discourse.encoder import DiscourseEncoder
 from evaluation.measures import Run, ordered
 from evaluation.task import Task
 from mappings.errors import InvalidInput
-
-_MODEL: Final = "model"
 
 
 def find_discourse(folder: Path) -> dict[str, Path]:
     """The discourse models in a folder, or in the runs in it, by the name of their subfolder."""
     found = {}
     for child in sorted(item for item in folder.iterdir() if item.is_dir()):
-        for place in (child, child / _MODEL):
+        for place in (child, child / MODEL):
             if (place / MANIFEST).is_file():
                 found[child.name] = place
     return found

@@ -13,8 +13,7 @@ from encoders.training.runs.discourse import train_discourse
 from evaluation.bench import discourse as bench
 from mappings.errors import ModelError
 from search.settings import Settings
-from tests.training.discourse_corpora import write_articles, write_words
-from tests.training.test_discourse import RECIPE
+from tests.training.discourse_corpora import RECIPE, write_articles, write_words
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 

@@ -13,8 +13,7 @@ from encoders.training.runs.discourse import train_discourse
 from evaluation.baselines.discourse import describe_discourse, find_discourse, rank_discourse
 from evaluation.task import Corpus, Question, Task
 from mappings.errors import InvalidInput, ModelError
-from tests.training.discourse_corpora import ASPECTS, ENTITIES, write_articles, write_words
-from tests.training.test_discourse import RECIPE
+from tests.training.discourse_corpora import ASPECTS, ENTITIES, RECIPE, write_articles, write_words
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""Invented health articles and word vectors, small enough to train a discourse model on in a test."""
+"""Invented health articles, word vectors and a recipe, small enough to train a discourse model on in a test."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from encoders.labels.pairs import Text, write_lines
+from encoders.training.discourse.recipe import DiscourseRecipe
 from encoders.words.vectors import WordVectors
 
 ENTITIES = {
@@ -23,6 +24,11 @@ ASPECTS = {
     "causes": "A gene breaks in {0} cells. The gene comes from a parent.",
 }
 WIDTH = 12
+RECIPE = DiscourseRecipe(
+    "small", ("health",), ("definitions",), hidden=16, discourse=12, dimension=8, batch=2, epochs=150, decay=0.0,
+    learning_rate=0.01, weight_decay=0.0, name_bits=64, name_hashes=3, name_batch=8, name_epochs=60, name_rate=0.01,
+    name_dropout=0.0, save_every=50,
+)  # fmt: skip
 
 
 def write_words(path: Path, width: int = WIDTH) -> WordVectors:

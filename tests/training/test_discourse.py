@@ -25,14 +25,9 @@ from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_
 from encoders.training.kinds import load_any_recipe, start_run  # noqa: E402
 from encoders.training.runs.discourse import train_discourse  # noqa: E402
 from mappings.errors import InvalidInput, ModelError, NotFound  # noqa: E402
-from tests.training.discourse_corpora import ASPECTS, ENTITIES, WIDTH, write_articles, write_words  # noqa: E402
+from tests.training.discourse_corpora import ASPECTS, ENTITIES, RECIPE, WIDTH, write_articles, write_words  # noqa: E402
 
 pytestmark = pytest.mark.torch
-RECIPE = DiscourseRecipe(
-    "small", ("health",), ("definitions",), hidden=16, discourse=12, dimension=8, batch=2, epochs=150, decay=0.0,
-    learning_rate=0.01, weight_decay=0.0, name_bits=64, name_hashes=3, name_batch=8, name_epochs=60, name_rate=0.01,
-    name_dropout=0.0, save_every=50,
-)  # fmt: skip
 
 
 def some_recipe(folder: Path) -> DiscourseRecipe:

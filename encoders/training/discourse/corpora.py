@@ -67,7 +67,7 @@ def describe_entities(documents: Iterable[HeadedDocument], descriptions: Iterabl
 
 
 def describe_aspects(documents: Iterable[HeadedDocument]) -> list[NamedText]:
-    """Every part of every heading, as often as it is used."""
+    """Every part of every heading, as often as it is used. Raises `InvalidInput` if there is none."""
     parts = (part for document in documents for heading in document.headings for part in split_aspect(heading))
     found = [NamedText(part, part) for part in parts]
     if not found:

@@ -14,7 +14,7 @@ KIND: Final = "discourse"
 _NUMBERS: Final = {
     **dict.fromkeys(("batch", "epochs", "save_every", "hidden", "discourse", "dimension"), POSITIVE_COUNT),
     **dict.fromkeys(("name_batch", "name_epochs", "name_bits", "name_hashes"), POSITIVE_COUNT),
-    **dict.fromkeys(("steps", "evaluate_every", "patience"), COUNT),
+    "steps": COUNT,
     **dict.fromkeys(("warmup", "decay", "name_dropout"), SHARE),
     **dict.fromkeys(("learning_rate", "name_rate"), POSITIVE),
     "weight_decay": NumberRange(0),
@@ -54,8 +54,6 @@ class DiscourseRecipe:
     epochs: int = 50
     steps: int = 0
     save_every: int = 200
-    evaluate_every: int = 0
-    patience: int = 0
     name_batch: int = 128
     name_epochs: int = 5
     name_rate: float = 1e-3
@@ -83,6 +81,16 @@ class DiscourseRecipe:
             raise InvalidInput("name_dropout is 1, which leaves nothing of a name", field="name_dropout")
         if self.name_hashes > self.name_bits:
             raise InvalidInput("name_hashes is more than name_bits", field="name_hashes")
+
+    @property
+    def evaluate_every(self) -> int:
+        """No part is evaluated before it is trained to its end."""
+        return 0
+
+    @property
+    def patience(self) -> int:
+        """So none stops early."""
+        return 0
 
     def of_names(self) -> DiscourseRecipe:
         """The schedule of the embeddings: their own epochs, batch and learning rate."""

@@ -1,4 +1,4 @@
-"""The training loop for every objective: batches in order, a linear learning-rate schedule, states that survive a kill."""
+"""The training loop for every objective: batches in order, a schedule of the learning rate, states that survive a kill."""
 
 from __future__ import annotations
 
@@ -102,7 +102,10 @@ class Progress:
 
 
 def learning_rate(step: int, steps: int, recipe: Schedule) -> float:
-    """Linear warm-up, then linear decay to 0 at `steps` or, with `decay`, by that factor after each epoch."""
+    """Linear warm-up, then linear decay to 0 at `steps` or, with `decay`, by that factor after each epoch.
+
+    A run of fewer steps goes through the whole schedule, all epochs, in these.
+    """
     warm = max(1, round(steps * recipe.warmup))
     if step < warm and recipe.warmup:
         return recipe.learning_rate * (step + 1) / warm

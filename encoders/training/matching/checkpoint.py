@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from encoders.training.data.word_vectors import open_words
 from encoders.training.matching.inputs import Frequencies, WordTable
 from encoders.training.matching.matcher import Matcher, score_texts
 from encoders.training.matching.recipe import MatcherRecipe, parse_matcher_recipe
 from encoders.training.run_folder import CHECKPOINT
 from encoders.words.vectors import WordVectors
-from mappings.errors import InvalidInput, ModelError, NotFound
+from mappings.errors import ModelError
 
 MATCHER: Final = "matcher.json"
 WEIGHTS: Final = "matcher.safetensors"
@@ -36,21 +37,6 @@ class MatchRanker:
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """The score of each passage, in their order, shape (passages,). Raises `InvalidInput` for a text without a word."""
         return score_texts(self.model, self.table, query, passages).numpy()
-
-
-def open_words(path: str) -> WordVectors:
-    """The vectors that a recipe names. Raises `InvalidInput` if it names none, `NotFound`, `ModelError`."""
-    if not path:
-        raise InvalidInput(
-            "words is empty; give the file of word vectors, such as --set words=words.npz"
-            " (`medley label words` writes one)",
-            field="words",
-        )
-    if not Path(path).is_file():
-        raise NotFound(
-            f"there are no word vectors {path}; `medley label words LABELS {path}` makes some", field="words"
-        )
-    return WordVectors.load(Path(path))
 
 
 def save_matcher(folder: Path, recipe: MatcherRecipe, model: Matcher, table: WordTable) -> None:

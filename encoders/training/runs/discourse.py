@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +16,14 @@ from torch import Tensor, nn
 
 from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
-from encoders.discourse.artifact import ASPECTS, DOCUMENTS, ENTITIES, NAMES, WORDS, seal_discourse
+from encoders.artifact import digest
+from encoders.discourse.artifact import ASPECTS, DOCUMENTS, ENTITIES, MODEL, NAMES, WORDS, seal_discourse
 from encoders.discourse.encoder import DiscourseEncoder, write_names
 from encoders.discourse.reading import MOST_WORDS, read_sentences
 from encoders.discourse.slots import entity_key, split_aspect
 from encoders.labels.guard import check_corpus
 from encoders.labels.pairs import Text
+from encoders.training.data.word_vectors import open_words
 from encoders.training.discourse.corpora import (
     HeadedDocument,
     describe_aspects,
@@ -39,16 +40,13 @@ from encoders.training.discourse.recipe import DiscourseRecipe
 from encoders.training.loop.optimise import LoopContext, Progress, optimise
 from encoders.training.loop.precision import choose_device
 from encoders.training.loop.state import check_state, make_identity
-from encoders.training.matching.checkpoint import open_words
 from encoders.training.run_folder import REPORT, Log, open_log
-from encoders.training.runs.parents import Parent, make_ancestry
+from encoders.training.runs.parents import make_ancestry, words_parent
 from encoders.training.runs.record import RunRecord
 from encoders.training.runs.recorded import make_folder, read_label_counts, run_recorded
 from encoders.words.vectors import WordVectors
 from mappings.errors import InvalidInput
 
-MODEL: Final = "model"
-"""The folder of a finished run with the directory that serves."""
 CANDIDATES: Final = 64
 _DOCUMENTS: Final = "documents"
 
@@ -83,18 +81,13 @@ def train_discourse(
         for name, texts in corpora.items():
             check_corpus(name, texts, evaluated)
     words = open_words(recipe.words)
-    hashes = {name: _hash(labels / "corpora" / f"{name}.jsonl") for name in corpora}
+    hashes = {name: digest(labels / "corpora" / f"{name}.jsonl") for name in corpora}
     identity = make_identity(recipe, {**hashes, "words": words.fingerprint})
     for part in (ENTITIES, ASPECTS, DOCUMENTS):
         check_state(out / Path(part).stem, identity)
     setup = _prepare(recipe, corpora, words, (identity, hashes, evaluated is not None), device, labels)
     make_folder(out)
     return run_recorded(RunRecord.start(recipe, hashes, device), out, watch, partial(_run, setup, out))
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _prepare(
@@ -112,7 +105,7 @@ def _prepare(
     if not trained:
         raise InvalidInput("no document has a title and a heading, so there is nothing to train on", field="documents")
     described = [text for name in recipe.descriptions for text in corpora[name]]
-    parent = Parent("words", Path(recipe.words).name, words.fingerprint, Ancestry.of_root(f"words {words.fingerprint}"))
+    parent = words_parent(recipe.words, words)
     seen = SeenTexts.of_corpora(corpora)
     return _DiscourseSetup(
         recipe=recipe,

@@ -16,16 +16,17 @@ from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
 from encoders.labels.pairs import Pair
 from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches, render_text
+from encoders.training.data.word_vectors import open_words
 from encoders.training.loop.optimise import LoopContext, optimise
 from encoders.training.loop.precision import choose_device
 from encoders.training.loop.state import check_state, make_identity
-from encoders.training.matching.checkpoint import open_words, save_matcher
+from encoders.training.matching.checkpoint import save_matcher
 from encoders.training.matching.inputs import Frequencies, WordTable
 from encoders.training.matching.matcher import Matcher
 from encoders.training.matching.recipe import MatcherRecipe
 from encoders.training.matching.scoring import compute_match_loss, evaluate_matcher
 from encoders.training.run_folder import CHECKPOINT, REPORT, Log
-from encoders.training.runs.parents import Parent, make_ancestry
+from encoders.training.runs.parents import make_ancestry, words_parent
 from encoders.training.runs.record import RunRecord, hash_pairs
 from encoders.training.runs.recorded import (
     explain_unused,
@@ -89,8 +90,7 @@ def _prepare(
         render_text(text, False) for pair in every for text in (pair.positive, *pair.negatives)
     )
     seen = SeenTexts.of_pairs(chain(every, *dev.values()))
-    name = Path(recipe.words).name
-    parent = Parent("words", name, words.fingerprint, Ancestry.of_root(f"{name} {words.fingerprint}"))
+    parent = words_parent(recipe.words, words)
     return _MatcherSetup(
         recipe=recipe,
         model=Matcher(recipe, words.dimension),

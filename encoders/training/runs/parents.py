@@ -14,6 +14,7 @@ from encoders.labels.evaluated import read_judged_data
 from encoders.training.architectures.bases import WEIGHTS, describe_base, is_artifact, resolve_base
 from encoders.training.architectures.checkpoint import ARCHITECTURE
 from encoders.training.recipe import Recipe
+from encoders.words.vectors import WordVectors
 from mappings.errors import InvalidInput
 
 
@@ -34,6 +35,12 @@ class Parent:
             "fingerprint": self.fingerprint,
             "ancestry": self.ancestry.digest(),
         }
+
+
+def words_parent(path: str, words: WordVectors) -> Parent:
+    """The vectors of words that a model reads, as the one parent of a run that starts from no model."""
+    name = Path(path).name
+    return Parent("words", name, words.fingerprint, Ancestry.of_root(f"{name} {words.fingerprint}"))
 
 
 def read_source_ancestry(name: str) -> Ancestry:
