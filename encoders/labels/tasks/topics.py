@@ -47,14 +47,17 @@ def label_topics(
     return sorted(found, key=lambda text: (text.title, text.id))
 
 
-def find_topic(text: str, reader: ConceptReader, question: bool = False) -> tuple[str, str]:
+def find_topic(text: str, reader: ConceptReader) -> tuple[str, str]:
     """(condition, aspects joined by "and") of a title or a question; "" for what it does not name."""
     named = [reader.lexicon.get(item.concept) for item in reader.read_alone(text)]
     conditions = list(dict.fromkeys(concept.name for concept in named if concept.group in _ENTITIES))
     aspects = list(dict.fromkeys(found.group().lower() for found in _ASPECTS.finditer(text)))
-    if question and not aspects:
-        aspects = [aspect for pattern, aspect in _VERBS if pattern.search(text)][:1]
     return (conditions[0] if conditions else "", " and ".join(aspects[:2]))
+
+
+def find_asked_aspect(question: str) -> str:
+    """The aspect that a question asks for by a verb, without naming it; "" for none."""
+    return next((aspect for pattern, aspect in _VERBS if pattern.search(question)), "")
 
 
 def _of_titles(pool: Iterable[SectionedAbstract], reader: ConceptReader, dropped: Counter[str]) -> Iterator[Text]:
@@ -68,7 +71,8 @@ def _of_titles(pool: Iterable[SectionedAbstract], reader: ConceptReader, dropped
 
 def _of_questions(asked: Iterable[ExpertQuestion], reader: ConceptReader, dropped: Counter[str]) -> Iterator[Text]:
     for question in asked:
-        condition, aspects = find_topic(question.text, reader, question=True)
+        condition, named = find_topic(question.text, reader)
+        aspects = named or find_asked_aspect(question.text)
         if not (condition and aspects):
             dropped["topics: questions without a condition and an aspect of it"] += 1
             continue
