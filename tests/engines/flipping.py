@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -76,13 +77,16 @@ def flip(path: Path, position: int, mask: int) -> None:
         file.write(bytes([byte ^ mask]))
 
 
-def flipped(home: Path, aside: Path, file: Path, rng: random.Random) -> str:
-    """A copy of `home` in `aside` with one byte of `file` changed; what was changed."""
-    shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(home, aside)
+def flipped(home: Path, folder: Path, file: Path, rng: random.Random) -> tuple[Path, str]:
+    """A copy of `home` in a new folder below `folder`, with one byte of `file` changed; and what was changed.
+
+    Each copy has its own place: what opened the last one can still write beside it while it is removed.
+    """
+    aside = Path(tempfile.mkdtemp(dir=folder))
+    shutil.copytree(home, aside, dirs_exist_ok=True)
     position, mask = rng.randrange((home / file).stat().st_size), rng.randrange(1, 256)
     flip(aside / file, position, mask)
-    return f"{file} byte {position} xor {mask}"
+    return aside, f"{file} byte {position} xor {mask}"
 
 
 def change_row(home: Path, statement: str) -> None:

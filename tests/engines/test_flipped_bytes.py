@@ -23,13 +23,15 @@ def home(tmp_path_factory):
 
 def check(home, tmp_path, file, rng: random.Random, whole: str) -> bool:
     """Change a byte of `file`; whether it was noticed. If not, every answer must still be the same."""
-    aside = tmp_path / "flipped"
-    what = flipping.flipped(home, aside, file, rng)
-    if flipping.findings(aside) != [WAITS]:
-        return True
-    assert file.name in UNUSED, f"not noticed: {what}"
-    assert repr(flipping.answers(aside)) == whole, f"not noticed, and answers differ: {what}"
-    return False
+    aside, what = flipping.flipped(home, tmp_path, file, rng)
+    try:
+        if flipping.findings(aside) != [WAITS]:
+            return True
+        assert file.name in UNUSED, f"not noticed: {what}"
+        assert repr(flipping.answers(aside)) == whole, f"not noticed, and answers differ: {what}"
+        return False
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 @pytest.mark.slow
@@ -59,9 +61,8 @@ def test_a_sound_home_has_nothing_to_report(home):
 
 @pytest.mark.parametrize("suffix", [".f16", ".idx", ".term", ".pos", ".fieldnorm", ".store"])
 def test_a_flipped_byte_of_a_file_of_the_index_is_called_damage(home, tmp_path, suffix):
-    aside = tmp_path / "flipped"
     file = next(file for file in flipping.files(home) if file.suffix == suffix)
-    flipping.flipped(home, aside, file, random.Random(3))
+    aside, _ = flipping.flipped(home, tmp_path, file, random.Random(3))
     found = flipping.findings(aside)
     assert len(found) == 1
     assert found[0].startswith("index notes-1 is damaged: ")
