@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,25 @@ from encoders.discourse.encoder import DiscourseEncoder  # noqa: E402
 from encoders.discourse.reading import MOST_SENTENCES  # noqa: E402
 from encoders.labels.pairs import Text  # noqa: E402
 from encoders.pooling import unit  # noqa: E402
-from encoders.training.discourse.corpora import describe_aspects, describe_entities, group_documents, plan_documents  # noqa: E402
+from encoders.training.discourse.corpora import (  # noqa: E402
+    describe_aspects,
+    describe_entities,
+    group_documents,
+    name_entities,
+    plan_documents,
+)
 from encoders.training.discourse.document import DocumentEncoder, robust_loss  # noqa: E402
 from encoders.training.discourse.graphs import write_document_graph, write_name_graph  # noqa: E402
-from encoders.training.discourse.names import NamedText, NameEncoder, NameSpace, bloom, bpmll, embed_texts, pad_words  # noqa: E402
+from encoders.training.discourse.names import (  # noqa: E402
+    NamedText,
+    NameEncoder,
+    NameSpace,
+    WordMean,
+    bloom,
+    bpmll,
+    embed_texts,
+    pad_words,
+)
 from encoders.training.discourse.recipe import DiscourseRecipe, parse_discourse_recipe  # noqa: E402
 from encoders.training.kinds import load_any_recipe, start_run  # noqa: E402
 from encoders.training.runs.discourse import train_discourse  # noqa: E402
@@ -135,6 +151,9 @@ def test_texts_of_one_title_are_a_document_and_what_has_no_title_or_heading_is_l
         ("Gout", ("symptoms",), ("Pain.",)),
         ("Gout", ("causes",), ("Salt.",)),
     ]
+    told = list(group_documents([texts[0], texts[1], texts[3]], "overview", most=2))
+    assert [(item.title, item.headings) for item in told] == [("Gout", ("symptoms", "overview")), ("Gout", ("causes",))]
+    assert name_entities(found) == [NamedText("gout", "Gout")]
     assert describe_aspects(found) == [NamedText("symptoms", "symptoms"), NamedText("causes", "causes")]
     assert describe_entities(found, [Text("6", "Gout", "", "Swollen joints. By salt. Never third.")]) == [
         NamedText("gout", "Gout"), NamedText("gout", "Pain."), NamedText("gout", "Salt."),
@@ -153,8 +172,9 @@ def test_the_plan_shows_each_document_once_an_epoch_and_never_changes() -> None:
 
 
 @pytest.mark.slow
-def test_a_trained_model_finds_passages_by_entity_and_aspect(tmp_path: Path) -> None:
-    recipe = some_recipe(tmp_path)
+@pytest.mark.parametrize("changes", [{}, {"entities": "words", "dimension": WIDTH}])
+def test_a_trained_model_finds_passages_by_entity_and_aspect(tmp_path: Path, changes: dict[str, Any]) -> None:
+    recipe = replace(some_recipe(tmp_path), **changes)
     report = train_discourse(recipe, tmp_path, tmp_path / "run")
     assert report["pairs"]["documents"] + report["held_out"]["queries"] / len(ASPECTS) == len(ENTITIES)
     encoder = DiscourseEncoder.open(tmp_path / "run" / "model")
@@ -257,6 +277,8 @@ def test_a_run_without_words_or_corpora_says_what_is_missing(tmp_path: Path) -> 
         ({"documents": ["health"], "name_dropout": 1}, "name_dropout"),
         ({"documents": ["health"], "name_bits": 2}, "name_hashes"),
         ({"documents": ["health"], "decay": 1.5}, "decay"),
+        ({"documents": ["health"], "entities": "known"}, "entities"),
+        ({"documents": ["health"], "most_passages": -1}, "most_passages"),
         ({"documents": ["health"], "tasks": {}}, "tasks"),
     ],
 )
@@ -279,3 +301,26 @@ def test_the_shipped_recipe_is_the_papers_but_for_its_length() -> None:
     wanted = {"hidden": 512, "discourse": 256, "dimension": 128, "batch": 16, "learning_rate": 1e-3, "decay": 0.975}
     assert wanted.items() <= recipe.as_json().items()
     assert (recipe.name_bits, recipe.name_hashes, recipe.name_batch, recipe.name_dropout) == (1024, 5, 128, 0.5)
+
+
+def test_entities_by_words_are_the_mean_of_the_mention(tmp_path: Path) -> None:
+    ort = pytest.importorskip("encoders.onnx").ort
+    words = write_words(tmp_path / "words.npz")
+    model = WordMean(WIDTH)
+    by_hand = words.lookup(["night", "cough"]).mean(0)
+    np.testing.assert_allclose(embed_texts(model, words, ["night cough", "gene"])[0], by_hand, atol=1e-5)
+    inputs, lengths = pad_words(words, ["night cough", "gene"])
+    fed = {"words": inputs.transpose(0, 1).numpy(), "lengths": lengths.numpy().astype(np.int32)}
+    write_name_graph(model, None, tmp_path / "names.onnx")
+    found = ort.InferenceSession(tmp_path / "names.onnx").run(None, fed)[0]
+    np.testing.assert_allclose(found[0], by_hand, atol=1e-5)
+    write_name_graph(model, by_hand * 2, tmp_path / "centred.onnx")
+    found = ort.InferenceSession(tmp_path / "centred.onnx").run(None, fed)[0]
+    np.testing.assert_allclose(found[0], unit(-by_hand[None])[0], atol=1e-5)
+
+
+def test_words_of_another_dimension_can_not_be_entities(tmp_path: Path) -> None:
+    recipe = replace(some_recipe(tmp_path), entities="words")
+    with pytest.raises(InvalidInput, match="the words have 12 dimensions"):
+        train_discourse(recipe, tmp_path, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -43,12 +43,18 @@ def read_corpora(labels: Path, names: Iterable[str]) -> dict[str, list[Text]]:
     return found
 
 
-def group_documents(texts: Iterable[Text]) -> Iterator[HeadedDocument]:
-    """The documents of a corpus: texts of one title, one after the other. Texts without a title or a heading tell nothing."""
+def group_documents(texts: Iterable[Text], heading: str = "", most: int = 0) -> Iterator[HeadedDocument]:
+    """The documents of a corpus: texts of one title, one after the other, `most` in each (0: all).
+
+    Texts without a heading have `heading`. Those without a title or any heading tell nothing and are left out.
+    """
     for title, group in groupby(texts, key=lambda text: text.title):
-        kept = [text for text in group if text.title and split_aspect(text.heading)]
-        if kept:
-            yield HeadedDocument(title, tuple(text.heading for text in kept), tuple(text.text for text in kept))
+        told = [(text.heading or heading, text.text) for text in group if title]
+        kept = [(named, text) for named, text in told if split_aspect(named)]
+        size = most or max(1, len(kept))
+        for start in range(0, len(kept), size):
+            headings, passages = zip(*kept[start : start + size], strict=True)
+            yield HeadedDocument(title, headings, passages)
 
 
 def describe_entities(documents: Iterable[HeadedDocument], descriptions: Iterable[Text]) -> list[NamedText]:
@@ -64,6 +70,12 @@ def describe_entities(documents: Iterable[HeadedDocument], descriptions: Iterabl
         for span in sentences(text)[:DESCRIBING]:
             found[NamedText(name, text[span.start : span.end])] = None
     return list(found)
+
+
+def name_entities(documents: Iterable[HeadedDocument]) -> list[NamedText]:
+    """Each title, by entity: what an entity has if nothing but its mention tells of it."""
+    titles = (document.title for document in documents)
+    return list(dict.fromkeys(NamedText(name, title) for title in titles if (name := entity_key(title))))
 
 
 def describe_aspects(documents: Iterable[HeadedDocument]) -> list[NamedText]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from encoders.training.discourse.document import DocumentEncoder
-from encoders.training.discourse.names import NameEncoder
+from encoders.training.discourse.names import NameEncoder, WordMean
 
 Floats = NDArray[np.float32]
 _OPSET: Final = 17
@@ -19,22 +19,37 @@ _GATES: Final = (0, 3, 1, 2)
 """torch orders the gates as input, forget, cell, output; ONNX as input, output, forget, cell."""
 
 
-def write_name_graph(model: NameEncoder, centre: Floats | None, path: Path) -> None:
-    """`words` (n, b, d) and `lengths` (b,) to `vectors` (b, e): the mean of the last states of both directions.
+def write_name_graph(model: NameEncoder | WordMean, centre: Floats | None, path: Path) -> None:
+    """`words` (n, b, d) and `lengths` (b,) to `vectors` (b, e), as `model.embed` has them.
 
     With a `centre`, shape (e,), the vector is relative to it and of unit length.
     """
-    nodes, weights = _lstm(model.lstm, "words", ("", "last"))
-    if centre is None:
-        nodes.append(helper.make_node("ReduceMean", ["last"], ["vectors"], axes=[0], keepdims=0))
-    else:
+    embedded = "vectors" if centre is None else "mean"
+    if isinstance(model, WordMean):
+        nodes, weights = _word_mean(embedded)
+        width = model.dimension
+    else:  # the mean of the last states of both directions
+        nodes, weights = _lstm(model.lstm, "words", ("", "last"))
+        nodes.append(helper.make_node("ReduceMean", ["last"], [embedded], axes=[0], keepdims=0))
+        width = model.lstm.input_size
+    if centre is not None:
         weights["centre"] = centre.astype(np.float32)
         nodes += [
-            helper.make_node("ReduceMean", ["last"], ["mean"], axes=[0], keepdims=0),
             helper.make_node("Sub", ["mean", "centre"], ["centred"]),
             helper.make_node("LpNormalization", ["centred"], ["vectors"], axis=-1, p=2),
         ]
-    _write(path, nodes, weights, ("words", model.lstm.input_size), ("b", "e"))
+    _write(path, nodes, weights, ("words", width), ("b", "e"))
+
+
+def _word_mean(output: str) -> tuple[list[Any], dict[str, NDArray[Any]]]:
+    """The nodes of the mean over the words of each text, and their weights by name."""
+    nodes = [
+        helper.make_node("ReduceSum", ["words", "first_axis"], ["sum"], keepdims=0),
+        helper.make_node("Cast", ["lengths"], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["numbers", "last_axis"], ["column"]),
+        helper.make_node("Div", ["sum", "column"], [output]),
+    ]
+    return nodes, {"first_axis": np.array([0], np.int64), "last_axis": np.array([1], np.int64)}
 
 
 def write_document_graph(model: DocumentEncoder, path: Path) -> None:

@@ -33,11 +33,24 @@ class NamedText:
     text: str
 
 
+class WordMean(nn.Module):
+    """Texts of words, shape (b, n, d), to the means of their words, (b, d). It learns nothing, so it knows every name alike."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dimension = width
+
+    def embed(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Shape (b, d); `words` is zero where a text has ended."""
+        return words.sum(1) / lengths[:, None].to(words)
+
+
 class NameEncoder(nn.Module):
     """Texts of words, shape (b, n, d), to embeddings (b, e) and, in training, to the bits of their names (b, bits)."""
 
     def __init__(self, recipe: DiscourseRecipe, width: int) -> None:
         super().__init__()
+        self.dimension = recipe.dimension
         self.lstm = nn.LSTM(width, recipe.dimension, bidirectional=True, batch_first=True)
         self.dropout = nn.Dropout(recipe.name_dropout)
         self.bits = nn.Linear(recipe.dimension, recipe.name_bits)
@@ -109,11 +122,11 @@ def name_loss(model: NameEncoder, words: WordVectors, recipe: DiscourseRecipe, b
 
 
 @torch.no_grad()
-def embed_texts(model: NameEncoder, words: WordVectors, texts: Sequence[str]) -> Floats:
+def embed_texts(model: NameEncoder | WordMean, words: WordVectors, texts: Sequence[str]) -> Floats:
     """The embedding of each text, shape (texts, e)."""
     model.eval()
-    device = next(model.parameters()).device
-    found = [np.zeros((0, model.bits.in_features), np.float32)]
+    device = next((weight.device for weight in model.parameters()), "cpu")
+    found = [np.zeros((0, model.dimension), np.float32)]
     for start in range(0, len(texts), BATCH):
         inputs, lengths = pad_words(words, texts[start : start + BATCH])
         found.append(model.embed(inputs.to(device), lengths).cpu().numpy())

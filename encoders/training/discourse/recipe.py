@@ -11,10 +11,12 @@ from encoders.training.recipe_checks import NumberRange, check_choice, check_num
 from mappings.errors import InvalidInput
 
 KIND: Final = "discourse"
+EMBEDDED: Final = "embedded"
+BY_WORDS: Final = "words"
 _NUMBERS: Final = {
     **dict.fromkeys(("batch", "epochs", "save_every", "hidden", "discourse", "dimension"), POSITIVE_COUNT),
     **dict.fromkeys(("name_batch", "name_epochs", "name_bits", "name_hashes"), POSITIVE_COUNT),
-    "steps": COUNT,
+    **dict.fromkeys(("steps", "most_passages"), COUNT),
     **dict.fromkeys(("warmup", "decay", "name_dropout"), SHARE),
     **dict.fromkeys(("learning_rate", "name_rate"), POSITIVE),
     "weight_decay": NumberRange(0),
@@ -28,8 +30,10 @@ class DiscourseRecipe:
     """One run: entity and aspect embeddings, then the document encoder on them (Arnold et al. 2020, section 5.2).
 
     `words` is the file of the word vectors, which stay as they are. `documents` are the corpora (`corpora/<name>.jsonl`)
-    whose texts, grouped by title, are documents with headings; `descriptions` those whose titles and texts describe
-    entities, for the entity embedding alone. A setting that begins with `name_` is of
+    whose texts, grouped by title, are documents with headings, of `most_passages` texts at most (0: all of one title);
+    `heading` is that of texts that have none, which without it are left out. `descriptions` are those whose titles and texts
+    describe entities, for the entity embedding alone. With `entities = "words"` an entity has the mean of its mention's
+    words instead, which is not learned, and `dimension` is that of the words. A setting that begins with `name_` is of
     the embeddings: a name's id is a Bloom filter of `name_bits` bits with `name_hashes` hashes. `hidden` is the width of
     the document's LSTM in each direction, `discourse` that of the discourse vector, `dimension` that of an entity's and an
     aspect's vector, each. With `centred` the embeddings of names are taken relative to their mean and to unit length, so that
@@ -40,6 +44,9 @@ class DiscourseRecipe:
     name: str
     documents: tuple[str, ...]
     descriptions: tuple[str, ...] = ()
+    entities: str = EMBEDDED
+    heading: str = ""
+    most_passages: int = 0
     kind: str = KIND
     words: str = ""
     seed: int = 13
@@ -67,7 +74,8 @@ class DiscourseRecipe:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, (KIND,))
         check_choice("device", self.device, ("auto", "cpu", "cuda"))
-        for name in ("name", "words"):
+        check_choice("entities", self.entities, (EMBEDDED, BY_WORDS))
+        for name in ("name", "words", "heading"):
             check_text(name, getattr(self, name))
         for name in ("documents", "descriptions"):
             if any(not isinstance(item, str) or not item for item in getattr(self, name)):

@@ -29,14 +29,23 @@ from encoders.training.discourse.corpora import (
     describe_aspects,
     describe_entities,
     group_documents,
+    name_entities,
     plan_documents,
     read_corpora,
     split_documents,
 )
 from encoders.training.discourse.document import DocumentEncoder, TargetDocument, document_loss
 from encoders.training.discourse.graphs import write_document_graph, write_name_graph
-from encoders.training.discourse.names import NamedText, NameEncoder, NameSpace, embed_texts, name_loss, plan_names
-from encoders.training.discourse.recipe import DiscourseRecipe
+from encoders.training.discourse.names import (
+    NamedText,
+    NameEncoder,
+    NameSpace,
+    WordMean,
+    embed_texts,
+    name_loss,
+    plan_names,
+)
+from encoders.training.discourse.recipe import BY_WORDS, EMBEDDED, DiscourseRecipe
 from encoders.training.loop.optimise import LoopContext, Progress, optimise
 from encoders.training.loop.precision import choose_device
 from encoders.training.loop.state import check_state, make_identity
@@ -100,7 +109,16 @@ def _prepare(
 ) -> _DiscourseSetup:
     identity, hashes, checked = known
     torch.set_num_threads(recipe.threads)
-    documents = [item for name in recipe.documents for item in group_documents(corpora[name])]
+    if recipe.entities == BY_WORDS and words.dimension != recipe.dimension:
+        message = (
+            f"the words have {words.dimension} dimensions; entities that are means of words need dimension to be that"
+        )
+        raise InvalidInput(message, field="dimension")
+    documents = [
+        item
+        for name in recipe.documents
+        for item in group_documents(corpora[name], recipe.heading, recipe.most_passages)
+    ]
     trained, held_out = split_documents(documents)
     if not trained:
         raise InvalidInput("no document has a title and a heading, so there is nothing to train on", field="documents")
@@ -112,7 +130,7 @@ def _prepare(
         words=words,
         trained=trained,
         held_out=held_out,
-        entities=describe_entities(trained, described),
+        entities=describe_entities(trained, described) if recipe.entities == EMBEDDED else name_entities(trained),
         aspects=describe_aspects(trained),
         identity=identity,
         label_counts=read_label_counts(labels),
@@ -126,7 +144,10 @@ def _run(setup: _DiscourseSetup, out: Path, log: Log) -> dict[str, Any]:
     recipe = setup.recipe
     counts = {"documents": len(setup.trained), "entities": len(setup.entities), "aspects": len(setup.aspects)}
     log({"recipe": recipe.as_json(), "pairs": counts})
-    entities = _train_names(setup, setup.entities, out / "entities", log)
+    by_words = recipe.entities == BY_WORDS
+    entities = (
+        WordMean(setup.words.dimension) if by_words else _train_names(setup, setup.entities, out / "entities", log)
+    )
     aspects = _train_names(setup, setup.aspects, out / "aspects", log)
     spaces = (_embed(setup, entities, setup.entities), _embed(setup, aspects, setup.aspects))
     targets = [_target(item, spaces, setup.words) for item in setup.trained]
@@ -180,7 +201,7 @@ def _tell(own: Log, whole: Log, part: str, entry: Mapping[str, Any]) -> None:
     whole({"part": part, **entry})
 
 
-def _embed(setup: _DiscourseSetup, model: NameEncoder, texts: Sequence[NamedText]) -> NameSpace:
+def _embed(setup: _DiscourseSetup, model: NameEncoder | WordMean, texts: Sequence[NamedText]) -> NameSpace:
     embedded = embed_texts(model, setup.words, [item.text for item in texts])
     return NameSpace.of(texts, embedded, setup.recipe.centred)
 
@@ -203,7 +224,7 @@ def _target(document: HeadedDocument, spaces: tuple[NameSpace, NameSpace], words
 def _write_model(
     folder: Path,
     setup: _DiscourseSetup,
-    models: tuple[NameEncoder, NameEncoder, DocumentEncoder],
+    models: tuple[NameEncoder | WordMean, NameEncoder, DocumentEncoder],
     spaces: tuple[NameSpace, NameSpace],
 ) -> None:
     folder.mkdir(exist_ok=True)
