@@ -11,6 +11,7 @@ from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
 from evaluation.baselines.simple import rank_simple
 from evaluation.baselines.trained import describe_trained, rank_trained
+from evaluation.breakdown.gains import gains_by_stratum
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
 from evaluation.models import configure, describe_baseline, describe_models, open_session, require_models
@@ -40,6 +41,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     rows: list[Report] = []
     tests: list[Report] = []
     breakdowns: list[Report] = []
+    gains: list[Report] = []
     models: Report = {}
     systems = _require_systems(tasks, options)
     ancestry: list[Report] = []
@@ -59,7 +61,9 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         rows += more_rows
         tests += more_tests
         breakdowns += break_down(task, runs, _judged(task, runs))
-    report = _report(whole, tasks, rows, tests) | ({"breakdowns": breakdowns} if breakdowns else {})
+        gains += gains_by_stratum(task, runs, _judged(task, runs))
+    report = _report(whole, tasks, rows, tests)
+    report |= {name: found for name, found in (("breakdowns", breakdowns), ("gains", gains)) if found}
     report["command"] = command(name, options)
     models |= {"systems": systems} if systems else {}
     return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}

@@ -93,7 +93,8 @@ class Task:
     bi-encoder that indexes the corpus instead of that of the collection kind; what it ranks is called the baseline, and
     nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
     `breakdown` is asked about the last stage, and about every system that is no stage of a search. `whole` are the documents
-    that passages stand in, each its passages by judged key, in order.
+    that passages stand in, each its passages by judged key, in order. `strata` says what a question's stratum is, such as
+    "year": gains over the simple system are then told for each, too.
     """
 
     suite: str
@@ -114,6 +115,7 @@ class Task:
     encoder: str = ""
     trained: str = ""
     breakdown: Breakdown | None = None
+    strata: str = ""
     whole: Sequence[Mapping[str, str]] = field(default=(), repr=False)
 
     @property

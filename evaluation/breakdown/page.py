@@ -24,11 +24,28 @@ class BreakdownTable(NamedTuple):
 
 
 def breakdown_tables(report: Mapping[str, Any]) -> Iterator[BreakdownTable]:
-    """The tables of every breakdown; none for a report without."""
+    """The tables of every breakdown, and of gains by stratum; none for a report without."""
     for found in report.get("breakdowns", ()):
         for key, name in GROUPS.items():
             yield _groups(f"{found['system']}, by {name}", name, found[key])
         yield _errors(found)
+    for found in report.get("gains", ()):
+        yield _gains(found)
+
+
+def _gains(found: Mapping[str, Any]) -> BreakdownTable:
+    cells = [
+        [item["name"], f"{item['queries']:,}", _signed(item["difference"]), f"{item['p']:.4g}"]
+        for item in found["strata"]
+    ]
+    total = sum(item["queries"] for item in found["strata"])
+    cells.append([f"mean over {len(cells)}", f"{total:,}", _signed(found["mean"]), ""])
+    title = f"{found['system']} against {found['against']}, by {found['by']}"
+    return BreakdownTable(title, "", [found["by"], "queries", f"gain in {found['measure']}", "p"], cells)
+
+
+def _signed(item: Mapping[str, float]) -> str:
+    return f"{item['value']:+.3f} ({item['low']:+.3f} to {item['high']:+.3f})"
 
 
 def _groups(title: str, name: str, groups: Sequence[Mapping[str, Any]]) -> BreakdownTable:

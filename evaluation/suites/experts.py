@@ -43,6 +43,7 @@ def _task(questions: Sequence[ExpertQuestion], documents: Sequence[Document]) ->
         questions=tuple(Question(item.id, item.text, stratum=str(item.year)) for item in questions),
         judgements={item.id: {snippet.document: 1 for snippet in item.snippets} for item in questions},
         measures=MEASURES,
+        strata="year",
         notes=(
             f"{len(documents):,} abstracts, of each only the snippets that experts marked for some question: an easier"
             " task than theirs, which was to find them among all abstracts of PubMed",
