@@ -1,7 +1,7 @@
 """More positives from the same headline (CLAIMS, section 3.2): words inserted or substituted by distributional similarity.
 
-At most 10 tokens of a headline, and at most 30 %, change; half of its variants insert a similar word beside a word,
-half substitute one. Words that reverse a claim ("no", "lower") stay as they are, since distributional
+At most 10 tokens of a sentence, and at most 30 %, change; half of the variants insert a similar word beside a word,
+half substitute one. `vary` changes a query alone; `vary_pair` what the paper classifies: a headline and its abstract. Words that reverse a claim ("no", "lower") stay as they are, since distributional
 similarity cannot tell "increase" from "decrease"; so do numbers and function words.
 """
 
@@ -18,6 +18,7 @@ import orjson
 
 from encoders.labels.pairs import Pair
 from encoders.labels.split import TRAIN
+from mappings.analysis.sentences import sentences
 from mappings.analysis.words import STOP_WORDS
 from mappings.errors import InvalidInput
 
@@ -59,18 +60,50 @@ def augment(pairs: Iterable[Pair], neighbours: Neighbours, m: int, seed: int = S
 
 def vary(query: str, neighbours: Neighbours, m: int, draw: random.Random) -> list[str]:
     """At most `m` distinct variants of the query: first insertions, m // 2 of them, then substitutions."""
-    tokens = _TOKEN.findall(query)
-    places = [place for place, token in enumerate(tokens) if _similar(token, neighbours)]
-    changes = min(MAX_CHANGES, int(MAX_SHARE * len(tokens)), len(places))
+    tokens, places = _tokens_of(query, neighbours)
+    changes = _most(tokens, places)
     found: dict[str, None] = {query: None}
     for inserts, wanted in ((True, m // 2), (False, m - m // 2)):
         for _ in range(wanted * _TRIES if changes else 0):
             if wanted:
-                chosen = frozenset(draw.sample(places, changes))
-                made = " ".join(_change(tokens, chosen, neighbours, inserts, draw))
+                made = _changed(tokens, places, neighbours, inserts, draw)
                 wanted -= made not in found
                 found.setdefault(made)
     return list(found)[1:]
+
+
+def vary_pair(
+    pair: tuple[str, str], neighbours: Neighbours, m: int, draw: random.Random, varied: str = "pair"
+) -> Iterator[tuple[str, str]]:
+    """At most `m` variants of a query and its answer, each different from it: first insertions, m // 2 of them.
+
+    In each variant every sentence changes that can, of both texts (`pair`) or of the `query` alone.
+    """
+    sides = [
+        [_tokens_of(text[item.start : item.end], neighbours) for item in sentences(text)]
+        for text in (pair if varied == "pair" else pair[:1])
+    ]
+    for number in range(m if any(_most(*item) for side in sides for item in side) else 0):
+        made = [" ".join(_changed(*item, neighbours, number < m // 2, draw) for item in side) for side in sides]
+        yield made[0], made[1] if varied == "pair" else pair[1]
+
+
+def _tokens_of(text: str, neighbours: Neighbours) -> tuple[list[str], list[int]]:
+    """The tokens of a sentence, and the places of those that can change."""
+    tokens = _TOKEN.findall(text)
+    return tokens, [place for place, token in enumerate(tokens) if _similar(token, neighbours)]
+
+
+def _most(tokens: Sequence[str], places: Sequence[int]) -> int:
+    """How many tokens of a sentence change."""
+    return min(MAX_CHANGES, int(MAX_SHARE * len(tokens)), len(places))
+
+
+def _changed(
+    tokens: Sequence[str], places: Sequence[int], neighbours: Neighbours, inserts: bool, draw: random.Random
+) -> str:
+    chosen = frozenset(draw.sample(places, _most(tokens, places)))
+    return " ".join(_change(tokens, chosen, neighbours, inserts, draw))
 
 
 def _change(

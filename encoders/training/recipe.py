@@ -15,7 +15,7 @@ from mappings.errors import InvalidInput
 OBJECTIVES = {
     "bi-encoder": ("contrastive", "whole-batch", "triplet", "triplet-both"),
     "poly-encoder": ("contrastive", "whole-batch"),
-    "cross-encoder": ("listwise", "pointwise", "two-class", "whole-batch"),
+    "cross-encoder": ("listwise", "pointwise", "two-class", "two-class-pairs", "whole-batch"),
     "stance-classifier": ("stance",),
 }
 CHOICES = {
@@ -30,12 +30,14 @@ CHOICES = {
     "codes": ("vector", "tokens"),
     "windows": WINDOWS,
     "distillation": ("none", "kl", "margin-mse"),
+    "choose": ("drawn", "first"),
+    "varied": ("pair", "query"),
 }
 COUNT, POSITIVE_COUNT = NumberRange(0, whole=True), NumberRange(1, whole=True)
 SHARE, POSITIVE = NumberRange(0, 1), NumberRange(above=0)
 NUMBERS = {
     **dict.fromkeys(("batch", "epochs", "save_every", "dev_queries", "gather"), POSITIVE_COUNT),
-    **dict.fromkeys(("negatives", "steps", "patience", "evaluate_every", "positions", "chunk"), COUNT),
+    **dict.fromkeys(("negatives", "variants", "steps", "patience", "evaluate_every", "positions", "chunk"), COUNT),
     "attention_window": NumberRange(2, whole=True),
     **dict.fromkeys(("max_length", "max_query"), NumberRange(4, whole=True)),
     **dict.fromkeys(("weight_decay", "margin", "softmax", "evidence"), NumberRange(0)),
@@ -48,6 +50,10 @@ TASK_NUMBERS = {"take": COUNT, "repeat": POSITIVE_COUNT, "window": COUNT, "most"
 TEXTS = ("name", "base", "teacher", "teacher_form", "prior")
 CANDIDATES = ("listwise", "pointwise", "two-class")
 """Objectives over a query's own candidates, which need negatives."""
+SINGLES = ("two-class-pairs",)
+"""Objectives over pairs of a query and one text, each an example of its own, right or wrong; `batch` counts these."""
+TWO_CLASSES = ("two-class", *SINGLES)
+"""Objectives of a cross-encoder with two logits."""
 TRIPLETS = ("triplet", "triplet-both")
 """Objectives that find their negatives in the batch: a pair needs none of its own."""
 
@@ -90,6 +96,9 @@ class Recipe:
     evaluations without a better one the run stops (0: never).
     `chunk` limits how many sequences are read at once in training, for batches larger than memory (0: all of a batch); the
     step stays that of the whole batch (`encoders.training.loop.gradients`).
+    Examples: of a pair's negatives `negatives` are drawn at random, or are the `first` ones, as `choose` says. With the
+    objective `two-class-pairs` an answer has `variants` more forms, words inserted into half of them and exchanged in the
+    others, in the `pair` of query and text or in the `query` alone, as `varied` says (`encoders.labels.augment`).
     Teacher: `teacher` is a cross-encoder's model directory, or the checkpoint of a run; its scores (those of a model
     directory in the numeric form `teacher_form`), divided by `teacher_temperature`, make up `teacher_share` of the loss, by
     the method `distillation`. A stance classifier's teacher is another stance classifier; it reads pairs without a stance,
@@ -129,6 +138,9 @@ class Recipe:
     batch: int = 8
     chunk: int = 0
     negatives: int = 3
+    choose: str = "drawn"
+    variants: int = 0
+    varied: str = "pair"
     max_length: int = 192
     max_query: int = 64
     cut: str = "end"
@@ -195,7 +207,7 @@ class Recipe:
             message = f"max_query is {self.max_query}; it must be less than max_length, {self.max_length}, the limit for both texts"
             raise InvalidInput(message, field="max_query")
         for needed, what in (
-            (self.objective in CANDIDATES, self.objective),
+            (self.objective in (*CANDIDATES, *SINGLES), self.objective),
             (self.distillation != "none" and self.kind != "stance-classifier", "distillation"),
         ):
             if needed and not self.negatives:
@@ -211,11 +223,17 @@ class Recipe:
             message = f"a prior is added to one score per candidate; {self.objective} has no such scores"
             raise InvalidInput(message, field="prior")
         check_windows(self)
+        if self.objective in SINGLES and self.distillation != "none":
+            raise InvalidInput(f"{self.objective} has no candidates that a teacher compares", field="distillation")
+        if self.variants and self.objective not in SINGLES:
+            message = f"variants is {self.variants}; only {', '.join(SINGLES)} has variants of answers"
+            raise InvalidInput(message, field="variants")
         if self.keep and (self.kind != "bi-encoder" or self.similarity != "cosine" or self.layers):
             message = "keep needs a bi-encoder with the similarity 'cosine' and all layers of its base"
             raise InvalidInput(message, field="keep")
-        if self.objective == "two-class" and self.head != "cls":
-            raise InvalidInput("head is 'interaction', which gives one logit; two-class needs 'cls'", field="head")
+        if self.objective in TWO_CLASSES and self.head != "cls":
+            message = f"head is 'interaction', which gives one logit; {self.objective} needs 'cls'"
+            raise InvalidInput(message, field="head")
         if self.objective in TRIPLETS and self.similarity != "cosine":
             raise InvalidInput(f"similarity is 'dot'; {self.objective} needs 'cosine'", field="similarity")
         if self.patience and not self.evaluate_every:

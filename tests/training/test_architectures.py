@@ -49,6 +49,7 @@ DESIGNS: dict[str, Recipe] = {
     "poly-separate": replace(BI, kind="poly-encoder", **PAPER, learning_rate=5e-4),
     "cls": CROSS,
     "two-class": replace(CROSS, objective="two-class"),
+    "two-class-pairs": replace(CROSS, objective="two-class-pairs", batch=16),
     "interaction": replace(CROSS, head="interaction"),
 }
 QUERIES = [f"{word} stop" for word in WORDS[:6]]

@@ -12,10 +12,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoders.labels.augment import augment, read_neighbours, vary
+from encoders.labels.augment import augment, read_neighbours, vary, vary_pair
 from encoders.labels.pairs import Pair, Text, read_pairs, write_lines
 from encoders.labels.vectors import Neighbourhood, write_neighbours
 from encoders.words.fasttext import VectorTraining
+from mappings.analysis.sentences import sentences
 from mappings.errors import InvalidInput, NotFound
 from web.cli.commands.labels import label
 
@@ -68,6 +69,33 @@ def test_at_most_ten_tokens_and_thirty_percent_change(words: list[str], m: int, 
     for other in found:
         added, gone = changed(query, other)
         assert added + gone <= min(10, 0.3 * len(words))
+
+
+ABSTRACT = "Statins were given to older adults in ten towns. Nothing else was. Stroke was rare."
+
+
+def test_a_pair_varies_in_every_sentence_of_both_texts_that_can_change() -> None:
+    found = list(vary_pair((HEADLINE, ABSTRACT), NEAR, 4, random.Random(5)))
+    assert [changed(HEADLINE, query) for query, _ in found] == [(3, 0)] * 2 + [(0, 3)] * 2
+    # Of 9 tokens 2 change; "Stroke was rare." has 3, of which none may.
+    assert [changed(ABSTRACT, text) for _, text in found] == [(2, 0)] * 2 + [(0, 2)] * 2
+    assert all(text.endswith("Nothing else was. Stroke was rare.") for _, text in found)
+    assert found == list(vary_pair((HEADLINE, ABSTRACT), NEAR, 4, random.Random(5)))
+
+
+def test_a_query_alone_varies_where_that_is_asked() -> None:
+    found = list(vary_pair((HEADLINE, ABSTRACT), NEAR, 3, random.Random(6), "query"))
+    assert [text for _, text in found] == [ABSTRACT] * 3
+    assert [changed(HEADLINE, query) for query, _ in found] == [(3, 0), (0, 3), (0, 3)]
+    assert list(vary_pair(("Rest helps", "Rest helps."), NEAR, 3, random.Random(7))) == []
+
+
+@given(st.lists(st.sampled_from(["statins", "older", "of", "stroke."]), max_size=200), st.integers())
+def test_no_sentence_of_a_pair_changes_beyond_the_bounds(words: list[str], seed: int) -> None:
+    text = " ".join(words)
+    allowed = sum(min(10, 0.3 * len(text[item.start : item.end].split())) for item in sentences(text))
+    for _, other in vary_pair(("", text), NEAR, 2, random.Random(seed)):
+        assert sum(changed(text, other)) <= allowed
 
 
 def test_training_pairs_alone_have_variants_by_seed() -> None:

@@ -47,6 +47,7 @@ RECIPES = {
     "listwise": replace(CROSS, prior="p"),
     "pointwise, taught": replace(CROSS, objective="pointwise", teacher="t", distillation="kl", teacher_share=0.5),
     "two-class": replace(CROSS, objective="two-class"),
+    "two-class pairs": replace(CROSS, objective="two-class-pairs"),
     "interaction": replace(CROSS, head="interaction"),
     "cross over the batch": replace(CROSS, objective="whole-batch", negatives=0),
     "stance": STANCE,

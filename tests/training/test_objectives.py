@@ -99,6 +99,12 @@ def test_two_class() -> None:
     close(formulas.two_class(tensor(LOGITS)), np.mean(terms))
 
 
+def test_two_class_pairs() -> None:
+    flat, right = LOGITS.reshape(-1, 2), np.arange(24) % 5 == 0
+    terms = [-math.log(softmax(row)[int(answer)]) for row, answer in zip(flat, right, strict=True)]
+    close(formulas.two_class_pairs(tensor(flat), torch.tensor(right)), np.mean(terms))
+
+
 def test_the_one_logit_of_two_classes_orders_as_their_softmax_probability_does() -> None:
     flat = LOGITS.reshape(-1, 2)
     probabilities = np.array([softmax(row)[1] for row in flat])

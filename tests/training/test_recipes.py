@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from encoders.labels.pairs import Pair, Text
-from encoders.training.data.batches import make_examples, plan_batches, render_text
+from encoders.training.data.batches import count_pairs, make_examples, plan_batches, render_text
 from encoders.training.kinds import load_any_recipe
 from encoders.training.recipe import Recipe, Share, load_recipe, parse_recipe
 from encoders.training.recipe_source import RECIPES
@@ -109,6 +109,13 @@ LONGFORMER: dict[str, Any] = {
         ({"negatives": 0}, "negatives"),
         ({"head": "tail"}, "head"),
         ({"objective": "two-class", "head": "interaction"}, "head"),
+        ({"objective": "two-class-pairs", "head": "interaction"}, "head"),
+        ({"objective": "two-class-pairs", "negatives": 0}, "negatives"),
+        ({"objective": "two-class-pairs", "teacher": "x", "distillation": "kl"}, "distillation"),
+        ({"objective": "two-class", "variants": 2}, "variants"),
+        ({"variants": -1}, "variants"),
+        ({"varied": "abstract"}, "varied"),
+        ({"choose": "last"}, "choose"),
         ({"objective": "triplet"}, "objective"),
         ({"kind": "bi-encoder", "objective": "triplet", "similarity": "dot"}, "similarity"),
         ({"kind": "bi-encoder", "objective": "triplet-both", "similarity": "dot"}, "similarity"),
@@ -257,6 +264,40 @@ def test_a_triplet_takes_pairs_without_negatives_too() -> None:
 def test_a_cross_encoder_over_the_whole_batch_gets_batches_of_one_task() -> None:
     batches = plan_batches(PAIRS, replace(RECIPE, objective="whole-batch", negatives=0))
     assert all(len(batch) == 4 and len({item.task for item in batch}) == 1 for batch in batches)
+
+
+SINGLE = replace(RECIPE, objective="two-class-pairs", tasks={"a": Share(context=0.0)}, choose="first")
+NEAR = {"query": ["question"], "long": ["tall"], "text": ["word"]}
+
+
+def test_each_text_is_an_example_of_its_own_right_or_wrong() -> None:
+    found = make_examples(PAIRS, SINGLE)["a"]
+    assert len(found) == 9 * 3
+    assert all(len(item.texts) == len(item.ids) == 1 for item in found)
+    shown = {(item.ids[0], item.ids[0] in item.relevant) for item in found}
+    assert shown == {(f"a{n}{end}", not end) for n in range(9) for end in ("", "-0", "-1")}  # the first two of five
+    drawn = {item.ids[0] for item in make_examples(PAIRS, replace(SINGLE, choose="drawn"))["a"]}
+    assert any(name.endswith("-4") for name in drawn)
+
+
+def test_an_answer_has_its_variants_and_a_wrong_text_none() -> None:
+    found = make_examples(PAIRS, replace(SINGLE, variants=4), 0, NEAR)["a"]
+    assert len(found) == 9 * (1 + 2) + 8 * 4  # the shortest query has too few words for a variant
+    of_last = [item for item in found if item.ids[0] == "a8"]
+    assert [item.counts for item in of_last] == [True] + [False] * 4
+    assert len({item.query for item in of_last}) > 1
+    assert {item.relevant for item in of_last} == {frozenset({"a8"})}
+    assert all("tall" not in item.query for item in found if item.ids[0] not in item.relevant)
+    again = make_examples(PAIRS, replace(SINGLE, variants=4), 3, NEAR)["a"]
+    assert {item.query for item in again} == {item.query for item in found}
+
+
+def test_batches_count_single_pairs_and_runs_count_labelled_ones() -> None:
+    batches = plan_batches(PAIRS, replace(SINGLE, variants=2), NEAR)
+    assert sum(map(len, batches)) == 9 * 3 + 8 * 2
+    assert {len(batch) for batch in batches} == {4, 3}
+    assert count_pairs(batches) == {"a": 9}
+    assert any(len({item.query for item in batch}) > 1 for batch in batches)
 
 
 def test_a_further_epoch_leaves_the_first_as_it_was_and_draws_anew() -> None:

@@ -13,7 +13,7 @@ from encoders.training.architectures.families import backbone, is_cls_last, read
 from encoders.training.architectures.markers import templates
 from encoders.training.architectures.poly_encoder import PolyEncoderModule
 from encoders.training.architectures.stance import StanceModule
-from encoders.training.recipe import Recipe
+from encoders.training.recipe import TWO_CLASSES, Recipe
 from mappings.errors import ModelError
 
 
@@ -39,7 +39,7 @@ class Architecture:
         names = ("kind", "head", "pooling", "similarity", "towers", "markers", "cut", "codes", "windows")
         return cls(
             **{name: getattr(recipe, name) for name in names},
-            classes=2 if recipe.objective == "two-class" else 1,
+            classes=2 if recipe.objective in TWO_CLASSES else 1,
             sharpness=1 / recipe.temperature
             if recipe.kind == "poly-encoder" and recipe.similarity == "cosine"
             else 1.0,

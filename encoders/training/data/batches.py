@@ -14,9 +14,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from encoders.labels.augment import NEIGHBOURS, Neighbours, read_neighbours, vary_pair
 from encoders.labels.pairs import Pair, Text, read_pairs
 from encoders.stances import is_same
-from encoders.training.recipe import CANDIDATES, TRIPLETS, Recipe, Share
+from encoders.training.recipe import CANDIDATES, SINGLES, TRIPLETS, Recipe, Share
 from mappings.analysis.nearest import nearest
 from mappings.analysis.window_text import place_passage, place_window
 from mappings.documents import Passage
@@ -40,7 +41,10 @@ class ClaimExample:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query with its texts as the model reads them, positive first, and the ids of all passages that answer it."""
+    """A query with its texts as the model reads them, positive first, and the ids of all passages that answer it.
+
+    `counts` is False for what is shown of a pair beside its answer: a variant, or a wrong text alone.
+    """
 
     task: str
     query: str
@@ -49,6 +53,7 @@ class Example:
     relevant: frozenset[str]
     group: str = ""
     claim: ClaimExample | None = None
+    counts: bool = True
 
 
 def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]]:
@@ -62,6 +67,11 @@ def load_pairs(folder: Path, recipe: Recipe, split: str) -> dict[str, list[Pair]
         pairs = surround_negatives(list(read)) if recipe.windows == "surroundings" else read
         found[task] = [pair for pair in pairs if pair.split == split]
     return found
+
+
+def load_neighbours(folder: Path, recipe: Recipe) -> Neighbours:
+    """The neighbours of words in `folder`, if the recipe makes variants; else none. Raises `InvalidInput`."""
+    return read_neighbours(folder / NEIGHBOURS) if recipe.variants else {}
 
 
 def surround_negatives(pairs: Sequence[Pair]) -> list[Pair]:
@@ -144,11 +154,16 @@ def _is_usable(pair: Pair, recipe: Recipe) -> bool:
     return len(pair.negatives) >= required_negatives(recipe)
 
 
-def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0) -> dict[str, list[Example]]:
-    """The examples of one epoch by task, with its own random draw; pairs without enough negatives are left out."""
+def make_examples(
+    pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: int = 0, neighbours: Neighbours | None = None
+) -> dict[str, list[Example]]:
+    """The examples of one epoch by task, with its own random draw; pairs without enough negatives are left out.
+
+    `neighbours` are those of words, for variants of answers.
+    """
     made = {}
     for task, share in recipe.tasks.items():
-        usable = [pair for pair in pairs[task] if _is_usable(pair, recipe)]
+        usable = [_with_first(pair, recipe) for pair in pairs[task] if _is_usable(pair, recipe)]
         if share.most:
             usable = _at_most(usable, share.most, _draw(recipe, f"most:{task}", epoch))
         taken = _draw(recipe, f"take:{task}", epoch).sample(usable, min(share.take, len(usable)))
@@ -160,7 +175,26 @@ def make_examples(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, epoch: in
             for round_ in range(share.repeat)
             for pair in taken
         ]
+        if recipe.objective in SINGLES:
+            made[task] = list(_split_examples(made[task], recipe, neighbours or {}))
     return made
+
+
+def _with_first(pair: Pair, recipe: Recipe) -> Pair:
+    """The pair, if the recipe says so with no more than the first negatives: those that rank highest."""
+    return replace(pair, negatives=pair.negatives[: recipe.negatives]) if recipe.choose == "first" else pair
+
+
+def _split_examples(made: Iterable[Example], recipe: Recipe, neighbours: Neighbours) -> Iterator[Example]:
+    """Each text of an example as an example of its own, and after an answer its variants: the same ones in every epoch."""
+    for item in made:
+        one = replace(item, texts=item.texts[:1], ids=item.ids[:1])
+        yield one
+        draw = _draw(recipe, f"variants:{item.query}:{item.ids[0]}", 0)
+        for query, text in vary_pair((item.query, item.texts[0]), neighbours, recipe.variants, draw, recipe.varied):
+            yield replace(one, query=query, texts=(text,), counts=False)
+        for name, text in zip(item.ids[1:], item.texts[1:], strict=True):
+            yield replace(one, texts=(text,), ids=(name,), counts=False)
 
 
 def _make_claim_examples(pairs: Sequence[Pair], share: Share, recipe: Recipe, epoch: int) -> Iterator[Example]:
@@ -193,7 +227,9 @@ def _at_most(pairs: Sequence[Pair], most: int, draw: random.Random) -> list[Pair
     return [pair for place, pair in enumerate(pairs) if place in kept]
 
 
-def plan_batches(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[list[Example]]:
+def plan_batches(
+    pairs: Mapping[str, Sequence[Pair]], recipe: Recipe, neighbours: Neighbours | None = None
+) -> list[list[Example]]:
     """The batches of the run, epoch after epoch; more epochs do not change the earlier ones.
 
     If the other passages of the batch are negatives, a batch has a single task, so that they are hard enough; otherwise
@@ -201,8 +237,8 @@ def plan_batches(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[li
     """
     whole = []
     for epoch in range(recipe.epochs):
-        made, draw = make_examples(pairs, recipe, epoch), _draw(recipe, "plan", epoch)
-        if recipe.objective in CANDIDATES or recipe.kind == "stance-classifier":
+        made, draw = make_examples(pairs, recipe, epoch, neighbours), _draw(recipe, "plan", epoch)
+        if recipe.objective in (*CANDIDATES, *SINGLES) or recipe.kind == "stance-classifier":
             whole += _by_length(made, recipe.batch, draw)
         else:
             whole += _by_task(made, recipe.batch, draw, recipe.gather)
@@ -212,7 +248,7 @@ def plan_batches(pairs: Mapping[str, Sequence[Pair]], recipe: Recipe) -> list[li
 def count_pairs(batches: Iterable[Sequence[Example]]) -> dict[str, int]:
     """The number of distinct pairs of each task in the batches."""
     seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for item in chain.from_iterable(batches):
+    for item in filter(lambda item: item.counts, chain.from_iterable(batches)):
         seen[item.task].add((item.query, item.ids[0]))
     return {task: len(found) for task, found in sorted(seen.items())}
 

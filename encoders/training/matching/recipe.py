@@ -99,6 +99,11 @@ class MatcherRecipe:
         return "listwise"
 
     @property
+    def choose(self) -> str:
+        """Negatives are drawn from those of a pair."""
+        return "drawn"
+
+    @property
     def windows(self) -> str:
         """No window is placed in its passage."""
         return "separate"

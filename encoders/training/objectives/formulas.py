@@ -74,6 +74,11 @@ def two_class(logits: Tensor) -> Tensor:
     return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
+def two_class_pairs(logits: Tensor, right: Tensor) -> Tensor:
+    """Softmax cross-entropy over two classes of pairs, each right or wrong (CLAIMS L4). `logits` (b, 2), `right` (b,)."""
+    return functional.cross_entropy(logits, right.long())
+
+
 def kl(student: Tensor, teacher: Tensor) -> Tensor:
     """Mean KL divergence of the teacher's softmax over a query's candidates from the student's (Hinton et al. 2015).
 

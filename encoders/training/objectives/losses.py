@@ -27,10 +27,11 @@ from encoders.training.objectives.formulas import (
     triplet,
     triplet_both,
     two_class,
+    two_class_pairs,
     whole_batch,
 )
 from encoders.training.objectives.stances import stance_loss, taught_stance_loss
-from encoders.training.recipe import Recipe
+from encoders.training.recipe import SINGLES, Recipe
 from mappings.stances import ClaimPassage
 
 
@@ -128,6 +129,9 @@ class Objective:
         The prior is added in the loss only; the returned scores are the model's own.
         """
         recipe, scores = self.recipe, to_logit(logits).view(len(batch), -1)
+        if recipe.objective in SINGLES:
+            right = torch.tensor([item.ids[0] in item.relevant for item in batch], device=logits.device)
+            return two_class_pairs(logits, right), scores
         if recipe.objective == "two-class":
             return two_class(logits.view(len(batch), -1, logits.shape[1])), scores
         known = 0.0 if self.prior is None else recipe.prior_scale * self.prior.scores(batch).to(scores.device)

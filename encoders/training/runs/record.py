@@ -6,7 +6,7 @@ import hashlib
 import platform
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -69,11 +69,11 @@ class RunRecord:
 _FIELDS = ("status", "recipe", "data", "revision", "python", "packages", "device", "seconds")
 
 
-def hash_pairs(folder: Path, recipe: Recipe) -> dict[str, str]:
-    """The SHA-256 of each task's pair file, by file name. Missing files are skipped: reading the pairs reports them."""
+def hash_pairs(folder: Path, recipe: Recipe, further: Sequence[str] = ()) -> dict[str, str]:
+    """The SHA-256 of each task's pair file and of the `further` files, by name. Missing ones are skipped: reading reports them."""
     found = {}
-    for task in recipe.tasks:
-        path = folder / f"{task}.jsonl"
+    for name in (*(f"{task}.jsonl" for task in recipe.tasks), *further):
+        path = folder / name
         if path.is_file():
             with path.open("rb") as file:
                 found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()

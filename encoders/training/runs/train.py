@@ -15,13 +15,14 @@ from transformers.utils import logging
 
 from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
+from encoders.labels.augment import NEIGHBOURS
 from encoders.labels.pairs import Pair
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
 from encoders.training.architectures.bases import describe_base, is_artifact
 from encoders.training.architectures.checkpoint import Checkpoint, save_checkpoint
 from encoders.training.architectures.families import backbone
 from encoders.training.architectures.weights import freeze, mix
-from encoders.training.data.batches import Example, count_pairs, load_pairs, plan_batches
+from encoders.training.data.batches import Example, count_pairs, load_neighbours, load_pairs, plan_batches
 from encoders.training.data.checkpoint_teachers import fingerprint_checkpoint, is_run_checkpoint
 from encoders.training.data.frozen_models import PRIOR, teacher_role
 from encoders.training.loop.attention import use_plain_attention
@@ -33,7 +34,7 @@ from encoders.training.loop.processes import Processes, join_processes
 from encoders.training.loop.state import check_state, make_identity, saved_precision
 from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.losses import Objective
-from encoders.training.recipe import CANDIDATES, Recipe, load_recipe
+from encoders.training.recipe import CANDIDATES, SINGLES, Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT, Log
 from encoders.training.runs.initial import load_initial
 from encoders.training.runs.parents import find_parents, make_ancestry
@@ -95,7 +96,7 @@ def train(
             chosen = replace(chosen, precision=found)
         if evaluated is not None:
             refuse_evaluated(chosen, data, evaluated)
-        hashes = hash_pairs(data, chosen)
+        hashes = hash_pairs(data, chosen, (NEIGHBOURS,) if chosen.variants else ())
         identity = make_identity(chosen, _describe_inputs(chosen, hashes))
         check_state(out, identity)
         for frozen in (teacher_role(chosen), PRIOR):
@@ -123,7 +124,7 @@ def _prepare(
     pairs, dev = load_pairs(data, recipe, "train"), load_pairs(data, recipe, "held-out")
     if recipe.evaluate_every and not any(dev.values()):
         raise InvalidInput("evaluate_every needs held-out pairs, and the files have none", field="evaluate_every")
-    batches = plan_batches(pairs, recipe)
+    batches = plan_batches(pairs, recipe, load_neighbours(data, recipe))
     if missing := recipe.tasks.keys() - count_pairs(batches):
         task = min(missing)
         raise InvalidInput(explain_unused(task, pairs[task], recipe), field=task)
@@ -169,8 +170,9 @@ def choose_gradients(objective: Objective, processes: Processes) -> Callable[[Se
     recipe = objective.recipe
     if processes.count == 1 and not recipe.chunk:
         return None
-    if recipe.objective in CANDIDATES:
-        examples = recipe.chunk and max(1, recipe.chunk // (1 + recipe.negatives))
+    if recipe.objective in (*CANDIDATES, *SINGLES):
+        texts = 1 if recipe.objective in SINGLES else 1 + recipe.negatives
+        examples = recipe.chunk and max(1, recipe.chunk // texts)
         return lambda batch: split_gradients(objective.loss, batch, examples, processes)
     return lambda batch: cached_gradients(objective, batch, recipe.chunk, processes)
 
