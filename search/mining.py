@@ -65,16 +65,16 @@ INDEX_RECORD = "corpus.json"
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """How negatives are chosen: `count` per pair, drawn without replacement from the first `depth` of every ranking.
+    """How negatives are chosen: `count` per pair, drawn from the first `depth` of every ranking, or the `best` of these.
 
-    `wider` maps a corpus to those in which negatives of its pairs are searched as well. `limit` is the most pairs mined per
-    task, drawn by `seed`.
+    `wider` maps a corpus to others in which its pairs are searched, too. `limit` is the most pairs per task, drawn by `seed`.
     """
 
     count: int = 16
     depth: int = 24
     seed: int = 13
     limit: int = 9000
+    best: bool = False
     wider: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WIDER_CORPORA))
 
 
@@ -116,14 +116,15 @@ def _mine_pairs(
         corpus: dict[str, Text] = {}
         finders = []
         for source in (name, *mining.wider.get(name, ())):
-            texts = _read_corpus(labels / "corpora" / f"{source}.jsonl")
+            texts = read_corpus(labels / "corpora" / f"{source}.jsonl")
             index_corpus(engine, collection_folder(home, source) / INDEX_RECORD, source, list(texts.values()), encoder)
             finders.append(make_finder(engine, source, encoder))
             corpus = texts | corpus
         yield from mine([pair for pair in pairs if pair.corpus == name], corpus, finders, mining)
 
 
-def _read_corpus(file: Path) -> dict[str, Text]:
+def read_corpus(file: Path) -> dict[str, Text]:
+    """The passages of a corpus by id. Raises `InvalidInput` for a file that is missing, wrong or empty."""
     texts = {text.id: text for text in read_texts(file)}
     if not texts:
         raise InvalidInput(f"{file} has no passages to mine negatives from: label again", field=file.name)
@@ -293,7 +294,7 @@ def _normalised_text(text: Text) -> str:
 
 
 def _choose(pair: Pair, usable: Sequence[Text], mining: Mining) -> tuple[Text, ...]:
-    if pair.split == "held-out":
+    if mining.best or pair.split == "held-out":
         return tuple(usable[: mining.count])
     draw = random.Random(f"{mining.seed}:{pair.id}")  # noqa: S311 - reproducible, not secret
     return tuple(draw.sample(usable, min(mining.count, len(usable))))

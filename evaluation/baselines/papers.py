@@ -21,6 +21,8 @@ BM25_PLUS: Final = "BM25+"
 PREPARED: Final = "BM25+†"
 """With CLAIMS' preprocessing: lowercase, no function words, stems, abbreviations expanded."""
 SYSTEMS: Final = (TF_IDF, BM25, BM25_PLUS, PREPARED)
+PREPARED_MODEL: Final = "BM25Plus"
+"""What scores the prepared words: a class of rank-bm25."""
 LEAST_DEPTH: Final = 100
 _KEPT_TERMS: Final = 256
 
@@ -46,14 +48,14 @@ def rank(task: Task, chosen: Mapping[str, frozenset[str]] | None = None) -> dict
     plain = [plain_tokens(text) for text in texts]
     found: dict[str, Run] = {}
     found[TF_IDF] = _run(task, names, TfIdf(plain), plain_tokens, chosen)
-    found[BM25] = _run(task, names, _Additive("BM25Okapi", plain), plain_tokens, chosen)
-    found[BM25_PLUS] = _run(task, names, _Additive("BM25Plus", plain), plain_tokens, chosen)
-    model = _Additive("BM25Plus", [prepared(text) for text in texts])
+    found[BM25] = _run(task, names, AdditiveModel("BM25Okapi", plain), plain_tokens, chosen)
+    found[BM25_PLUS] = _run(task, names, AdditiveModel("BM25Plus", plain), plain_tokens, chosen)
+    model = AdditiveModel(PREPARED_MODEL, [prepared(text) for text in texts])
     found[PREPARED] = _run(task, names, model, prepared, chosen)
     return found
 
 
-class _Additive:
+class AdditiveModel:
     """A model of rank-bm25, but faster: the same scores, computed only for texts that have the token.
 
     Its score is a sum over tokens, and a token adds the same number to every text that lacks it. A token's part is cached,
@@ -102,12 +104,12 @@ def _run(
     for question in task.questions:
         scores = model.get_scores(tokens(question.words))
         within = chosen[question.id] if chosen else None
-        found = {names[at]: float(scores[at]) for at in _best(scores, depth if within is None else len(names))}
+        found = {names[at]: float(scores[at]) for at in best_places(scores, depth if within is None else len(names))}
         run[question.id] = ordered({name: found[name] for name in (found if within is None else within)})[:depth]
     return run
 
 
-def _best(scores: Values, count: int) -> NDArray[np.int64]:
+def best_places(scores: Values, count: int) -> NDArray[np.int64]:
     """The positions of the `count` best scores, and of all that are equal to the last of them."""
     if count >= scores.size:
         return np.arange(scores.size)

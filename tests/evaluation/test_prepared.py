@@ -64,7 +64,7 @@ def test_the_bm25_rows_are_rank_bm25s_own_orders() -> None:
 @pytest.mark.parametrize("name", ["BM25Okapi", "BM25Plus"])
 def test_scores_asked_for_where_a_word_stands_are_the_models_own(name: str) -> None:
     texts = [plain_tokens(f"all {text}") for text in TEXTS]
-    ours, theirs = papers._Additive(name, texts), getattr(rank_bm25, name)(texts)
+    ours, theirs = papers.AdditiveModel(name, texts), getattr(rank_bm25, name)(texts)
     for query in ("gout", "heart gout gout", "all", "nowhere", "lung all nowhere heart", ""):
         assert ours.get_scores(query.split()) == pytest.approx(theirs.get_scores(query.split()), abs=1e-12)
 

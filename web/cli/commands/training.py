@@ -118,11 +118,27 @@ def _progress(entry: Mapping[str, Any]) -> str:
 @click.argument("out", type=folder)
 @click.option("--encoder", default="", help="A bi-encoder whose ranking is used with that of BM25.")
 @click.option("--task", "tasks", multiple=True, help="Mine only this task's pairs; may be repeated. Default: all.")
+@click.option(
+    "--first",
+    type=click.IntRange(1),
+    default=None,
+    help="As CLAIMS: the first so many candidates by BM25+† (rank-bm25, extra eval), in order; none is drawn.",
+)
+@click.option("--depth", type=click.IntRange(1), default=500, show_default=True, help="With --first: the candidates.")
 @json_option
-def mine(labels: Path, out: Path, encoder: str, tasks: tuple[str, ...], as_json: bool) -> None:
+def mine(
+    labels: Path, out: Path, encoder: str, tasks: tuple[str, ...], first: int | None, depth: int, as_json: bool
+) -> None:
     """Find hard negatives for the pairs in LABELS; the mined pairs go to OUT."""
-    from search.mining import mine_folder
+    from search.mining import Mining, mine_folder
 
+    if first is not None:
+        if encoder:
+            raise InvalidInput("--first ranks by words alone: leave out --encoder", field="encoder")
+        from evaluation.baselines.candidates import mine_candidates
+
+        show(mine_candidates(labels, out, Mining(count=first, depth=depth, best=True), tasks), as_json)
+        return
     medley = open_medley()
     model = medley.models.encoder(encoder) if encoder else None
     show(mine_folder(labels, out, medley.settings.home / "mining", model, tasks=tasks), as_json)
