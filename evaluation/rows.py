@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
 from evaluation import stages
@@ -25,6 +26,10 @@ def rows_and_tests(
     suffix = f"{SEPARATOR}{variant}" if variant else ""
     found = [{"system": f"{system}{suffix}", "measures": _estimates(found)} for system, found in values.items()]
     pairs = [pair for pair in stages.COMPARED if set(pair) <= values.keys()]
+    if task.listed:  # the trained systems of a paper, against one another and against what found their candidates
+        trained = [system for system in runs if system not in PLAIN]
+        pairs += combinations(trained, 2)
+        pairs += [(system, papers.PREPARED) for system in trained if papers.PREPARED in runs]
     tests = [
         _test(f"{first}{suffix}", f"{second}{suffix}", measure, values[first][measure], values[second][measure])
         for first, second in pairs

@@ -10,7 +10,7 @@ from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
 from evaluation.baselines.simple import rank_simple
-from evaluation.baselines.trained import describe_trained, rank_trained
+from evaluation.baselines.trained import rank_systems, require_systems
 from evaluation.breakdown.gains import gains_by_stratum
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
@@ -19,7 +19,6 @@ from evaluation.rows import break_down, describe_rows, find_alike, lead, rows_an
 from evaluation.suite import Progress, Report, SuiteOptions, command
 from evaluation.suites.registry import find_suite
 from evaluation.task import Task
-from mappings.errors import InvalidInput
 from search.bootstrap import Medley
 from search.settings import Settings
 
@@ -43,7 +42,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     breakdowns: list[Report] = []
     gains: list[Report] = []
     models: Report = {}
-    systems = _require_systems(tasks, options)
+    systems = require_systems(tasks, options)
     ancestry: list[Report] = []
     for task in tasks:
         medley = open_corpus(task.corpus, configure(task, settings))
@@ -54,9 +53,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
         runs = _rank(medley, task, options, progress)
         if options.simple and task is tasks[0]:
             runs = {stages.SIMPLE: rank_simple(task, settings, progress)} | runs
-        if options.systems and _takes_systems(task):
-            chosen = {item.id: _candidates(runs, item.id) for item in task.questions}
-            runs |= dict(rank_trained(task, options.systems, chosen, progress))
+        runs |= rank_systems(task, runs, options, settings, progress)
         more_rows, more_tests = _measure(task, runs, options.variants)
         rows += more_rows
         tests += more_tests
@@ -79,21 +76,6 @@ def chosen_tasks(name: str, options: SuiteOptions, settings: Settings) -> tuple[
 def judged_as(name: str, options: SuiteOptions) -> str:
     """The suite whose data set a suite evaluates: `claims` has no claims of its own unless it is given a folder."""
     return "check-covid" if name == "claims" and options.folder is None else name
-
-
-def _takes_systems(task: Task) -> bool:
-    """Whether the task has the set-up of the published rows: asked by slots, among candidates."""
-    return task.leads and bool(task.candidates)
-
-
-def _require_systems(tasks: Sequence[Task], options: SuiteOptions) -> dict[str, str]:
-    """The trained systems that the options name, before anything is ranked. Raises `InvalidInput` and `NotFound`."""
-    if options.systems is None:
-        return {}
-    if not any(map(_takes_systems, tasks)):
-        message = "these systems rank the candidates of a question asked by entity and aspect: leave out --full and --no-variants"
-        raise InvalidInput(message, field="systems")
-    return describe_trained(options.systems)
 
 
 def _report(whole: Task, tasks: list[Task], rows: list[Report], tests: list[Report]) -> Report:

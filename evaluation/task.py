@@ -94,7 +94,8 @@ class Task:
     nothing is reranked. `trained` says of the rows of models how what these were trained on is related to the questions.
     `breakdown` is asked about the last stage, and about every system that is no stage of a search. `whole` are the documents
     that passages stand in, each its passages by judged key, in order. `strata` says what a question's stratum is, such as
-    "year": gains over the simple system are then told for each, too.
+    "year": gains over the simple system are then told for each, too. `listed`: trained systems of papers rank the first so
+    many documents of BM25+†, answers that it missed not among them; a bi-encoder ranks all.
     """
 
     suite: str
@@ -117,6 +118,7 @@ class Task:
     breakdown: Breakdown | None = None
     strata: str = ""
     whole: Sequence[Mapping[str, str]] = field(default=(), repr=False)
+    listed: int = field(default=0, repr=False)
 
     @property
     def answers(self) -> Judgements:

@@ -45,6 +45,7 @@ def task(settings: Settings, folder: Path | None = None, split: str = "test") ->
         notes=(stand_in, *found.notes, _STAGES),
         reference=True,
         depth=DEPTH,
+        listed=DEPTH,
     )
 
 
@@ -69,6 +70,7 @@ def of_folder(folder: Path, split: str) -> Task:
         notes=(*notes, _STAGES),
         reference=True,
         depth=DEPTH,
+        listed=DEPTH,
     )
 
 
@@ -131,6 +133,6 @@ SUITE = Suite(
     "claims",
     "headlines to the abstracts behind them",
     lambda settings, options: read_in_part(task(settings, options.folder, options.split), options.reading),
-    options=("folder", "split", "reading"),
+    options=("folder", "split", "reading", "systems"),
     quick=False,
 )
