@@ -27,8 +27,8 @@ class SuiteOptions:
     whether further rows (titles, slots, strict) are printed; `simple`, whether the simple system ranks the main task, too
     (`evaluation.baselines.simple`). Some: `folder`, `split` and `kind` of judgements of your own;
     `collection` of the home; `full`, no candidate protocol; `distractors`, the pool joins the corpus; `reading`, how much of an abstract is read
-    (`mappings.analysis.abstract_excerpt`); `folds` and `baseline`, further bi-encoders; `systems`, a folder of
-    trained systems of papers; `half` of the sentences, and whether
+    (`mappings.analysis.abstract_excerpt`); `folds`, `across` and `baseline`, further bi-encoders; `systems`, a folder of
+    trained systems of papers; `reports`, the collection whose sentences are ranked; `half` of the sentences, and whether
     `mistakes` are printed; `year` of the questions. Raises `InvalidInput`.
     """
 
@@ -44,6 +44,8 @@ class SuiteOptions:
     reading: AbstractExcerpt = "whole"
     folds: Path | None = None
     baseline: str = ""
+    across: str = ""
+    reports: str = "indiana"
     systems: Path | None = None
     collection: str = ""
     half: str = ""
@@ -125,6 +127,8 @@ def command(suite: str, options: SuiteOptions) -> str:
     words += [f"--split {options.split}"] if options.split != SuiteOptions().split else []
     words += [f"--reading {options.reading}"] if options.reading != "whole" else []
     words += [f"--folds {options.folds.name}"] if options.folds else []
+    words += [f"--across {Path(options.across).name}"] if options.across else []
+    words += [f"--reports {options.reports}"] if options.reports != SuiteOptions().reports else []
     words += [f"--baseline {Path(options.baseline).name}"] if options.baseline else []
     words += [f"--systems {options.systems.name}"] if options.systems else []
     words += [f"--half {options.half}"] if options.half else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,14 +47,14 @@ Counts = dict[str, Any]
 """Pairs and corpora by name, what was dropped and why, and what a task adds."""
 
 
-def join_counts(out: Path, counts: Counts) -> Counts:
+def join_counts(out: Path, counts: Counts, known: Mapping[str, str] = LICENCES) -> Counts:
     """Add the counts to `OUT/counts.json`, which keeps those of other tasks, as `OUT` keeps their pairs.
 
-    Returns the counts with the licences of their tasks' data.
+    Returns the counts with the licences of their tasks' data, which are `known`.
     """
     file = out / "counts.json"
     written = orjson.loads(file.read_bytes()) if file.is_file() else {}
-    licences = {task: LICENCES[task] for task in counts["pairs"] if task in LICENCES}
+    licences = {task: known[task] for task in counts["pairs"] if task in known}
     counts = {**counts, "licences": licences}
     for name, found in counts.items():
         written[name] = {**written.get(name, {}), **found} if isinstance(found, dict) else found

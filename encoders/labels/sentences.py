@@ -1,4 +1,4 @@
-"""The distinct sentences of chest X-ray reports, the findings each states, and the two folds (RADIOLOGY, R3 and R5)."""
+"""The distinct sentences of X-ray reports, the findings each states, and the two folds (RADIOLOGY, R3 and R5)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Final
 
 from encoders.labels.leaks import normalise
+from encoders.labels.split import is_test_note
 from mappings.analysis.mentions.finding_lexicon import family
 from mappings.analysis.mentions.findings import doubts, labels
 from mappings.analysis.sentences import sentences
+from mappings.collection import load
 from mappings.datasets.indiana_cxr import ChestReport, read_reports
+from mappings.datasets.mtsamples import read_notes
+from mappings.errors import InvalidInput
 
+INDIANA: Final = "indiana"
+MTSAMPLES: Final = "mtsamples"
+REPORTS: Final = (INDIANA, MTSAMPLES)
+"""The collections of reports that are labelled: one can be trained on and the other measured."""
+RADIOLOGY: Final = "Radiology"
 FOLDS: Final = (1, 2)
 _FIRST: Final = frozenset(
     [
@@ -104,9 +113,24 @@ class Concept:
         return Concept(self.finding, not self.present)
 
 
-def read_sentences(data: Path | None) -> list[LabelledSentence]:
-    """The distinct sentences of findings and impressions. Raises as `read_reports` does."""
-    return list(label_sentences(read_reports(data)))
+def read_sentences(data: Path | None, reports: str = INDIANA, training: bool = False) -> list[LabelledSentence]:
+    """The distinct sentences of the findings and impressions of `reports`: Indiana's, or MTSamples' notes of radiology.
+
+    For `training` those of the notes that labelling leaves out are not among them. Raises `InvalidInput` for other reports,
+    and as the readers do.
+    """
+    if reports not in REPORTS:
+        raise InvalidInput(f"reports is {reports!r}; it is one of {', '.join(REPORTS)}", field="reports")
+    return list(label_sentences(read_reports(data) if reports == INDIANA else _read_radiology(data, training)))
+
+
+def _read_radiology(data: Path | None, training: bool) -> Iterator[ChestReport]:
+    """The sections of MTSamples' notes of radiology, each as the findings of a report of its own."""
+    collection = load("notes")
+    for note in read_notes(data):
+        if RADIOLOGY in note.specialties and not (training and is_test_note(note.id)):
+            for number, section in enumerate(note.document(collection).sections):
+                yield ChestReport(f"{note.id}.{number}", section.text, "")
 
 
 def label_sentences(reports: Iterable[ChestReport]) -> Iterator[LabelledSentence]:

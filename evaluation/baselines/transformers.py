@@ -21,9 +21,9 @@ from evaluation.task import Task
 from mappings import collection as kinds
 from mappings.analysis.passages import passages
 from mappings.analysis.window_text import place_passage
-from mappings.errors import Unavailable
+from mappings.errors import ModelError, Unavailable
 from search.models.registry import Models
-from search.protocols import Reranker
+from search.protocols import Reranker, Vectors
 from search.ranking.cascade import texts_to_read
 from search.settings import Settings
 
@@ -96,6 +96,36 @@ def rank_transformers(
     texts, settings = TaskTexts.of(task), home(settings)
     yield from _rank_runs(task, folder, texts, chosen, settings, progress)
     yield from _rank_directories(task, folder, texts, chosen, settings, progress)
+
+
+class RunEncoder:
+    """The bi-encoder of a run, as torch computes it."""
+
+    def __init__(self, run: Path) -> None:
+        self._ranker = _load_training().load_ranker(run)
+        if self._ranker.recipe.kind != BI_ENCODER:
+            raise ModelError(f"{run} is the run of a {self._ranker.recipe.kind}, not of a bi-encoder", field=str(run))
+        self.fingerprint = str(self._ranker.fingerprint)
+        self.dimension = int(self._ranker.encode(["x"], query=True).shape[1])
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), in input order."""
+        return np.asarray(self._ranker.encode(texts, query=True))
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Shape (n, d), in input order."""
+        return np.asarray(self._ranker.encode(texts, query=False))
+
+
+def is_run(place: Path) -> bool:
+    """Whether a folder is a finished run whose model ranks."""
+    return place.is_dir() and not (place / MANIFEST).is_file() and place.name in _load_training().find_rankers(place.parent)
+
+
+def describe_run(place: Path) -> dict[str, Any]:
+    """What a run's model would have in its card: `recipe`, and `data` with what it was trained on."""
+    runs = _load_training()
+    return {"recipe": runs.read_recipe_of(place), "data": runs.read_training(place)}
 
 
 def rank_shipped(

@@ -150,6 +150,68 @@ def test_a_model_that_learnt_what_it_is_asked_is_refused(
             run_suite("radiology", alone, settings)
 
 
+def test_another_collection_is_measured_under_its_name_and_crossed_models_are_allowed(
+    settings: Settings, tmp_path: Path
+) -> None:
+    radiology_reports.write_notes(
+        settings.data, [(f"n{number}", "Radiology", f"FINDINGS: , Small effusion number {number}.") for number in range(12)]
+    )
+    tiny.write_artifact(tmp_path / "model")
+    data = {"training_pairs": {"finding": 5}, "reports": "indiana"}
+    tiny.edit(tmp_path / "model", card={"name": "model", "data": data})
+    options = SuiteOptions(across=str(tmp_path / "model"), baseline="hashing-256", reports="mtsamples")
+    report = run_suite("radiology", options, settings)
+    rows = {row["system"]: row for row in report["rows"]}
+    assert (report["queries"], report["command"]) == (
+        1, "medley evaluate radiology --across model --reports mtsamples --baseline hashing-256"
+    )  # fmt: skip
+    assert all(", on MTSamples" in name for name in rows)
+    assert "of other reports" in rows["across, on MTSamples, positive"]["note"]
+    assert "separation" in rows["across, on MTSamples"]["measures"]
+    tests = [(test["system"], test["against"]) for test in report["tests"]]
+    assert ("across, on MTSamples", "baseline, on MTSamples") in tests
+    assert any("in the place of NIH's" in note for note in report["notes"])
+    with pytest.raises(InvalidInput, match=r"model was trained on findings \(all of them\)"):
+        run_suite("radiology", SuiteOptions(across=str(tmp_path / "model")), settings)
+    tiny.edit(tmp_path / "model", card={"name": "model", "data": data | {"reports": "mtsamples"}})
+    crossed = run_suite("radiology", SuiteOptions(across=str(tmp_path / "model"), variants=False), settings)
+    assert "across" in {row["system"] for row in crossed["rows"]}
+    with pytest.raises(InvalidInput, match="reports is 'nih'"):
+        run_suite("radiology", SuiteOptions(reports="nih"), settings)
+
+
+def test_folds_by_another_recipe_are_named_after_it(settings: Settings, tmp_path: Path) -> None:
+    for fold in ("fold-1", "fold-2"):
+        tiny.write_artifact(tmp_path / fold)
+        tiny.edit(tmp_path / fold, card={"name": fold, "recipe": {"name": "radiology-triplet"}})
+    report = run_suite("radiology", SuiteOptions(folds=tmp_path, baseline="hashing-256", variants=False), settings)
+    systems = [row["system"] for row in report["rows"]]
+    assert systems[-3:] == [f"2-fold radiology-triplet{way}" for way in WAYS]
+    assert ("2-fold radiology-triplet", "baseline") in [(item["system"], item["against"]) for item in report["tests"]]
+    assert all("not shipped" in row["note"] for row in report["rows"] if row["system"].startswith("2-fold"))
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_needs_no_export(settings: Settings, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from tests.training.tiny_models import BI, CROSS, write_base, write_pairs
+
+    from encoders.training.runs.train import train
+
+    base, pairs = write_base(tmp_path / "base"), write_pairs(tmp_path / "pairs")
+    recipe = replace(BI, objective="triplet", name="radiology-triplet", base=str(base), steps=2)
+    for fold in ("fold-1", "fold-2"):
+        train(recipe, pairs, tmp_path / "runs" / fold)
+    options = SuiteOptions(folds=tmp_path / "runs", variants=False, queries=3)
+    rows = {row["system"]: row for row in run_suite("radiology", options, settings)["rows"]}
+    assert rows["2-fold radiology-triplet"]["measures"]["separation"]["deviation"] > 0
+    train(replace(recipe, **{name: getattr(CROSS, name) for name in ("kind", "objective")}), pairs, tmp_path / "cross")
+    with pytest.raises(MedleyError, match="is the run of a cross-encoder, not of a bi-encoder"):
+        run_suite("radiology", SuiteOptions(across=str(tmp_path / "cross")), settings)
+
+
 def test_queries_are_concepts_with_enough_sentences() -> None:
     found = radiology.judge(list(label_sentences(radiology_reports.reports())))
     assert {item.concept for item in found.queries} == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from mappings.datasets.indiana_cxr import ChestReport
@@ -32,5 +33,16 @@ def write(root: Path) -> Path:
     with gzip.open(path, "wt") as file:
         for report in reports():
             record = {"uid": report.id, "findings": report.findings, "impression": report.impression}
+            file.write(json.dumps(record) + "\n")
+    return root
+
+
+def write_notes(root: Path, notes: Sequence[tuple[str, str, str]]) -> Path:
+    """The data folder with transcribed notes: (id, specialty, text)."""
+    path = root / "mtsamples" / "notes.jsonl.gz"
+    path.parent.mkdir(parents=True)
+    with gzip.open(path, "wt") as file:
+        for name, specialty, text in notes:
+            record = {"id": name, "name": name, "description": "", "specialties": [specialty], "text": text}
             file.write(json.dumps(record) + "\n")
     return root

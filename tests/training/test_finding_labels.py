@@ -12,14 +12,14 @@ from encoders.labels.counts import join_counts
 from encoders.labels.pairs import Pair, read_pairs, read_texts
 from encoders.labels.phrasing import query
 from encoders.labels.sentences import FOLDS, Concept, assign_folds, label_sentences, match_concepts, read_sentences
-from encoders.labels.split import split_of
+from encoders.labels.split import is_test_note, split_of
 from encoders.labels.tasks.findings import label_findings
 from encoders.labels.tasks.polarity import make_polarity_pairs, names
 from mappings.analysis.mentions.finding_lexicon import family, finding_entries
 from mappings.analysis.mentions.findings import labels
 from mappings.analysis.mentions.negation import negated
 from mappings.datasets.indiana_cxr import ChestReport
-from mappings.errors import NotFound
+from mappings.errors import InvalidInput, NotFound
 from web.cli.main import cli
 
 LICENCES = {"finding": "unstated (Open-i)", "polarity": "made by this project, Apache-2.0"}
@@ -55,6 +55,7 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
         "dropped": {"sentences without a finding": 12, "labels that a sentence leaves open": 12},
         "pairs": {"finding": 12 * 9 + 2, "polarity": len(make_polarity_pairs())},
         "licences": LICENCES,
+        "reports": "indiana",
     }
     assert sum(fold["pairs"] for fold in folds_said.values()) == counts["pairs"]["finding"]
     assert sum(fold["findings"] for fold in folds_said.values()) == counts["findings"]
@@ -67,7 +68,7 @@ def test_the_counts_are_those_of_the_reports(out: Path) -> None:
             "substituted": swapped,
         }
         licences = LICENCES | {"substituted": "unstated (Open-i), names by this project"}
-        assert said == {"fold": fold, "pairs": made, "licences": licences}
+        assert said == {"fold": fold, "reports": "indiana", "pairs": made, "licences": licences}
 
 
 @pytest.mark.slow
@@ -182,6 +183,25 @@ def test_folds_have_the_made_pairs_too(out: Path) -> None:
     assert made[0] == made[1] == made[2] == make_polarity_pairs()
     corpus = {text.id for text in read_texts(out / "corpora" / "polarity.jsonl")}
     assert {pair.positive.id for pair in made[0]} == corpus
+
+
+def test_notes_of_radiology_are_labelled_by_section_without_those_that_are_evaluated(tmp_path: Path) -> None:
+    notes = [
+        (f"mts{number:04}", kind, f"FINDINGS: , Small effusion number {number}.,IMPRESSION:, No pneumothorax {number}.")
+        for number, kind in enumerate(["Radiology"] * 40 + ["Surgery"])
+    ]
+    radiology_reports.write_notes(tmp_path, notes)
+    counts = label_findings(tmp_path, tmp_path / "out", "mtsamples")
+    shown = {pair.positive.id for pair in pairs(tmp_path / "out", "pairs")}
+    left_out = {name for name, _, _ in notes if is_test_note(name)}
+    assert {name.split(".")[0] for name in shown} == {name for name, *_ in notes[:40]} - left_out
+    assert left_out
+    assert counts["pairs"]["finding"] == len(shown) == 2 * (40 - len(left_out & {name for name, *_ in notes[:40]}))
+    assert (counts["reports"], counts["licences"]["finding"]) == ("mtsamples", "CC0")
+    assert orjson.loads((tmp_path / "out/pairs/counts.json").read_bytes())["reports"] == "mtsamples"
+    assert len(read_sentences(tmp_path, "mtsamples")) == 80
+    with pytest.raises(InvalidInput, match="reports is 'nih'; it is one of indiana, mtsamples"):
+        read_sentences(tmp_path, "nih")
 
 
 def test_missing_reports_are_named(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from encoders.labels.counts import Counts, join_counts
+from encoders.labels.counts import LICENCES, Counts, join_counts
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.phrasing import query
-from encoders.labels.sentences import FOLDS, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
+from encoders.labels.sentences import FOLDS, INDIANA, MTSAMPLES, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
 from encoders.labels.split import bucket, split_of
 from encoders.labels.tasks.polarity import TASK as POLARITY
 from encoders.labels.tasks.polarity import make_polarity_pairs
@@ -24,13 +24,17 @@ from encoders.labels.tasks.substituted import make_substituted_pairs
 from mappings.analysis.mentions.finding_lexicon import family
 
 TASK: Final = "finding"
+REPORTS_OF: Final = "reports"
+"""The key, in the counts that go into a model's card, of the collection that its findings are from."""
+_FREE: Final = {TASK: "CC0", SUBSTITUTED: "CC0, names by this project"}
+"""The licences where the reports are notes of MTSamples."""
 OPPOSITE, OTHER = 4, 2
 """Hard negatives in each pair: sentences of the opposite polarity, and of other findings in the same polarity."""
 
 
-def label_findings(data: Path, out: Path) -> Counts:
-    """Write pairs, corpus, folds and counts; return the counts. Raises `NotFound` without the reports."""
-    found = read_sentences(data)
+def label_findings(data: Path, out: Path, reports: str = INDIANA) -> Counts:
+    """Write pairs, corpus, folds and counts of the `reports`; return the counts. Raises as `read_sentences` does."""
+    found = read_sentences(data, reports, training=True)
     matched = match_concepts(found)
     sides = assign_folds(matched)
     whole = list(_pairs(found, matched, dict.fromkeys(sides, 0)))
@@ -46,13 +50,16 @@ def label_findings(data: Path, out: Path) -> Counts:
         write_lines(out / f"fold-{fold}" / f"{TASK}.jsonl", pairs)
         write_lines(out / f"fold-{fold}" / f"{SUBSTITUTED}.jsonl", substituted[fold])
     counts = _counts(found, matched, sides) | {
+        REPORTS_OF: reports,
         "pairs": {TASK: len(whole), POLARITY: len(generated)},
         "folds": _fold_counts(by_fold, matched, sides),
     }
+    known = LICENCES | (_FREE if reports == MTSAMPLES else {})
+    join_counts(out / "pairs", {REPORTS_OF: reports, "pairs": counts["pairs"]}, known)
     for fold, pairs in by_fold.items():
         here = {TASK: len(pairs), POLARITY: len(generated), SUBSTITUTED: len(substituted[fold])}
-        join_counts(out / f"fold-{fold}", {"fold": fold, "pairs": here})
-    return join_counts(out, counts)
+        join_counts(out / f"fold-{fold}", {"fold": fold, REPORTS_OF: reports, "pairs": here}, known)
+    return join_counts(out, counts, known)
 
 
 def _pairs(

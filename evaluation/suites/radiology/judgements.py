@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.labels.phrasing import query
-from encoders.labels.sentences import Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
+from encoders.labels.sentences import INDIANA, MTSAMPLES, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
 from evaluation.measures import Values
 from evaluation.published.systems import published_rows
 from evaluation.task import SAMPLE_SEED
 from mappings.errors import InvalidInput
 from search.settings import Settings
 
-REPORTS: Final = "indiana_cxr/reports.jsonl"
+FILES: Final = {INDIANA: "indiana_cxr/reports.jsonl", MTSAMPLES: "mtsamples/notes.jsonl"}
+"""Collection of reports → its file in MEDLEY_DATA."""
 LEAST: Final = 10
 """Matching sentences that a concept needs to become a query."""
 DEEP: Final = 100
@@ -72,13 +73,13 @@ class FindingJudgements:
         return replace(self, queries=tuple(self.queries[place] for place in chosen))
 
 
-def judgements(settings: Settings) -> FindingJudgements:
+def judgements(settings: Settings, reports: str = INDIANA) -> FindingJudgements:
     """The queries over the reports in MEDLEY_DATA. Raises `InvalidInput`, `NotFound` without them."""
-    return judge(read_sentences(settings.data))
+    return judge(read_sentences(settings.data, reports), FILES[reports])
 
 
-def judge(found: Sequence[LabelledSentence]) -> FindingJudgements:
-    """Queries for every concept that `LEAST` sentences match. Raises `InvalidInput` where there is none."""
+def judge(found: Sequence[LabelledSentence], file: str = FILES[INDIANA]) -> FindingJudgements:
+    """Queries for every concept that `LEAST` sentences match. Raises `InvalidInput`, naming the `file`, where there is none."""
     ordered = sorted(found, key=lambda sentence: sentence.id)
     matched = match_concepts(ordered)
     sides = assign_folds(matched)
@@ -95,7 +96,7 @@ def judge(found: Sequence[LabelledSentence]) -> FindingJudgements:
             queries.append(FindingQuery(concept, sides[concept.finding], relevant, ranked))
     if not queries:
         raise InvalidInput(
-            f"no finding is in {LEAST} sentences of {REPORTS}: there is no query to measure", field=REPORTS
+            f"no finding is in {LEAST} sentences of {file}: there is no query to measure", field=file
         )
     return FindingJudgements(tuple(sentence.text for sentence in ordered), tuple(queries))
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from encoders.artifact import Artifact, find
-from encoders.labels.tasks.findings import TASK
+from encoders.labels.sentences import INDIANA
+from encoders.labels.tasks.findings import REPORTS_OF, TASK
 from evaluation.baselines import lexical
 from evaluation.baselines.prepared import plain_tokens
+from evaluation.baselines.transformers import RunEncoder, describe_run, is_run
 from evaluation.measures import Values
-from evaluation.suite import Progress
+from evaluation.suite import Progress, SuiteOptions
 from evaluation.suites.radiology import crossfit
 from evaluation.suites.radiology.judgements import FindingJudgements, Scoring
 from mappings import collection as kinds
@@ -26,7 +28,9 @@ from search.settings import Settings
 
 COLLECTION: Final = "reports"
 BM25, OKAPI, TFIDF = "bm25", "rank-bm25 BM25Okapi", "tf-idf"
-DENSE, UNMARKED, BASELINE, FOLDS = "dense", "dense, unmarked", "baseline", "2-fold"
+DENSE, UNMARKED, BASELINE, FOLDS, ACROSS = "dense", "dense, unmarked", "baseline", "2-fold", "across"
+OWN_RECIPE: Final = "radiology-fold"
+"""The recipe of the folds' models that goes beyond the paper's: their rows need no name of it."""
 BESIDE: Final = f" + {BM25}"
 """After an encoder's name: its cosines beside BM25's scores."""
 TWICE: Final = f"{BESIDE}, feedback"
@@ -49,21 +53,45 @@ class System(NamedTuple):
     note: str = ""
 
 
-def open_encoders(medley: Medley, baseline: str, folds: Path | None) -> NamedEncoders:
+def open_encoders(medley: Medley, options: SuiteOptions) -> NamedEncoders:
     """The encoders to compare. Raises `InvalidInput` for one that was trained on the findings it would rank for."""
-    settings = medley.settings
+    settings, reports = medley.settings, options.reports
     kind = kinds.load(COLLECTION, None, settings.collections)
     named: dict[str, tuple[Encoder, ...]] = {}
     for system, collection in ((UNMARKED, replace(kind, marking=None)), (DENSE, kind)):
         if kind.vectors:
             named[system] = tuple(medley.models.encoders(collection).values())[:1]
-            _refuse_trained(medley, settings.encoder or next(iter(kind.vectors.values())), fold=0)
-    if baseline:
-        named[BASELINE] = (medley.models.encoder(baseline),)
-        _refuse_trained(medley, baseline, fold=0)
-    if folds:
-        named[FOLDS] = tuple(_open_fold(medley, folds / f"fold-{fold}", fold) for fold in (1, 2))
+            _refuse_trained(medley, settings.encoder or next(iter(kind.vectors.values())), reports)
+    for system, model in ((BASELINE, options.baseline), (ACROSS, options.across)):
+        if model:
+            named[system] = (_open(medley, model),)
+            _refuse_trained(medley, model, reports)
+    if options.folds:
+        models = [options.folds / f"fold-{fold}" for fold in (1, 2)]
+        encoders = tuple(_open_fold(medley, model, fold, reports) for fold, model in enumerate(models, 1))
+        named[_name_folds(medley, models[0])] = encoders
     return named
+
+
+def _name_folds(medley: Medley, model: Path) -> str:
+    """`2-fold`, and the recipe of the models where it is not the project's own."""
+    recipe = _card(medley, str(model.absolute())).get("recipe", {}).get("name", "")
+    return FOLDS if recipe in ("", OWN_RECIPE) else f"{FOLDS} {recipe}"
+
+
+def _open(medley: Medley, name: str) -> Encoder:
+    """A bi-encoder by name or path, or that of a run."""
+    return RunEncoder(Path(name)) if is_run(Path(name)) else medley.models.encoder(name)
+
+
+def _card(medley: Medley, name: str) -> Mapping[str, Any]:
+    """What is known of a model here: of a model directory its card, of a run what would be in it."""
+    if name == HASHING or medley.models.servers is not None:
+        return {}
+    if is_run(Path(name)):
+        return describe_run(Path(name))
+    found: Mapping[str, Any] = Artifact.open(find(name, medley.models.folders())).manifest.get("card", {})
+    return found
 
 
 def shipped_share(settings: Settings) -> float | None:
@@ -75,25 +103,25 @@ def shipped_share(settings: Settings) -> float | None:
     return kind.fusion.weights.get(BM25, 0.0) / total if alike and len(legs) == 2 and total else None
 
 
-def _open_fold(medley: Medley, model: Path, fold: int) -> Encoder:
+def _open_fold(medley: Medley, model: Path, fold: int, reports: str) -> Encoder:
     try:
-        encoder = medley.models.encoder(str(model.absolute()))
+        encoder = _open(medley, str(model.absolute()))
     except ModelError as error:
         message = f"{model} is not a usable bi-encoder ({error.message}); --folds is a folder that holds the models fold-1 and fold-2"
         raise InvalidInput(message, field="folds") from error
-    _refuse_trained(medley, str(model.absolute()), fold)
+    _refuse_trained(medley, str(model.absolute()), reports, fold)
     return encoder
 
 
-def _refuse_trained(medley: Medley, name: str, fold: int) -> None:
+def _refuse_trained(medley: Medley, name: str, reports: str, fold: int = 0) -> None:
     """Raise `InvalidInput` where the model's card says that it was trained on findings that it would rank for.
 
-    Those are the findings of all folds but `fold`.
+    Those are the findings of the same reports, of all folds but `fold`.
     """
-    if name == HASHING or medley.models.servers is not None:
+    data = _card(medley, name).get("data", {})
+    if TASK not in data.get("training_pairs", {}) or data.get(REPORTS_OF, INDIANA) != reports:
         return
-    data = Artifact.open(find(name, medley.models.folders())).manifest.get("card", {}).get("data", {})
-    if TASK in data.get("training_pairs", {}) and (not fold or data.get("fold") != fold):
+    if not fold or data.get("fold") != fold:
         trained = f"fold {data['fold']}" if data.get("fold") else "all of them"
         ranked = f"those of fold {3 - fold}" if fold else "all of them"
         raise InvalidInput(

@@ -40,14 +40,21 @@ folder_type = click.Path(path_type=Path, file_okay=False)
     help="The part of an abstract that is read: whole, A or B (scifact, check-covid, claims).",
 )
 @click.option(
-    "--folds", type=folder_type, default=None, help="For radiology: the folder of the models fold-1 and fold-2."
+    "--folds", type=folder_type, default=None, help="For radiology: the folder of the models or runs fold-1 and fold-2."
 )
 @click.option("--baseline", default="", help="For medquad and radiology: a further bi-encoder, by name or path.")
 @click.option(
     "--systems",
     type=folder_type,
     default=None,
-    help="For medquad: the folder of trained systems of papers, or their runs.",
+    help="For medquad and claims: the folder of trained systems of papers, or their runs.",
+)
+@click.option("--across", default="", help="For radiology: a bi-encoder or run trained on other reports' findings.")
+@click.option(
+    "--reports",
+    default="indiana",
+    show_default=True,
+    help="For radiology: the reports whose sentences are ranked; mtsamples are notes of radiology.",
 )
 @click.option("--half", default="", help="For assertion: the open or the kept half of the sentences.")
 @click.option("--mistakes", is_flag=True, help="For assertion: print the mistakes in the open half.")

@@ -162,12 +162,19 @@ def _of_collection(name: str) -> tuple[Iterator[Document], Collection]:
 
 @label.command()
 @click.argument("out", type=folder)
+@click.option(
+    "--reports",
+    type=click.Choice(["indiana", "mtsamples"]),
+    default="indiana",
+    show_default=True,
+    help="Chest X-ray reports, or transcribed notes of radiology without those of the test fifth.",
+)
 @json_option
-def findings(out: Path, as_json: bool) -> None:
-    """Label the sentences of chest X-ray reports in MEDLEY_DATA with the findings they affirm or rule out, into OUT."""
+def findings(out: Path, reports: str, as_json: bool) -> None:
+    """Label the sentences of X-ray reports in MEDLEY_DATA with the findings they affirm or rule out, into OUT."""
     from encoders.labels.tasks.findings import label_findings
 
-    show(label_findings(_data(read()), out), as_json)
+    show(label_findings(_data(read()), out, reports), as_json)
 
 
 def _data(settings: Settings) -> Path:
