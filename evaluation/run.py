@@ -10,7 +10,7 @@ from evaluation import stages
 from evaluation.ancestry import describe_ancestry
 from evaluation.baselines import papers
 from evaluation.baselines.simple import rank_simple
-from evaluation.baselines.trained import rank_systems, require_systems
+from evaluation.baselines.trained import describe_runs, rank_systems, require_systems
 from evaluation.breakdown.gains import gains_by_stratum
 from evaluation.corpus.index import open_corpus
 from evaluation.measures import Judgements, Run
@@ -62,7 +62,7 @@ def run_suite(name: str, options: SuiteOptions, settings: Settings, progress: Pr
     report = _report(whole, tasks, rows, tests)
     report |= {name: found for name, found in (("breakdowns", breakdowns), ("gains", gains)) if found}
     report["command"] = command(name, options)
-    models |= {"systems": systems} if systems else {}
+    models |= {"systems": systems, **describe_runs(options.systems)} if options.systems and systems else {}
     return report | {"models": models, "ancestry": ancestry, "seconds": round(time.perf_counter() - started, 1)}
 
 

@@ -13,6 +13,7 @@ from evaluation.baselines.transformers import (
     find_bi_encoders,
     rank_shipped,
     rank_transformers,
+    spell_runs,
 )
 from evaluation.measures import Run
 from evaluation.stages import Progress
@@ -32,6 +33,12 @@ def describe_trained(folder: Path) -> dict[str, str]:
     if not found:
         raise NotFound(f"{folder} holds no trained system: no run, no model directory", field="systems")
     return found
+
+
+def describe_runs(folder: Path) -> dict[str, dict[str, str]]:
+    """`{"trained": {name: its base and length}}` of the runs in a folder whose base is a pretrained model; else empty."""
+    found = spell_runs(folder)
+    return {"trained": found} if found else {}
 
 
 def require_systems(tasks: Collection[Task], options: SuiteOptions) -> dict[str, str]:

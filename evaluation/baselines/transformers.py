@@ -72,6 +72,12 @@ def describe_transformers(folder: Path) -> dict[str, str]:
     return found | {name: Artifact.open(place).fingerprint for name, place in find_directories(folder).items()}
 
 
+def spell_runs(folder: Path) -> dict[str, str]:
+    """Run → its base and how long it was, in words, of the runs of transformers in a folder."""
+    runs = _load_training()
+    return {name: runs.spell_run(place) for name, place in runs.find_rankers(folder).items()}
+
+
 def find_bi_encoders(folder: Path) -> list[str]:
     """The names of the bi-encoders in a folder."""
     runs = _load_training()

@@ -19,6 +19,7 @@ FOLDER: Final = Path(__file__).with_name("papers")
 PAPERS: Final = ("claims", "capr", "cdv", "radiology")
 """The papers in the order of the page; a name is that of its file."""
 VALUE: Final = "value"
+ALSO: Final = "; "
 Entry = TypeVar("Entry")
 
 
@@ -46,7 +47,7 @@ class PaperRow:
     """A system of a paper; `figures` are fractions, one for each column of its table.
 
     `recipe` is the name of our rows by the paper's recipe, `shipped` that of the row of what is shipped, "" for none; both
-    without the table's variant.
+    without the table's variant. Either can be several names, between which stands `ALSO`.
     """
 
     id: str
@@ -77,7 +78,7 @@ class PaperPart:
 
     def recipes(self, row: PaperRow) -> list[str]:
         """The names of our rows by the paper's recipe."""
-        return [f"{row.recipe} {way}".rstrip() for way in self.ways] if row.recipe else []
+        return [f"{name} {way}".rstrip() for name in split_names(row.recipe) for way in self.ways]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,11 @@ class Paper:
     title: str
     ids: Mapping[str, str]
     table: Sequence[PaperTable]
+
+
+def split_names(names: str) -> list[str]:
+    """The names of rows in a setting that can have several."""
+    return names.split(ALSO) if names else []
 
 
 @cache

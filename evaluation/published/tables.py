@@ -8,7 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from encoders.marked import short_fingerprint
 from evaluation.published.notes import RAISED
-from evaluation.published.systems import Paper, PaperColumn, PaperPart, PaperRow, PaperTable, read_papers
+from evaluation.published.systems import (
+    ALSO,
+    Paper,
+    PaperColumn,
+    PaperPart,
+    PaperRow,
+    PaperTable,
+    read_papers,
+    split_names,
+)
 from evaluation.task import SEPARATOR
 
 Report = Mapping[str, Any]
@@ -94,10 +103,16 @@ def _table_section(paper: Paper, table: PaperTable, reports: Sequence[Report]) -
 
 def _line(table: PaperTable, part: PaperPart, row: PaperRow, reports: Sequence[Report], notes: _Notes) -> list[str]:
     published = " / ".join(f"{figure:.{table.digits}f}" for figure in row.figures) + notes.mark(part.note)
-    recipes = [_own_cell(table, name, reports, notes) for name in part.recipes(row)]
-    recipe = "; ".join(cell for cell in recipes if cell != NOT_RUN) or NOT_RUN
-    shipped = _own_cell(table, row.shipped, reports, notes) if row.shipped else NONE
+    recipe = _own_cells(table, part.recipes(row), reports, notes) or NOT_RUN
+    shipped = _own_cells(table, split_names(row.shipped), reports, notes)
+    shipped = shipped or (NOT_RUN if row.shipped else NONE)
     return [row.id, row.system, part.data or NONE, row.base or NONE, published, recipe, shipped]
+
+
+def _own_cells(table: PaperTable, systems: Sequence[str], reports: Sequence[Report], notes: _Notes) -> str:
+    """The cells of those that a report has."""
+    cells = (_own_cell(table, name, reports, notes) for name in systems)
+    return ALSO.join(cell for cell in cells if cell != NOT_RUN)
 
 
 def _own_cell(table: PaperTable, system: str, reports: Sequence[Report], notes: _Notes) -> str:
@@ -131,7 +146,8 @@ def _made(row: OwnRow) -> str:
     sample = report.get("sample")
     queries = f"{report['queries']:,} queries" + (f" (fixed sample of {sample['of']:,})" if sample else "")
     own = _entry(report, row.system)
-    told = [f"ours: row '{row.system}' of `{report['command']}`, {queries}", own.get("note", ""), _models(row)]
+    trained = (report.get("models") or {}).get("trained", {}).get(row.system.partition(SEPARATOR)[0], "")
+    told = [f"ours: row '{row.system}' of `{report['command']}`, {queries}", trained, own.get("note", ""), _models(row)]
     return "; ".join(filter(None, told))
 
 

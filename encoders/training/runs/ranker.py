@@ -19,7 +19,7 @@ from encoders.training.architectures.checkpoint import ARCHITECTURE, load_checkp
 from encoders.training.architectures.scoring import autocast, represent_texts, score_pairs
 from encoders.training.loop.precision import choose_device
 from encoders.training.loop.processes import pad_rows
-from encoders.training.recipe import Recipe, parse_recipe
+from encoders.training.recipe import SINGLES, Recipe, parse_recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT
 from mappings.errors import ModelError
 
@@ -138,6 +138,14 @@ def load_ranker(run: Path) -> RunRanker:
 def read_recipe_of(run: Path) -> dict[str, Any]:
     """The settings of a run. Raises `ModelError` for a damaged report."""
     return dict(_read_report(run)["recipe"])
+
+
+def spell_run(run: Path) -> str:
+    """The base of a run and how long it was, in a few words. Raises `ModelError` for a damaged report."""
+    report = _read_report(run)
+    recipe = parse_recipe(report["recipe"], run.name)
+    what = "pairs" if recipe.objective in SINGLES else "queries"
+    return f"from {Path(recipe.base).name}, {report.get('best_step', 0)} batches of {recipe.batch} {what}"
 
 
 def read_training(run: Path) -> dict[str, Any]:
