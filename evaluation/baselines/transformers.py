@@ -125,7 +125,11 @@ class RunEncoder:
 
 def is_run(place: Path) -> bool:
     """Whether a folder is a finished run whose model ranks."""
-    return place.is_dir() and not (place / MANIFEST).is_file() and place.name in _load_training().find_rankers(place.parent)
+    return (
+        place.is_dir()
+        and not (place / MANIFEST).is_file()
+        and place.name in _load_training().find_rankers(place.parent)
+    )
 
 
 def describe_run(place: Path) -> dict[str, Any]:

@@ -35,7 +35,9 @@ BEST = Mining(count=2, depth=4, best=True, wider={"abstracts": ("more",)})
 @pytest.fixture
 def labels(tmp_path: Path) -> Path:
     folder = tmp_path / "labels"
-    write_lines(folder / "pairs/claim.jsonl", [PAIR, replace(PAIR, id="claim:2", split="held-out", query=f"{QUERY} Yes")])
+    write_lines(
+        folder / "pairs/claim.jsonl", [PAIR, replace(PAIR, id="claim:2", split="held-out", query=f"{QUERY} Yes")]
+    )
     write_lines(folder / "corpora/abstracts.jsonl", TEXTS[:2])
     write_lines(folder / "corpora/more.jsonl", TEXTS[2:])
     (folder / NEIGHBOURS).write_text('{"word": "older", "near": ["aged"]}\n')

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from encoders.training.recipe_source import RECIPES as ALL_RECIPES
-from evaluation.published.systems import FOLDER, PAPERS, Paper, iterate_rows, published_rows, read_paper, read_papers, split_names
+from evaluation.published.systems import (
+    FOLDER,
+    PAPERS,
+    Paper,
+    iterate_rows,
+    published_rows,
+    read_paper,
+    read_papers,
+    split_names,
+)
 from evaluation.published.tables import NOT_RUN, PAGE, find_own, papers_page, write_papers_page
 from evaluation.task import SEPARATOR
 from mappings.errors import InvalidInput, NotFound

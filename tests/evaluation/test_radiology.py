@@ -154,7 +154,8 @@ def test_another_collection_is_measured_under_its_name_and_crossed_models_are_al
     settings: Settings, tmp_path: Path
 ) -> None:
     radiology_reports.write_notes(
-        settings.data, [(f"n{number}", "Radiology", f"FINDINGS: , Small effusion number {number}.") for number in range(12)]
+        settings.data,
+        [(f"n{number}", "Radiology", f"FINDINGS: , Small effusion number {number}.") for number in range(12)],
     )
     tiny.write_artifact(tmp_path / "model")
     data = {"training_pairs": {"finding": 5}, "reports": "indiana"}
@@ -196,9 +197,8 @@ def test_folds_by_another_recipe_are_named_after_it(settings: Settings, tmp_path
 @pytest.mark.filterwarnings("ignore")
 def test_a_run_needs_no_export(settings: Settings, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from tests.training.tiny_models import BI, CROSS, write_base, write_pairs
-
     from encoders.training.runs.train import train
+    from tests.training.tiny_models import BI, CROSS, write_base, write_pairs
 
     base, pairs = write_base(tmp_path / "base"), write_pairs(tmp_path / "pairs")
     recipe = replace(BI, objective="triplet", name="radiology-triplet", base=str(base), steps=2)

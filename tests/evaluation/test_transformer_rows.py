@@ -17,7 +17,6 @@ pytest.importorskip("rank_bm25")
 
 import tiny
 from test_claims import folder as headlines_folder
-from tests.training.tiny_models import BI, CROSS, WORDS, write_base, write_pairs
 
 from encoders.training.recipe import Recipe, Share
 from encoders.training.runs.ranker import find_rankers, load_ranker
@@ -32,6 +31,7 @@ from evaluation.task import Corpus, Question, Task
 from mappings.documents import Document, Section
 from mappings.errors import InvalidInput, ModelError, NotFound
 from search.settings import Settings
+from tests.training.tiny_models import BI, CROSS, WORDS, write_base, write_pairs
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -162,9 +162,7 @@ def test_the_suite_of_claims_ranks_the_first_candidates_of_bm25(runs: Path, tmp_
     ]
     part = run_suite("claims", replace(options, reading="B"), replace(SETTINGS, home=tmp_path / "home"))
     assert [row["system"] for row in part["rows"] if row["system"].startswith("a-")] == ["a-bi, reading B"]
-    assert (
-        identity("claims", options, SETTINGS) != identity("claims", replace(options, systems=None), SETTINGS)
-    )
+    assert identity("claims", options, SETTINGS) != identity("claims", replace(options, systems=None), SETTINGS)
 
 
 def test_what_can_rank_nothing_is_named_before_anything_is_indexed(runs: Path, tmp_path: Path) -> None:

@@ -15,7 +15,16 @@ from typing import Any, Final
 from encoders.labels.counts import LICENCES, Counts, join_counts
 from encoders.labels.pairs import Pair, Text, write_lines
 from encoders.labels.phrasing import query
-from encoders.labels.sentences import FOLDS, INDIANA, MTSAMPLES, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
+from encoders.labels.sentences import (
+    FOLDS,
+    INDIANA,
+    MTSAMPLES,
+    Concept,
+    LabelledSentence,
+    assign_folds,
+    match_concepts,
+    read_sentences,
+)
 from encoders.labels.split import bucket, split_of
 from encoders.labels.tasks.polarity import TASK as POLARITY
 from encoders.labels.tasks.polarity import make_polarity_pairs

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.labels.phrasing import query
-from encoders.labels.sentences import INDIANA, MTSAMPLES, Concept, LabelledSentence, assign_folds, match_concepts, read_sentences
+from encoders.labels.sentences import (
+    INDIANA,
+    MTSAMPLES,
+    Concept,
+    LabelledSentence,
+    assign_folds,
+    match_concepts,
+    read_sentences,
+)
 from evaluation.measures import Values
 from evaluation.published.systems import published_rows
 from evaluation.task import SAMPLE_SEED
@@ -95,9 +103,7 @@ def judge(found: Sequence[LabelledSentence], file: str = FILES[INDIANA]) -> Find
             ranked = relevant | ~_marks(len(ordered), doubted.get(concept.finding, []))
             queries.append(FindingQuery(concept, sides[concept.finding], relevant, ranked))
     if not queries:
-        raise InvalidInput(
-            f"no finding is in {LEAST} sentences of {file}: there is no query to measure", field=file
-        )
+        raise InvalidInput(f"no finding is in {LEAST} sentences of {file}: there is no query to measure", field=file)
     return FindingJudgements(tuple(sentence.text for sentence in ordered), tuple(queries))
 
 

@@ -75,11 +75,7 @@ class RadiologySuite:
         apart = {
             system.name: np.concatenate(separations(found, system.scoring)) for system in systems if system.encoder
         }
-        rows = [
-            row
-            for system in values
-            for row in _rows(found, system, values[system], apart.get(system), options)
-        ]
+        rows = [row for system in values for row in _rows(found, system, values[system], apart.get(system), options)]
         sample = {"queries": len(found.queries), "of": len(whole.queries), "fixed": True}
         return {
             "suite": NAME,
