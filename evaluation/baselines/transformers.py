@@ -254,7 +254,9 @@ def _order(task: Task, keys: Sequence[str], scores: NDArray[np.float32], wanted:
     """Question → ids, best first, to the depth of the task where it ranks everything."""
     depth = None if task.candidates else task.depth or None
     return {
-        question.id: ordered({keys[at]: float(scores[number, at]) for at in np.flatnonzero(wanted[number])})[:depth]
+        question.id: ordered({keys[at]: float(scores[number, at]) for at in map(int, np.flatnonzero(wanted[number]))})[
+            :depth
+        ]
         for number, question in enumerate(task.questions)
     }
 
