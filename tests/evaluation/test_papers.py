@@ -284,7 +284,7 @@ RECIPES = {
         *("capr-bi", "capr-bi-shared", "capr-poly", "capr-cross", "capr-longformer-bi", "capr-longformer-poly"),
     },
     "cdv": {
-        *("TF-IDF", "BM25", "arc-i", "arc-ii", "dssm", "c-dssm", "drmm", "match-pyramid", "anmm", "k-nrm", "conv-knrm"),
+        *("TF-IDF", "BM25", "arc-i", "arc-ii", "dssm", "c-dssm", "drmm", "matchpyramid", "anmm", "k-nrm", "conv-knrm"),
         *("duet", "mv-lstm", "har", "cdv-glove", "cdv-fasttext", "cdv-pooled"),
     },
     "radiology": {
