@@ -56,11 +56,15 @@ class TokenBatch:
 class ModelTokenizer:
     """A tokenizer that applies a model's `Reading`. It is immutable, so threads can share it."""
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, source: Path | Tokenizer, reading: Reading) -> None:
+        """Of the tokenizer in a file, or of one in memory, which is copied. Raises `ModelError` for an invalid file."""
         try:
-            self._tokenizer = Tokenizer.from_file(str(path))
+            found = (
+                Tokenizer.from_file(str(source)) if isinstance(source, Path) else Tokenizer.from_str(source.to_str())
+            )
         except Exception as error:  # the tokenizers library raises bare Exception
-            raise ModelError(f"{path} is not a valid tokenizer file: {error}", field=str(path)) from error
+            raise ModelError(f"{source} is not a valid tokenizer file: {error}", field=str(source)) from error
+        self._tokenizer = found
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._reading = reading

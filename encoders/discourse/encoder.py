@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoders.discourse.artifact import ASPECTS, DOCUMENTS, ENTITIES, NAMES, WORDS, DiscourseArtifact
-from encoders.discourse.reading import MOST_WORDS, SentenceSequence, read_sentences
+from encoders.discourse.reading import FLAGS, SentenceSequence, read_sentences
+from encoders.discourse.sentences import open_sentences
 from encoders.discourse.slots import entity_key, split_aspect
 from encoders.onnx import ort
 from encoders.pooling import unit
@@ -52,7 +53,7 @@ class DiscourseEncoder:
     """An opened discourse model. Threads can share it."""
 
     def __init__(self, artifact: DiscourseArtifact, threads: int = 2) -> None:
-        """Raises `ModelError` if the words have another dimension than the graphs."""
+        """Raises `ModelError` if the words, or the sentences, have another dimension than the graphs."""
         self.fingerprint = artifact.fingerprint
         self.dimension = artifact.dimension
         self.words = WordVectors.load(artifact.folder / WORDS)
@@ -64,7 +65,12 @@ class DiscourseEncoder:
             message = f"{artifact.folder / WORDS} has {self.words.dimension} dimensions; the graphs read {expected}"
             raise ModelError(message, field="words")
         self._known = _read_names(artifact.folder / NAMES)
-        self._threads = threads
+        self._sentences = open_sentences(artifact.sentences, self.words, threads)
+        read = int(self._documents.get_inputs()[0].shape[2]) - len(FLAGS)
+        if self._sentences.dimension != read:
+            message = f"{artifact.folder / DOCUMENTS} reads sentences of {read} dimensions; theirs have {self._sentences.dimension}"
+            raise ModelError(message, field="sentences")
+        self._threads = 1 if self._sentences.spreads else threads
 
     @classmethod
     def open(cls, folder: Path, threads: int = 2) -> DiscourseEncoder:
@@ -105,11 +111,11 @@ class DiscourseEncoder:
     def _inputs(self, documents: Sequence[SentenceSequence]) -> tuple[Floats, NDArray[np.int32]]:
         """Sentence vectors with their flags, shape (sentences, documents, d + 5), and the documents' lengths."""
         lengths = np.asarray([len(item.sentences) for item in documents], np.int32)
-        width = self.words.dimension + documents[0].flags.shape[1]
+        vectors = self._sentences.encode([sentence for item in documents for sentence in item.sentences])
+        width = vectors.shape[1] + len(FLAGS)
         inputs = np.zeros((int(lengths.max()), len(documents), width), np.float32)
-        for place, item in enumerate(documents):
-            inputs[: lengths[place], place, : self.words.dimension] = self.words.mean(item.sentences, MOST_WORDS)
-            inputs[: lengths[place], place, self.words.dimension :] = item.flags
+        for place, (item, own) in enumerate(zip(documents, np.split(vectors, np.cumsum(lengths)[:-1]), strict=True)):
+            inputs[: lengths[place], place] = np.concatenate([own, item.flags], axis=1)
         return inputs, lengths
 
     def _encode_names(self, session: Any, names: Sequence[str]) -> Floats:

@@ -50,7 +50,7 @@ def start_run(
     if isinstance(recipe, DiscourseRecipe):
         from encoders.training.runs.discourse import train_discourse
 
-        return train_discourse(recipe, data, out, evaluated, watch)
+        return train_discourse(recipe, data, out, evaluated, watch, unknown_ancestry)
     from encoders.training.runs.train import train
 
     return train(recipe, data, out, evaluated=evaluated, watch=watch, unknown_ancestry=unknown_ancestry)
