@@ -31,10 +31,15 @@ RECIPE = DiscourseRecipe(
 )  # fmt: skip
 
 
+def used_words() -> list[str]:
+    """Every word that the articles use."""
+    text = " ".join((*ENTITIES, *ENTITIES.values(), *ASPECTS, *ASPECTS.values()))
+    return sorted({word.strip(".{}0123456789").lower() for word in text.split()} - {""})
+
+
 def write_words(path: Path, width: int = WIDTH) -> WordVectors:
     """Vectors of every word that the articles use, drawn at random."""
-    text = " ".join((*ENTITIES, *ENTITIES.values(), *ASPECTS, *ASPECTS.values()))
-    words = sorted({word.strip(".{}0123456789").lower() for word in text.split()} - {""})
+    words = used_words()
     draw = np.random.default_rng(7)
     vectors = WordVectors(
         words,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,9 +60,8 @@ CROSS = Recipe(
 BI = replace(CROSS, kind="bi-encoder", objective="contrastive", negatives=1)
 
 
-def config(family: str) -> Any:
-    """The configuration of a tiny model. XLNet's differs from the others' in about everything."""
-    size = len(VOCABULARY)
+def config(family: str, size: int = len(VOCABULARY)) -> Any:
+    """The configuration of a tiny model over `size` tokens. XLNet's differs from the others' in about everything."""
     return {
         "bert": lambda: transformers.BertConfig(vocab_size=size, **SMALL),
         "roberta": lambda: transformers.RobertaConfig(vocab_size=size, pad_token_id=0, type_vocab_size=1, **SMALL),
@@ -75,9 +74,9 @@ def config(family: str) -> Any:
     }[family]()
 
 
-def tokenizer(family: str) -> Any:
+def tokenizer(family: str, vocabulary: Mapping[str, int] = VOCABULARY) -> Any:
     """Words as tokens, in the family's template: XLNet's CLS token comes last and its padding first."""
-    backend = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
+    backend = Tokenizer(models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer()
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     templates = {
@@ -99,13 +98,16 @@ def tokenizer(family: str) -> Any:
     )  # fmt: skip
 
 
-def write_base(folder: Path, family: str = "bert", layers: int = 2, **changes: Any) -> Path:
-    """A random checkpoint, the same each time; `changes` are settings of its configuration."""
+def write_base(
+    folder: Path, family: str = "bert", layers: int = 2, words: Sequence[str] = WORDS, **changes: Any
+) -> Path:
+    """A random checkpoint that knows `words`, the same each time; `changes` are settings of its configuration."""
     torch.manual_seed(0)
-    wanted = config(family)
+    vocabulary = {word: number for number, word in enumerate((*SPECIALS, *words))}
+    wanted = config(family, len(vocabulary))
     for name, value in {"num_hidden_layers": layers, **changes}.items():
         setattr(wanted, name, value)
-    save_checkpoint(transformers.AutoModel.from_config(wanted), tokenizer(family), folder)
+    save_checkpoint(transformers.AutoModel.from_config(wanted), tokenizer(family, vocabulary), folder)
     return folder
 
 
