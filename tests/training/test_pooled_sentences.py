@@ -177,6 +177,7 @@ def test_the_second_step_has_a_schedule_of_its_own_and_the_first_does_not_depend
     assert recipe.first_step() == replace(RECIPE, sentences="pooled")
     read = recipe.of_sentences("cls")
     assert (read.kind, read.pooling, read.similarity, read.max_length) == ("bi-encoder", "cls", "dot", 96)
+    assert read.dropout == 0
 
 
 def test_the_gate_compares_sentences_of_held_out_documents_first() -> None:

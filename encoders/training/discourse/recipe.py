@@ -153,7 +153,10 @@ class DiscourseRecipe:
         )
 
     def of_sentences(self, pooling: str) -> Recipe:
-        """The transformer that reads sentences, as the recipe of a bi-encoder; `pooling` is mean or cls."""
+        """The transformer that reads sentences, as the recipe of a bi-encoder; `pooling` is mean or cls.
+
+        Without dropout, as CDV is trained (section 5.2).
+        """
         return Recipe(
             self.name,
             "bi-encoder",
@@ -167,6 +170,7 @@ class DiscourseRecipe:
             seed=self.seed,
             threads=self.threads,
             device=self.device,
+            dropout=0.0,
         )
 
     def as_json(self) -> dict[str, Any]:
