@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,10 +87,10 @@ def tuned_run(labels: Path, tuned: DiscourseRecipe, frozen_run: Path) -> Path:
 
 
 @pytest.fixture
-def copied(tmp_path: Path, frozen_run: Path) -> Iterator[Path]:
+def copied(tmp_path: Path, frozen_run: Path) -> Path:
     """A copy of a served directory, to be damaged."""
     shutil.copytree(frozen_run / "model", tmp_path / "model")
-    yield tmp_path / "model"
+    return tmp_path / "model"
 
 
 def share_found(folder: Path) -> float:
@@ -198,7 +197,7 @@ def test_a_kill_in_the_second_step_changes_nothing_of_what_comes_out(
     train_discourse(short, labels, tmp_path / "killed")
     prints = [DiscourseArtifact.open(tmp_path / name / "model").fingerprint for name in ("whole", "killed")]
     assert prints[0] == prints[1]
-    with pytest.raises(Conflict, match="'fine_tune_rate' was 0.001 and is now 0.002"):
+    with pytest.raises(Conflict, match=r"'fine_tune_rate' was 0\.001 and is now 0\.002"):
         train_discourse(replace(short, fine_tune_rate=2e-3), labels, tmp_path / "killed")
     with pytest.raises(Conflict, match="'sentence_length' was 20 and is now 21"):
         train_discourse(replace(short, sentence_length=21), labels, tmp_path / "killed")

@@ -214,7 +214,7 @@ def test_a_wrong_base_is_named_before_anything_is_written(bases: Path, tmp_path:
     write_articles(tmp_path)
     write_words(tmp_path / "words.npz")
     recipe = replace(RECIPE, words=str(tmp_path / "words.npz"), sentences="pooled", base=str(bases / "bert"))
-    with pytest.raises(ModelError, match="config.json is missing"):
+    with pytest.raises(ModelError, match=r"config\.json is missing"):
         train_discourse(replace(recipe, base=str(tmp_path)), tmp_path, tmp_path / "run")
     with pytest.raises(InvalidInput, match="has positions for 80 tokens"):
         train_discourse(replace(recipe, sentence_length=81), tmp_path, tmp_path / "run")
@@ -230,6 +230,11 @@ def test_the_shipped_recipes_share_their_first_step() -> None:
     pooled, tuned = (load_any_recipe(name) for name in ("cdv-pooled", "cdv-finetuned"))
     assert isinstance(pooled, DiscourseRecipe)
     assert isinstance(tuned, DiscourseRecipe)
-    assert (pooled.sentences, pooled.base, pooled.sentence_length, pooled.fine_tune_epochs) == ("pooled", "minilm", 96, 0)
+    assert (pooled.sentences, pooled.base, pooled.sentence_length, pooled.fine_tune_epochs) == (
+        "pooled",
+        "minilm",
+        96,
+        0,
+    )
     assert tuned.fine_tune_epochs > 0
     assert replace(tuned.first_step(), name=pooled.name) == pooled

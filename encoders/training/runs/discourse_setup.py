@@ -32,7 +32,7 @@ from encoders.training.discourse.names import NamedText
 from encoders.training.discourse.recipe import BY_WORDS, EMBEDDED, POOLED, DiscourseRecipe
 from encoders.training.discourse.sentences import SentenceTower
 from encoders.training.loop.state import check_state, make_identity
-from encoders.training.runs.initial import load_initial
+from encoders.training.runs.initial import load_initial, silence_loaders
 from encoders.training.runs.parents import Parent, find_parents, make_ancestry, words_parent
 from encoders.training.runs.recorded import read_label_counts
 from encoders.words.vectors import WordVectors
@@ -150,6 +150,7 @@ def _load_sentences(
     """The base as the first step reads sentences, by the mean of its states; None where they are means of words."""
     if recipe.sentences != POOLED:
         return None
+    silence_loaders()
     read, held_out = documents
     own = [text for item in held_out for text in read_sentences(item.passages).sentences]
     compared = choose_gate_sentences(own, [text for item in read for text in item.sentences], recipe.seed)

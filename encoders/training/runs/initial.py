@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from transformers.utils import logging
 
 from encoders.artifact import QUERIES, Artifact
 from encoders.training.architectures.architecture import Architecture, get_head, get_towers
@@ -19,6 +20,12 @@ from encoders.training.architectures.weights import set_dropout
 from encoders.training.export.restore import read_architecture, restore
 from encoders.training.recipe import Recipe
 from mappings.errors import InvalidInput, ModelError
+
+
+def silence_loaders() -> None:
+    """Switch off the loaders' progress bars and reports of new heads: the recipe tells what is new in a model."""
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
 
 
 def load_initial(recipe: Recipe) -> Checkpoint:

@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import torch
-from transformers.utils import logging
 
 from encoders.ancestry.record import Ancestry
 from encoders.ancestry.seen import SeenTexts
@@ -36,7 +35,7 @@ from encoders.training.objectives.anchor import Anchor
 from encoders.training.objectives.losses import Objective
 from encoders.training.recipe import CANDIDATES, SINGLES, Recipe, load_recipe
 from encoders.training.run_folder import CHECKPOINT, REPORT, Log
-from encoders.training.runs.initial import load_initial
+from encoders.training.runs.initial import load_initial, silence_loaders
 from encoders.training.runs.parents import find_parents, make_ancestry
 from encoders.training.runs.record import RunRecord, hash_pairs
 from encoders.training.runs.recorded import (
@@ -88,7 +87,7 @@ def train(
     or whose state is missing; a refused run changes nothing in `out`.
     """
     chosen = load_recipe(recipe) if not isinstance(recipe, Recipe) else recipe
-    _silence_loaders()
+    silence_loaders()
     device = choose_device(chosen)
     with join_processes(device, chosen.batch) as processes:
         if chosen.precision == "auto":
@@ -225,12 +224,6 @@ def _describe_inputs(recipe: Recipe, hashes: Mapping[str, str]) -> dict[str, str
 def _describe_model(name: str) -> str:
     is_run = is_run_checkpoint(name)
     return f"{name} {fingerprint_checkpoint(Path(name))}" if is_run else describe_base(name)["base"]
-
-
-def _silence_loaders() -> None:
-    """Switch off the loaders' progress bars and reports of new heads: the recipe tells what is new in a model."""
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
 
 
 def _as_bi_encoder(recipe: Recipe) -> Recipe:
